@@ -135,6 +135,8 @@ type ExecuteState struct {
 	Instance   string    `json:"instance,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	DurationMS int64     `json:"duration_ms,omitempty"`
+	// Delay is the time until the next attempt after FailureDeferred and FailureGuard.
+	Delay jobtype.Duration `json:"delay,omitempty"`
 	// Others counts the worker's slots used by other groups and DAG runs at the end of the attempt.
 	// OthersOfHandler counts those of the same handler. Both include slots of handlers that ignore
 	// their cancellation, whatever their run.
@@ -178,6 +180,11 @@ const (
 	// FailureNotInstalled: the worker does not have the program. The job is placed on another worker;
 	// it fails if no worker has the program.
 	FailureNotInstalled FailureKind = "not_installed"
+	// FailureDeferred: the handler returned a [jobtype.Deferral]. The job is tried again after
+	// ExecuteState.Delay; the attempt does not count.
+	FailureDeferred FailureKind = "deferred"
+	// FailureGuard is a FailureDeferred whose condition is not met.
+	FailureGuard FailureKind = "guard"
 )
 
 // Heartbeat is the detail of an execute activity's heartbeat. Workflows cannot read it while the

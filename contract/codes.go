@@ -29,6 +29,8 @@ const (
 	CodeCordoned      Code = "WORKER_CORDONED"
 	CodeResources     Code = "RESOURCES_PENDING"
 	CodeBackoff       Code = "RETRY_BACKOFF_UNTIL"
+	CodeDeferred      Code = "DEFERRED"
+	CodeGuard         Code = "GUARD"
 	CodeNotBefore     Code = "NOT_BEFORE"
 	CodeOutcome       Code = "OUTCOME_PENDING"
 	CodeStarting      Code = "STARTING"
@@ -89,7 +91,7 @@ func NoteCodes() []Code {
 		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
 		CodeGrantLost, CodeDeduped, CodeDuplicate, CodeSurplus, CodeInvalid, CodeExpired, CodeNotStarted, CodeStale, CodeDeadline,
 		CodeWindowEnd, CodeStopped, CodeCheckpoint, CodeDetectionFailed, CodeUnreachable, CodeCordoned, CodeSlots,
-		CodeCannotStart, CodeNotInstalled,
+		CodeCannotStart, CodeNotInstalled, CodeDeferred, CodeGuard,
 	}
 }
 
@@ -100,7 +102,8 @@ const FailureNone FailureKind = ""
 func (k FailureKind) Valid() bool {
 	switch k {
 	case FailureNone, FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureCanceled, FailureAtCapacity,
-		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotRunning, FailureNotTaken, FailureCannotStart, FailureNotInstalled:
+		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotRunning, FailureNotTaken, FailureCannotStart, FailureNotInstalled,
+		FailureDeferred, FailureGuard:
 		return true
 	}
 	return false

@@ -75,6 +75,12 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 		"another process is full": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 			return jobtype.Result{}, fmt.Errorf("%w: 4 of 4", jobtype.ErrAtCapacity)
 		}, contract.FailureAtCapacity, "no room for the job: 4 of 4"},
+		"not now": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, fmt.Errorf("volume 7: %w", jobtype.Defer(time.Minute, "it is locked"))
+		}, contract.FailureDeferred, "volume 7: it is locked"},
+		"not yet": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, jobtype.DeferGuard(time.Minute, "the standby lags")
+		}, contract.FailureGuard, "the standby lags"},
 		"another process is gone": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 			return jobtype.Result{}, fmt.Errorf("%w: EOF", jobtype.ErrExecutorLost)
 		}, contract.FailureWorkerLost, "EOF"},
@@ -92,6 +98,7 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 			state := b.failed(t)
 			assert.Equal(t, c.kind, state.Failure)
 			assert.Contains(t, state.Message, c.message)
+			assert.Equal(t, c.kind == contract.FailureDeferred || c.kind == contract.FailureGuard, state.Delay == jobtype.Duration(time.Minute))
 			assert.LessOrEqual(t, len(state.Message), maxFailureMessage)
 			assert.LessOrEqual(t, len(state.Result.Output), maxFailureOutput)
 			if state.Result.Output != "" {

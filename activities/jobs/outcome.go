@@ -42,6 +42,12 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	switch {
 	case jobtype.IsPermanent(r.err):
 		state.Failure = contract.FailurePermanent
+	case cause == nil && jobtype.AsDeferral(r.err) != nil:
+		deferral := jobtype.AsDeferral(r.err)
+		state.Failure, state.Delay = contract.FailureDeferred, deferral.After
+		if deferral.Guard {
+			state.Failure = contract.FailureGuard
+		}
 	case cause == nil:
 		state.Failure = failureKind(r.err)
 	case errors.Is(cause, jobtype.ErrLeaseLost):
@@ -138,7 +144,7 @@ func FailureOf(state contract.ExecuteState) error {
 	case contract.FailureNone:
 		return nil
 	case contract.FailureDraining, contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureNotRunning,
-		contract.FailureCannotStart, contract.FailureNotInstalled:
+		contract.FailureCannotStart, contract.FailureNotInstalled, contract.FailureDeferred, contract.FailureGuard:
 		category = temporal.ApplicationErrorCategoryBenign
 	}
 	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{

@@ -238,6 +238,16 @@ func fixturesOfGroups() []fixture {
 			s.hold("fails")
 			return situation{thing: s.group("1", spec) + "/job-00001", says: "attempt 1 failed: no disk", until: true}
 		}},
+		{code: explain.Deferred, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("early")
+			return situation{thing: s.group("1", s.spec(at("early"))) + "/job-00001", says: "the lock is held", until: true}
+		}},
+		{code: explain.Guard, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("unready")
+			return situation{thing: s.group("1", s.spec(at("unready"))) + "/job-00001", says: "the standby lags", until: true}
+		}},
 		{code: explain.RetryBudget, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			spec := s.spec(at("fails"))

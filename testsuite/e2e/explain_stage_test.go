@@ -69,6 +69,10 @@ func (s *stage) Execute(ctx context.Context, job jobtype.Job, progress jobtype.P
 	case job.Attempt > 1:
 	case strings.Contains(string(job.Params), `"fails"`):
 		return jobtype.Result{}, errors.New("no disk")
+	case strings.Contains(string(job.Params), `"early"`):
+		return jobtype.Result{}, jobtype.Defer(passes, "the lock is held")
+	case strings.Contains(string(job.Params), `"unready"`):
+		return jobtype.Result{}, jobtype.DeferGuard(passes, "the standby lags")
 	case strings.Contains(string(job.Params), `"silent"`):
 		<-ctx.Done()
 		return jobtype.Result{}, ctx.Err()

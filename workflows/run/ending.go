@@ -22,7 +22,7 @@ func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
 	end := engine.Ending{
 		Failure: state.Failure, Message: state.Message, Checkpoint: state.Checkpoint, Done: state.Done,
 		Worker: state.Worker, Instance: state.Instance, Duration: time.Duration(state.DurationMS) * time.Millisecond,
-		Load: loadOf(state), Warning: state.Result.Warning,
+		Load: loadOf(state), Warning: state.Result.Warning, Delay: state.Delay.Std(),
 	}
 	if withResult && state.Failure == "" {
 		end.Result = resultOf(state)
@@ -145,7 +145,7 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 	var state contract.ExecuteState
 	if application.HasDetails() && application.Details(&state) == nil {
 		ending.Checkpoint, ending.Done, ending.Load = state.Checkpoint, state.Done, loadOf(state)
-		ending.Duration = time.Duration(state.DurationMS) * time.Millisecond
+		ending.Duration, ending.Delay = time.Duration(state.DurationMS)*time.Millisecond, state.Delay.Std()
 		if state.Worker != "" {
 			ending.Worker, ending.Instance = state.Worker, state.Instance
 			ending.Gone = ending.Failure == contract.FailureWorkerLost

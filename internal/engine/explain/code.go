@@ -25,6 +25,8 @@ const (
 	GlobalLimit       = contract.CodeGlobalLimit
 	PerWorkerLimit    = contract.CodeWorkerLimit
 	RetryBackoff      = contract.CodeBackoff
+	Deferred          = contract.CodeDeferred
+	Guard             = contract.CodeGuard
 	NotBefore         = contract.CodeNotBefore
 	Deduped           = contract.CodeDeduped
 	Detecting         = contract.CodeDetecting
@@ -76,7 +78,7 @@ type Reason struct {
 func Codes() []Code {
 	return []Code{
 		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, NoReceiver, ReceiverFailing,
-		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, NotBefore, Sleeping,
+		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
 		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}
 }

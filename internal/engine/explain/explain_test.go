@@ -115,6 +115,8 @@ func fixtures() map[Code]Facts {
 		PerWorkerLimit:   plain(PerWorkerLimit, "node-a"),
 		RetryBackoff:     plain(RetryBackoff, ""),
 		NotBefore:        plain(NotBefore, ""),
+		Deferred:         plain(Deferred, ""),
+		Guard:            plain(Guard, ""),
 		Detecting:        plain(Detecting, ""),
 		ClaimsPending:    plain(ClaimsPending, ""),
 		ResourcesPending: with(asks, contract.AdmissionView{}),

@@ -17,6 +17,8 @@ const (
 	TextExpired = "expires_at passed before it could start"
 	TextRevoked = "its resources were given to another: "
 	TextBarred  = "; not tried again: "
+	// TextDue is the wait of a task whose deferral is over.
+	TextDue = "its deferral is over; it gets the next place before others of its priority"
 	// TextCannotStart precedes the error of a worker on which programs do not start.
 	TextCannotStart = "programs do not start there; one job is tried after each pause: "
 	// TextCheckpoint is about one of more checkpoints than a run can keep.
@@ -83,6 +85,15 @@ func TextBy(done, by, note string) string {
 		done += ": " + note
 	}
 	return done
+}
+
+// TextDeferred is the wait of an item that its handler has deferred until a time, with the handler's reason.
+func TextDeferred(code Code, until time.Time, reason string) string {
+	at := until.UTC().Format(time.RFC3339)
+	if code == Guard {
+		return fmt.Sprintf("the guard fails, its next check is at %s: %s", at, reason)
+	}
+	return fmt.Sprintf("deferred until %s: %s", at, reason)
 }
 
 // TextPaused is [TextBy] for a run that is paused.

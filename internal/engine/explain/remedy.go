@@ -127,7 +127,7 @@ func remedy(code Code, object string) Remedy {
 		return Remedy{Hint: "write `notify.receivers." + object + "` into the configuration of the control plane", Actions: []action.Action{action.New(action.StartServer, nil)}}
 	case ReceiverFailing:
 		return Remedy{Hint: "repair it: the next try delivers", Actions: []action.Action{about(action.TestReceiver, "name", object)}}
-	case Held, AwaitingApproval, Upstream, ItemsInFlight, ItemFailed, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, Sleeping, NotBefore:
+	case Held, AwaitingApproval, Upstream, ItemsInFlight, ItemFailed, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, Sleeping, NotBefore, Deferred, Guard:
 		return Remedy{} // The run and the item are part of it: see remedyIn.
 	}
 	return passing(code, object)
@@ -209,8 +209,10 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 		return found, true
 	case ItemFailed:
 		return act(lookAt(run.ID, first), about(action.RetryRun, "run", run.ID)), true
-	case Sleeping, NotBefore:
+	case Sleeping, NotBefore, Deferred:
 		return or(on(action.CancelItem, item.ID)), true
+	case Guard:
+		return Remedy{Wait: true, Hint: "repair the state that the guard checks", Actions: []action.Action{on(action.CancelItem, item.ID)}}, true
 	case RetryBackoff:
 		if run.DAG != "" {
 			return Remedy{Wait: true, Hint: "lower retries.backoff of the task"}, true

@@ -85,6 +85,10 @@ const (
 	Admitted
 	// Crowded: others hold what the item needs. Reported with [Config.Admit], perhaps twice.
 	Crowded
+	// Deferred: the item waits for its time, and takes no place. Due: that time has come;
+	// [Engine.Proceed] lets it continue. Both are reported with [Config.Admit].
+	Deferred
+	Due
 )
 
 // Report is an event of an item for the source.

@@ -11,7 +11,8 @@
 //
 // An item is in one of these states until it settles:
 //
-//	waiting ── its time has not come, or a retry's back-off runs
+//	waiting ── its time has not come, a retry's back-off runs, or its handler has deferred it
+//	due ────── it was deferred, and needs a place from its source again
 //	queued ─── it needs a worker; asking, granted: it needs resources
 //	running ── one attempt is in flight
 //	grace ──── its worker was lost; the outcome may still be delivered

@@ -73,6 +73,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		e.proveStart(it, w, end.Failure, now)
 		e.freed = append(e.freed, w)
 	}
+	it.endDeferral(end.Failure)
 	switch end.Failure {
 	case contract.FailureNone:
 		e.roll.Learn(cmp.Or(max(end.Duration, 0), now.Sub(it.StartedAt)))
@@ -94,6 +95,8 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	case contract.FailureStale:
 		e.reportFailure(it, end)
 		e.retryOr(it, Stale, end, now)
+	case contract.FailureDeferred, contract.FailureGuard:
+		e.deferItem(it, end, now)
 	case contract.FailureWorkerLost:
 		e.workerLost(it, end, now)
 	case contract.FailureNotRunning:
@@ -319,7 +322,7 @@ func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, ""), now)
 	case PhaseGrace:
 		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, ""), now)
-	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseLost, PhaseLate:
+	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseLost, PhaseLate, PhaseDue:
 		e.settle(it, Expired, reason, now)
 	}
 	return true

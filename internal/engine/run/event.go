@@ -113,6 +113,8 @@ type Ending struct {
 	// Gone: the worker reported that the process that ran the attempt for it is gone.
 	// No outcome will come.
 	Gone bool `json:"g,omitempty"`
+	// Delay is the time until the next attempt of a deferred item.
+	Delay time.Duration `json:"dl,omitempty"`
 	// Checkpoint is the last one known, for the next attempt; Done is how much of
 	// the item it stands for, in percent.
 	Checkpoint json.RawMessage `json:"c,omitempty"`

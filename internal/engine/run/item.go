@@ -104,6 +104,7 @@ const (
 	PhaseGrace // its worker was lost, the outcome may still be delivered
 	PhaseLost  // on_worker_loss hold: for the worker that lost it
 	PhaseLate  // it does not end before the window closes
+	PhaseDue   // for the source's [Engine.Proceed], after a deferral
 )
 
 // State is how an item has settled.
@@ -184,6 +185,10 @@ type item struct {
 	// a worker, although its work has a shared queue.
 	Lacks  []string `json:"la,omitempty"`
 	Direct bool     `json:"di,omitempty"`
+	// Deferral is the kind of its last ending if that deferred it, DeferredAt the time of the first
+	// such ending in a row.
+	Deferral   Failure   `json:"df,omitempty"`
+	DeferredAt time.Time `json:"da,omitzero"`
 	// Barred is why it is not tried again.
 	Barred string `json:"b,omitempty"`
 

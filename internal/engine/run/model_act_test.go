@@ -94,6 +94,7 @@ func (m *model) offer() {
 		m.live[in.ID] = in
 		m.attempts[in.ID] = in.Attempt
 		delete(m.fences, in.ID)
+		delete(m.deferred, in.ID)
 	}
 	m.nextID = max(m.nextID, in.ID+1)
 	m.do(func(e *Engine, now time.Time) { e.Offer(now, in) })
@@ -103,12 +104,13 @@ var failures = []Failure{
 	"", "", "", contract.FailureFailed, contract.FailureFailed, contract.FailurePermanent, contract.FailureStale, contract.FailureTimeout,
 	contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported,
 	contract.FailureWorkerLost, contract.FailureWorkerLost, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureCannotStart,
-	contract.FailureNotInstalled, "of a later version",
+	contract.FailureNotInstalled, contract.FailureDeferred, contract.FailureDeferred, contract.FailureGuard, "of a later version",
 }
 
 func (m *model) ending(failure Failure, of Decision) Ending {
 	end := Ending{
 		Failure: failure, Message: "because " + string(failure), Duration: time.Duration(m.draw(800, "took")) * time.Millisecond,
+		Delay:      time.Duration(1+m.draw(9, "delay")) * time.Second,
 		Unreported: failure == contract.FailureTimeout && rapid.Bool().Draw(m.t, "unreported"),
 	}
 	if m.draw(3, "checkpoint") == 0 {
@@ -149,8 +151,25 @@ func (m *model) end(failure Failure) {
 		m.unchanged(func(e *Engine, now time.Time) { e.Apply(now, other) })
 	}
 	delete(m.open, id)
+	delete(m.deferred, id)
+	before := *m.e.items[id]
 	m.apply(ended)
+	if failure == contract.FailureDeferred || failure == contract.FailureGuard {
+		m.deferredAs(before, ended.Ending)
+	}
 	m.unchanged(func(e *Engine, now time.Time) { e.Apply(now, ended) })
+}
+
+// deferredAs checks an item after a deferral: it holds nothing, has lost no retry, and waits.
+func (m *model) deferredAs(before item, end Ending) {
+	it := m.e.items[before.ID]
+	if it == nil || before.Canceling != "" || before.Attempt != it.Attempt {
+		return
+	}
+	m.deferred[it.ID] = m.now.Add(end.Delay)
+	require.Contains(m.q, []Phase{PhaseWaiting, PhaseLate}, it.Phase)
+	require.Equal(m.q, []int{before.Retries, before.Losses, before.Charged}, []int{it.Retries, it.Losses, it.Charged}, "it has cost something")
+	require.NotContains(m.q, m.granted, it.ID, "it keeps its resources")
 }
 
 // unchanged does something that must change nothing.

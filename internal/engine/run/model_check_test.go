@@ -248,6 +248,9 @@ func (m *model) check() {
 			require.Same(t, it, e.lost.Get(id))
 		case PhaseWaiting:
 			require.True(t, it.ReadyAt.After(m.now))
+		case PhaseDue:
+			require.True(t, m.cfg.Admit && it.Deferral != "")
+			require.Contains(t, m.admitted, id)
 		case PhaseQueued, PhaseAsking, PhaseGranted:
 		default:
 			require.Fail(t, "no phase", "item %d: %d", id, it.Phase)

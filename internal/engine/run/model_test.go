@@ -53,6 +53,8 @@ type model struct {
 	fence          int64
 	nextID         int
 	events         int
+	// deferred is the earliest start of each item that was deferred last.
+	deferred map[int]time.Time
 	// lonely is since when an item has been queued that no worker could ever take.
 	lonely map[int]time.Time
 
@@ -96,7 +98,7 @@ func newModel(t *rapid.T) *model {
 	m := &model{
 		t: t, q: quiet{t}, now: epoch, view: map[string]contract.WorkerView{}, hidden: map[string]bool{}, open: map[int]Decision{}, live: map[int]Item{},
 		attempts: map[int]int{}, fences: map[int]int64{}, used: map[int64]bool{}, asked: map[int]int{}, granted: map[int]int{},
-		suspect: map[string]bool{}, lonely: map[int]time.Time{}, fence: 1 << 61, nextID: 1,
+		suspect: map[string]bool{}, lonely: map[int]time.Time{}, deferred: map[int]time.Time{}, fence: 1 << 61, nextID: 1,
 	}
 	m.cfg = Config{
 		Limit:  rapid.SampledFrom([]int{0, 1, 2, 5, 20}).Draw(t, "limit"),
@@ -299,6 +301,7 @@ func (m *model) started(d Decision) {
 	require.Equal(t, m.attempts[d.Item]+1, d.Attempt)
 	require.False(t, m.paused || m.suspended || m.stopped)
 	require.False(t, in.NotBefore.After(m.now), "not_before")
+	require.False(t, m.deferred[d.Item].After(m.now), "a deferred item starts before its time")
 	require.Greater(t, d.Fence, m.fences[d.Item], "fences increase")
 	require.False(t, m.used[d.Fence], "fence %d is given twice", d.Fence)
 	if m.cfg.Claims && in.Needs.Some() {
@@ -326,9 +329,11 @@ func (m *model) hear(r Report) {
 		require.NotContains(m.q, m.granted, r.Item, "it keeps its resources")
 		delete(m.live, r.Item)
 		delete(m.lonely, r.Item)
-	case Admitted:
+	case Admitted, Due:
 		require.True(m.q, m.cfg.Admit)
 		m.admitted = append(m.admitted, r.Item)
+	case Deferred:
+		require.True(m.q, m.cfg.Admit)
 	case AttemptFailed:
 		require.LessOrEqual(m.q, r.Attempt, m.attempts[r.Item])
 	}

@@ -61,7 +61,7 @@ func (v Granted) apply(e *Engine, now time.Time) {
 
 // Proceed lets an item start that has its resources, see [Config.Admit].
 func (e *Engine) Proceed(now time.Time, id int) {
-	if it := e.items[id]; it != nil && it.Phase == PhaseGranted {
+	if it := e.items[id]; it != nil && (it.Phase == PhaseGranted || it.Phase == PhaseDue) {
 		it.QueuedAt = now
 		e.push(it, now)
 	}

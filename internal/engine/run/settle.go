@@ -66,7 +66,7 @@ func (e *Engine) leave(it *item) {
 		e.late--
 	case PhaseLost:
 		e.lost.Remove(it.ID)
-	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
+	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseDue:
 	}
 	e.dequeue(it)
 	e.gate.Remove(it.ID)

@@ -176,7 +176,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 // fault says what is wrong with a restored item, or "".
 func (it *item) fault() string {
 	switch {
-	case it.Phase <= PhaseNone || it.Phase > PhaseLate:
+	case it.Phase <= PhaseNone || it.Phase > PhaseDue:
 		return fmt.Sprintf("in phase %d, which does not exist", it.Phase)
 	case it.Waits && !it.Asking || it.Asking != (it.Phase == PhaseAsking) || it.Asking && it.Granted || it.Phase == PhaseGranted && !it.Granted:
 		return "that is not clear about its resources"
@@ -211,7 +211,7 @@ func (e *Engine) readmit(it *item, now time.Time) {
 		e.late++
 	case PhaseLost:
 		e.lost.Add(it.ID, it)
-	case PhaseNone:
+	case PhaseNone, PhaseDue:
 	}
 	if it.Phase != PhaseLate {
 		e.watchClosing(it)

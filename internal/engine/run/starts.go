@@ -124,7 +124,7 @@ func causeOf(failure Failure) contract.Code {
 // proveStart clears a worker on which a program has started since its last failure.
 func (e *Engine) proveStart(it *item, w *worker, failure Failure, now time.Time) {
 	switch failure { //nolint:exhaustive // the others prove nothing
-	case contract.FailureNone, contract.FailureFailed, contract.FailureStale, contract.FailureTimeout:
+	case contract.FailureNone, contract.FailureFailed, contract.FailureStale, contract.FailureTimeout, contract.FailureDeferred, contract.FailureGuard:
 		e.blame(it, now)
 		if w.starts.Failed > 0 && !it.StartedAt.Before(w.starts.At) {
 			e.clearStarts(w)

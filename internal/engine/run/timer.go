@@ -123,8 +123,7 @@ func (e *Engine) fire(t timer, now time.Time) {
 	it, c := e.items[t.item], e.classes[t.class]
 	switch t.kind {
 	case timerReady:
-		it.QueuedAt, it.Phase = t.at, PhaseNone
-		e.push(it, now)
+		e.due(it, t.at, now)
 	case timerExpire:
 		e.settle(it, Expired, explain.TextExpired, now)
 	case timerGrace:

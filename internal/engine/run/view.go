@@ -84,6 +84,9 @@ func (e *Engine) WaitOf(id int, now time.Time) Wait {
 		worker := cmp.Or(it.Worker, sharedWorker)
 		return Wait{Code: contract.CodeOutcome, Object: worker, Since: it.WaitsAt, Until: it.WaitsAt.Add(Grace), Detail: fmt.Sprintf("worker %s was lost; its outcome may still arrive", worker)}
 	case PhaseWaiting:
+		if it.Deferral != "" {
+			return it.waitOfDeferred()
+		}
 		if it.Retries > 0 || it.Requeues > 0 {
 			return Wait{Code: contract.CodeBackoff, Since: it.WaitsAt, Until: it.ReadyAt, Detail: fmt.Sprintf("the next attempt comes at %s; attempt %d failed: %s", it.ReadyAt.UTC().Format(time.RFC3339), it.Attempt, it.Error)}
 		}
@@ -94,6 +97,8 @@ func (e *Engine) WaitOf(id int, now time.Time) Wait {
 		return e.waitOfQueued(it, now)
 	case PhaseLate:
 		return Wait{Code: contract.CodeWindowFit, Since: it.WaitsAt, Until: e.closing.At}
+	case PhaseDue:
+		return Wait{Code: contract.CodeConcurrency, Since: it.QueuedAt, Detail: explain.TextDue}
 	case PhaseNone, PhaseGranted, PhaseRunning:
 	}
 	return Wait{}

@@ -120,6 +120,10 @@ func (g *Graph) take(r *run.Report, now time.Time) {
 		g.settle(t, r, now)
 	case run.Crowded:
 		g.must(dag.Event{Kind: dag.EventCrowded, Task: t.i}, now)
+	case run.Deferred:
+		g.deferred(t, r, now)
+	case run.Due:
+		g.due(t, now)
 	case run.AttemptFailed:
 	}
 }

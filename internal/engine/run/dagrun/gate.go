@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -95,6 +96,29 @@ func (g *Graph) room() int {
 		return limit - g.gate.admitted
 	}
 	return 1
+}
+
+// deferred takes the place of a task that waits for its time. A task that cleans up gets one attempt,
+// and does not keep an ending run open.
+func (g *Graph) deferred(t *task, r *run.Report, now time.Time) {
+	switch {
+	case g.run.Ending():
+		g.engine.End(now, int(t.i), run.Failed, r.Message)
+	case g.run.Crowded() < dag.MaxCrowded: // Each such task is in the state that travels.
+		t.placed = false
+		g.gate.count(t)
+		g.must(dag.Event{Kind: dag.EventYield, Task: t.i}, now)
+	}
+}
+
+// due asks for the place of a task whose deferral is over. It requests its resources once it has the
+// place.
+func (g *Graph) due(t *task, now time.Time) {
+	if t.placed {
+		g.engine.Proceed(now, int(t.i))
+		return
+	}
+	g.must(dag.Event{Kind: dag.EventAdmit, Task: t.i}, now)
 }
 
 func (g *Graph) yield(t *task) {

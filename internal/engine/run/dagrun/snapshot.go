@@ -240,11 +240,12 @@ func (g *Graph) restoreTask(s savedTask) error {
 	if err != nil {
 		return err
 	}
-	if _, known := g.engine.View(int(s.Task)); known == (s.Phase == phaseYielded) {
+	item, known := g.engine.View(int(s.Task))
+	if known == (s.Phase == phaseYielded) {
 		return fmt.Errorf("%w: task %d is no item", ErrState, s.Task)
 	}
 	t := &task{
-		i: s.Task, definition: definition, phase: s.Phase, seq: s.Seq, placed: s.Placed, asking: s.Asking, admitted: g.run.Admitted(s.Task),
+		i: s.Task, definition: definition, phase: s.Phase, seq: s.Seq, placed: s.Placed, asking: s.Asking, admitted: g.run.Admitted(s.Task) && item.Phase != run.PhaseDue,
 		startedAt: s.StartedAt, beganAt: s.BeganAt, until: s.Until,
 	}
 	g.live[t.i] = t

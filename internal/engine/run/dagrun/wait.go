@@ -77,7 +77,7 @@ func (g *Graph) stoppedByPause(i dag.Index) bool {
 			return t != nil
 		}
 		item, _ := g.engine.View(int(i))
-		return item.Phase == run.PhaseQueued || item.Phase == run.PhaseGranted
+		return item.Phase == run.PhaseQueued || item.Phase == run.PhaseGranted || item.Phase == run.PhaseDue
 	case dag.Completed, dag.Failed, dag.UpstreamFailed, dag.Skipped, dag.Canceled:
 	}
 	return false

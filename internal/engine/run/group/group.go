@@ -197,7 +197,7 @@ func (g *Group) take(r *run.Report, now time.Time) {
 		if r.Ending.Failure == contract.FailureWorkerLost {
 			g.lostWorker(j, r, now)
 		}
-	case run.Admitted, run.Crowded:
+	case run.Admitted, run.Crowded, run.Deferred, run.Due:
 	}
 }
 

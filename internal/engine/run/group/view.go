@@ -65,7 +65,7 @@ func (g *Group) stateOf(j *job) State {
 		return StateRecalling
 	case run.PhaseLost:
 		return StateHeld
-	case run.PhaseNone, run.PhaseWaiting, run.PhaseQueued, run.PhaseAsking, run.PhaseGranted, run.PhaseLate:
+	case run.PhaseNone, run.PhaseWaiting, run.PhaseQueued, run.PhaseAsking, run.PhaseGranted, run.PhaseLate, run.PhaseDue:
 	}
 	return StatePending
 }

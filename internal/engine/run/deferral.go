@@ -1,0 +1,63 @@
+package run
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// deferItem has an item wait that its handler has deferred. That costs no retry.
+func (e *Engine) deferItem(it *item, end Ending, now time.Time) {
+	switch {
+	case it.Canceling != "":
+		e.endCanceled(it, "", now)
+		return
+	case e.stopped != Open:
+		e.settle(it, e.stopped, e.stopReason, now)
+		return
+	}
+	wait := min(max(end.Delay, jobtype.MinDeferral.Std()), jobtype.MaxDeferral.Std())
+	if it.Deferral != end.Failure {
+		it.Deferral, it.DeferredAt = end.Failure, now
+		e.note(Note{Verdict: Delayed, Code: it.deferralCode(), Item: it.ID, Detail: clip(end.Message), Waited: wait})
+	}
+	e.enqueue(it, now.Add(wait), now)
+	it.Error = clip(end.Message)
+	if e.admit {
+		e.reports = append(e.reports, Report{Kind: Deferred, Item: it.ID, Message: it.Error})
+	}
+}
+
+// endDeferral forgets the deferral of an item whose attempt has ended otherwise.
+func (it *item) endDeferral(failure Failure) {
+	if failure != contract.FailureDeferred && failure != contract.FailureGuard {
+		it.Deferral, it.DeferredAt = "", time.Time{}
+	}
+}
+
+// due continues with an item whose time has come. With [Config.Admit] a deferred item has lost its
+// place, and waits for [Engine.Proceed].
+func (e *Engine) due(it *item, at, now time.Time) {
+	it.QueuedAt, it.Phase = at, PhaseNone
+	if !e.admit || it.Deferral == "" {
+		e.push(it, now)
+		return
+	}
+	it.Phase = PhaseDue
+	e.reports = append(e.reports, Report{Kind: Due, Item: it.ID})
+}
+
+func (it *item) deferralCode() contract.Code {
+	if it.Deferral == contract.FailureGuard {
+		return contract.CodeGuard
+	}
+	return contract.CodeDeferred
+}
+
+// waitOfDeferred describes the wait of a deferred item. Since is the first deferral in a row.
+func (it *item) waitOfDeferred() Wait {
+	return Wait{Code: it.deferralCode(), Since: it.DeferredAt, Until: it.ReadyAt, Detail: explain.TextDeferred(it.deferralCode(), it.ReadyAt, it.Error)}
+}

@@ -28,6 +28,9 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		return jobtype.Result{}, err
 	}
 	program := h.program(ready, jobEnvironment(job), input, job.WorkerID)
+	if err := program.awaitGuard(ctx, ready.Guard, newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner); err != nil {
+		return jobtype.Result{}, err
+	}
 	jobtype.KeepOutput(progress, ready.Output.Policy())
 	log := jobtype.Log(progress)
 	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
@@ -82,8 +85,13 @@ func (s executeSettings) result(name string, outcome ended, err error, output, e
 		result.Warning = err.Error()
 		return result, nil
 	}
-	if outcome.signal == "" && slices.Contains(s.ExitCodes.Permanent, outcome.code) {
+	wait, deferred := s.ExitCodes.Defer[outcome.code]
+	switch {
+	case outcome.signal != "":
+	case slices.Contains(s.ExitCodes.Permanent, outcome.code):
 		err = jobtype.Permanent(err)
+	case deferred:
+		err = jobtype.Defer(wait.Std(), err.Error())
 	}
 	return result, err
 }

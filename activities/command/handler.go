@@ -23,7 +23,7 @@ var (
 	executeOwnSchema []byte
 
 	//nolint:gochecknoglobals // constant texts
-	detectSchema, executeSchema = launch.AddTo(detectOwnSchema, append(slices.Clone(launch.OfJobs), "exit_codes.permanent")...), launch.AddTo(executeOwnSchema)
+	detectSchema, executeSchema = launch.AddTo(detectOwnSchema, append(slices.Clone(launch.OfJobs), "exit_codes.permanent", "exit_codes.defer")...), launch.AddTo(executeOwnSchema)
 )
 
 // Options are what the worker decides, as opposed to the job type.

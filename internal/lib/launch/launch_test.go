@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,10 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	for key, schema := range launch.Schema() {
 		assert.True(t, json.Valid(schema), key)
 	}
-	assert.NotContains(t, string(launch.AddTo([]byte(`{"properties":{}}`), "exit_codes.permanent")), "permanent")
+	lacks := string(launch.AddTo([]byte(`{"properties":{}}`), "exit_codes.permanent", "exit_codes.defer"))
+	assert.NotContains(t, lacks, `"permanent"`)
+	assert.NotContains(t, lacks, `"defer"`)
+	assert.Contains(t, lacks, `"warning"`)
 }
 
 func TestEnvFile(t *testing.T) {
@@ -92,4 +96,29 @@ func TestAnExitCodeHasOneMeaning(t *testing.T) {
 	assert.Equal(t, []string{"exit_codes: 0 cannot be both success and warning"}, faults(launch.ExitCodes{Warning: []int{0}}), "0 is a success unless success says otherwise")
 	assert.Equal(t, []string{"exit_codes: 3 cannot be both warning and permanent"}, faults(launch.ExitCodes{Warning: []int{3}, Permanent: []int{3}}))
 	assert.Equal(t, []string{"exit_codes: 256 is no exit code: use 0 to 255"}, faults(launch.ExitCodes{Warning: []int{256}}))
+}
+
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	read, err := launch.Decode([]byte(`{"exit_codes": {"defer": {"75": "5m", "11": "1s"}}, "guard": {"command": ["true"], "every": "24h"}}`))
+	require.NoError(t, err)
+	assert.Empty(t, read.Faults())
+	assert.Equal(t, 24*time.Hour, read.Guard.Interval())
+	assert.Equal(t, time.Minute, launch.Guard{}.Interval())
+	for text, want := range map[string]string{
+		`{"exit_codes": {"defer": {"0": "5m"}}}`:                     "exit_codes: 0 cannot be both success and defer",
+		`{"exit_codes": {"permanent": [75], "defer": {"75": "5m"}}}`: "exit_codes: 75 cannot be both permanent and defer",
+		`{"exit_codes": {"defer": {"256": "5m"}}}`:                   "exit_codes: 256 is no exit code",
+		`{"exit_codes": {"defer": {"75": "0s"}}}`:                    "exit_codes.defer.75: 0s is out of range: use 1s to 24h",
+		`{"guard": {"every": "2m"}}`:                                 "guard.command: name a program",
+		`{"guard": {"command": [""]}}`:                               "guard.command: names no program",
+		`{"guard": {"command": ["true"], "every": "25h"}}`:           "guard.every: 25h is out of range",
+	} {
+		read, err := launch.Decode([]byte(text))
+		require.NoError(t, err, text)
+		require.Len(t, read.Faults(), 1, text)
+		assert.ErrorContains(t, read.Faults()[0], want)
+	}
+	changed := read.Map(func(path, text string) string { return path + "=" + text })
+	assert.Equal(t, []string{"guard.command[0]=true"}, changed.Guard.Command)
 }

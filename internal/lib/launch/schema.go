@@ -45,26 +45,21 @@ func AddTo(into []byte, without ...string) json.RawMessage {
 		if slices.Contains(without, key) {
 			continue
 		}
-		properties[key] = own
+		var object map[string]any
+		_ = json.Unmarshal(own, &object)
+		below, _ := object["properties"].(map[string]any)
 		for _, path := range without {
-			if below, found := strings.CutPrefix(path, key+"."); found {
-				properties[key] = lacking(own, below)
+			if inner, found := strings.CutPrefix(path, key+"."); found {
+				delete(below, inner)
 			}
 		}
+		properties[key] = object
 	}
 	encoded, err := json.Marshal(document)
 	if err != nil {
 		return into
 	}
 	return encoded
-}
-
-func lacking(schema json.RawMessage, key string) any {
-	var object map[string]any
-	_ = json.Unmarshal(schema, &object)
-	properties, _ := object["properties"].(map[string]any)
-	delete(properties, key)
-	return object
 }
 
 // numbers are the keys whose scalars stay numbers.

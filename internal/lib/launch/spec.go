@@ -50,6 +50,7 @@ type Spec struct {
 	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].
 	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
 	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`
+	Guard     Guard             `json:"guard,omitzero"`
 }
 
 // ExitCodes sorts the exit codes of a program. Every code that is not listed is a failure.
@@ -60,6 +61,8 @@ type ExitCodes struct {
 	Warning []int `json:"warning,omitempty"`
 	// Permanent lists the failures that no retry repairs.
 	Permanent []int `json:"permanent,omitempty"`
+	// Defer has the codes of "not now", each with the time until the next attempt.
+	Defer map[int]jobtype.Duration `json:"defer,omitempty"`
 }
 
 // Succeeded reports whether a code is one of success.
@@ -134,6 +137,7 @@ func (s Spec) Map(change func(path, text string) string) Spec {
 	}
 	s.EnvFile = mapAll("env_file", s.EnvFile, change)
 	s.Stdin = change("stdin", s.Stdin)
+	s.Guard.Command = mapAll("guard.command", s.Guard.Command, change)
 	return s
 }
 
@@ -161,6 +165,7 @@ func (s Spec) Faults() []error {
 		}
 	}
 	faults = append(faults, s.settingFaults()...)
+	faults = append(faults, s.Guard.faults()...)
 	return append(faults, s.ExitCodes.faults()...)
 }
 
@@ -185,6 +190,12 @@ func (e ExitCodes) faults() []error {
 	list("success", success)
 	list("warning", e.Warning)
 	list("permanent", e.Permanent)
+	list("defer", slices.Sorted(maps.Keys(e.Defer)))
+	for _, code := range slices.Sorted(maps.Keys(e.Defer)) {
+		if fault := waitFault(e.Defer[code]); fault != nil {
+			faults = append(faults, fmt.Errorf("exit_codes.defer.%d: %w", code, fault))
+		}
+	}
 	return faults
 }
 

@@ -232,6 +232,9 @@ func (c *Command) validate() []error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		faults = append(faults, errors.New("command.argv: names no program"))
 	}
+	if len(c.ExitCodes.Defer) > 0 {
+		faults = append(faults, errors.New("command.exit_codes.defer: only jobs are deferred; remove it"))
+	}
 	for _, err := range c.Faults() {
 		faults = append(faults, fmt.Errorf("command.%w", err))
 	}

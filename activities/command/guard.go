@@ -1,0 +1,39 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// guardKept is the part of a guard's output that the reason of the wait is taken from.
+const guardKept = 4 << 10
+
+// awaitGuard runs the guard of a job, as its program is run. It returns a deferral if the guard fails.
+func (p program) awaitGuard(ctx context.Context, guard launch.Guard, watched *watcher, by owner) error {
+	if len(guard.Command) == 0 {
+		return nil
+	}
+	output := newTail(guardKept)
+	p.argv, p.stdin, p.watcher, p.owner = guard.Command, nil, watched, by
+	p.launch.Stdin = launch.StdinNone
+	outcome, err := p.with(func(stdout io.Reader) error {
+		_, err := io.Copy(output, stdout)
+		return err
+	}, output).run(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("guard: %w", failure(guard.Command[0], err))
+	case outcome.code == 0 && outcome.signal == "":
+		return nil
+	}
+	end := fmt.Sprintf("%s exited with status %d", guard.Command[0], outcome.code)
+	if outcome.signal != "" {
+		end = fmt.Sprintf("%s was killed by a signal (%s)", guard.Command[0], outcome.signal)
+	}
+	return jobtype.DeferGuard(guard.Interval(), cmp.Or(jobtype.OneLine(lastLine(output.text()), jobtype.MaxSummaryBytes), end))
+}

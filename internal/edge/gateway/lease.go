@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/activities/jobs"
@@ -125,6 +126,10 @@ type Failure struct {
 	Permanent bool `json:"permanent,omitempty"`
 	// NotStarted: the program did not start on this worker, see [NotStarted].
 	NotStarted NotStarted `json:"not_started,omitempty" enum:"cannot_start,not_installed"`
+	// Defer is the time until the next attempt of a job that means "not now", 1s to 24h. That is no
+	// failure and costs no retry. Guard adds that a condition is not met and the work has not begun.
+	Defer jobtype.Duration `json:"defer,omitempty"`
+	Guard bool             `json:"guard,omitempty"`
 	// Output is the end of what it printed.
 	Output string `json:"output,omitempty"`
 	// Checkpoint is for the next attempt; empty: that of the attempt before, if any.
@@ -146,6 +151,12 @@ const (
 func (l Lease) Fail(ctx context.Context, in Failure) error {
 	kind := contract.FailureFailed
 	switch {
+	case in.Defer < 0 || in.Defer > jobtype.MaxDeferral || in.Defer == 0 && in.Guard || in.Defer > 0 && (in.Permanent || l.leased.Detection):
+		return invalid(fmt.Errorf("defer: use 1s to %s, without permanent, for a job", jobtype.MaxDeferral))
+	case in.Defer > 0 && in.Guard:
+		kind = contract.FailureGuard
+	case in.Defer > 0:
+		kind = contract.FailureDeferred
 	case in.NotStarted == CannotStart || in.NotStarted == NotInstalled:
 		kind = contract.FailureKind(in.NotStarted)
 	case in.Permanent:
@@ -178,7 +189,9 @@ func (l Lease) end(ctx context.Context, kind contract.FailureKind, in Failure) e
 		err := l.worker.g.server.Complete(ctx, l.leased.Token, contract.DetectActivityResult{Worker: l.leased.Worker}, jobs.DetectionFailure(kind, in.Message))
 		return answered("the server did not take the outcome", err)
 	}
-	return l.deliver(ctx, jobs.Failed(l.state(in.Checkpoint), kind, in.Message, in.Output))
+	state := jobs.Failed(l.state(in.Checkpoint), kind, in.Message, in.Output)
+	state.Delay = in.Defer
+	return l.deliver(ctx, state)
 }
 
 func (l Lease) state(checkpoint json.RawMessage) contract.ExecuteState {

@@ -71,7 +71,7 @@ func (p *play) act(fleet []contract.WorkerView) {
 		if p.running[id].Kind == run.Start {
 			end.Failure = rapid.SampledFrom([]contract.FailureKind{
 				"", "", "", "", contract.FailureFailed, contract.FailureTimeout, contract.FailurePermanent, contract.FailureAtCapacity,
-				contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, contract.FailureWorkerLost, contract.FailureStale,
+				contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, contract.FailureWorkerLost, contract.FailureStale, contract.FailureDeferred, contract.FailureGuard,
 			}).Draw(t, "how")
 		}
 		p.ended(id, end)

@@ -222,7 +222,7 @@ func (w *turmoil) endOne(id string) {
 	default:
 		end.Failure = rapid.SampledFrom([]contract.FailureKind{
 			"", "", "", "", "", "", contract.FailureFailed, contract.FailureTimeout, contract.FailurePermanent, contract.FailureAtCapacity,
-			contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, contract.FailureWorkerLost, contract.FailureStale, contract.FailureCanceled,
+			contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, contract.FailureWorkerLost, contract.FailureStale, contract.FailureCanceled, contract.FailureDeferred, contract.FailureGuard,
 		}).Draw(t, "how")
 		if end.Failure == "" {
 			end.Result = w.result(id)

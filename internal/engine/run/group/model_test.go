@@ -517,7 +517,7 @@ func (m *model) act() {
 		m.roll()
 	default:
 		m.finishOne(rapid.SampledFrom([]run.Failure{
-			"", "", "", FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, "of tomorrow",
+			"", "", "", FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, contract.FailureDeferred, contract.FailureGuard, "of tomorrow",
 		}).Draw(m.t, "failure"))
 	}
 }

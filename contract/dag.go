@@ -252,6 +252,9 @@ type TaskView struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
+// PhaseHeld is the phase of a DAG run that is kept open after a failure.
+const PhaseHeld = "held"
+
 // DAGStatus is the result of QueryStatus of a DAG run.
 type DAGStatus struct {
 	DAG     string `json:"dag"`

@@ -299,6 +299,8 @@ type GroupPhase struct {
 	At    time.Time `json:"at"`
 	// Code is the reason of a waiting phase: window, worker or lane.
 	Code string `json:"code,omitempty"`
+	// Text is the phase in words, for readers.
+	Text string `json:"text,omitempty"`
 }
 
 // GroupWorker is one worker in the view of a group.

@@ -96,5 +96,6 @@ func ints(of []dag.Index) []int {
 // Task is one task, without what only its run knows: times and what it waits for.
 func (p DAGPicture) Task(i int) Item {
 	v := p.state.View(dag.Index(i))
-	return Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined}
+	item := Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined}
+	return item.standing(p.Open)
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter/pastjobs"
@@ -27,6 +27,8 @@ type Item struct {
 	// Kind is job, or the kind of the task: command, approval, dag.
 	Kind  string `json:"kind"`
 	State string `json:"state"`
+	// Standing is what follows from the state.
+	Standing explain.ItemStanding `json:"standing"`
 	// DedupeKey of a job. Items is how many proposals it stands for, if several;
 	// DedupeKey is the first one's, and Batch lists them where one job was asked for.
 	DedupeKey string              `json:"dedupe_key,omitempty"`
@@ -96,17 +98,16 @@ func (i Item) DAGTask() contract.DAGTask {
 }
 
 // Ended reports whether the item is in a final state.
-func (i Item) Ended() bool {
-	for _, state := range dag.States() {
-		if i.State == state.String() && state.Terminal() {
-			return true
-		}
+func (i Item) Ended() bool { return explain.EndedState(i.State) }
+
+// standing adds what follows from the state; open is that of the run.
+func (i Item) standing(open bool) Item {
+	facts := explain.ItemStandingFacts{Open: open, Job: i.Kind == KindJob, Kind: i.Kind, State: i.State}
+	if i.Wait != nil {
+		facts.Wait = i.Wait.Code
 	}
-	switch i.State {
-	case contract.JobWarning, contract.JobStale, contract.JobExpired, contract.JobNotStarted:
-		return true
-	}
-	return false
+	i.Standing = explain.ItemStandingOf(facts)
+	return i
 }
 
 // ItemFilter narrows [Runs.Items].
@@ -249,10 +250,11 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	views, total := state.Tasks(dagrun.Filter{States: filter.States, Task: filter.ID, Offset: filter.Offset, Limit: filter.Limit})
 	items := make([]Item, len(views))
 	for i, v := range views {
-		items[i] = Item{
+		item := Item{
 			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker,
 			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, CreatedAt: v.CreatedAt, ModifiedAt: v.ModifiedAt, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Value: v.Result,
 		}
+		items[i] = item.standing(false)
 	}
 	return items, total, nil
 }
@@ -295,6 +297,7 @@ func mergeActive(described Snapshot, items []Item) []Item {
 		if on := items[i].Active; on != nil && items[i].State == contract.JobRunning && !on.Started {
 			items[i].State = contract.JobAssigned
 		}
+		items[i] = items[i].standing(described.Open())
 	}
 	return items
 }

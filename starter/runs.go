@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -62,6 +63,8 @@ type Run struct {
 	JobType string    `json:"job_type,omitempty"`
 	DAG     string    `json:"dag,omitempty"`
 	Status  RunStatus `json:"status"`
+	// Standing is the state as one word, with its cause. Lists without counts know no cause.
+	Standing explain.RunStanding `json:"standing"`
 	// Outcome is empty while the run is open, and for one that was terminated.
 	Outcome contract.Outcome `json:"outcome,omitempty"`
 	DryRun  bool             `json:"dry_run,omitempty"`
@@ -96,6 +99,9 @@ type Progress struct {
 
 // Open reports whether the run is still going on.
 func (r Run) Open() bool { return r.Status.open() }
+
+// WithStanding adds the standing that follows from the status and the outcome alone.
+func (r Run) WithStanding() Run { return Snapshot{Run: r}.stand().Run }
 
 // Name is the job type or the DAG of the run.
 func (r Run) Name() string { return cmp.Or(r.JobType, r.DAG) }
@@ -148,6 +154,7 @@ func (r Runs) addCounts(ctx context.Context, runs []Run) {
 			snapshot, err := r.Show(limited, runs[i].RunRef)
 			if err == nil {
 				runs[i].Started, runs[i].Counts, runs[i].Progress, runs[i].Pace = snapshot.Started, snapshot.Counts, snapshot.Progress, snapshot.Pace
+				runs[i].Standing = snapshot.Standing
 			}
 			if _, isDown := errors.AsType[*ControlPlaneDownError](snapshot.silence); isDown {
 				down.Store(true)
@@ -256,14 +263,14 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	if run.Kind = KindGroup; info.GetType().GetName() == contract.DAGWorkflow {
 		run.Kind = KindDAG
 		run.DAG, _, _ = contract.DAGOfWorkflow(run.WorkflowID)
-		return run
+		return run.WithStanding()
 	}
 	run.JobType = cmp.Or(rpc.Keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
 	if name, submission, adHoc := contract.AdHocOf(run.WorkflowID); adHoc && name == run.JobType {
 		run.AdHoc = submission
 	}
 	run.DryRun = strings.HasPrefix(run.WorkflowID, contract.DryRunWorkflowID(run.JobType, ""))
-	return run
+	return run.WithStanding()
 }
 
 // Cancel asks the run to end: running items are canceled, the rest never starts,

@@ -106,6 +106,28 @@ func (s Snapshot) unanswered(why error) Snapshot {
 // Show takes a snapshot of a run. A control plane that is down is not an error:
 // the snapshot then holds what the server itself knows.
 func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
+	snapshot, err := r.show(ctx, ref)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return snapshot.stand(), nil
+}
+
+// stand adds the standing of the run.
+func (s Snapshot) stand() Snapshot {
+	facts := explain.RunStandingFacts{
+		DAG: s.Kind == KindDAG, Open: s.Open(), Frozen: s.Status == StatusPaused, Status: string(s.Status), Outcome: s.Outcome,
+		Paused: s.Paused, PauseNote: s.PauseNote, PausedBy: s.PausedBy, Phase: s.Phase, Waiting: s.Waiting,
+		Warnings: s.Counts[contract.JobWarning], Reason: s.Reason, Failure: s.Failure,
+	}
+	if s.Progress != nil {
+		facts.Running, facts.Failed = s.Progress.Running, s.Progress.Failed
+	}
+	s.Standing = explain.RunStandingOf(facts)
+	return s
+}
+
+func (r Runs) show(ctx context.Context, ref RunRef) (Snapshot, error) {
 	snapshot, err := r.Describe(ctx, ref)
 	if err != nil {
 		return Snapshot{}, err
@@ -139,6 +161,7 @@ func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with fu
 }
 
 func (s Snapshot) withGroup(status contract.GroupStatus) Snapshot {
+	explain.Phases(status.Phases)
 	s.Group, s.Phase, s.Paused, s.PauseNote = &status, status.Phase, status.Paused, status.PauseNote
 	s.Waiting, s.Wait, s.Deadline, s.Workers, s.ModifiedAt = status.Waiting, status.Wait, status.Deadline, status.Workers, status.ModifiedAt
 	s.Counts, s.Progress = countsOfGroup(status.Counts, status.Pending, status.Running)
@@ -274,6 +297,7 @@ func (r Runs) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, erro
 
 func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.Outcome) {
 	s.record, result.Items = result.Items, nil
+	explain.Phases(result.Phases)
 	s.Result, s.Outcome, s.Reason, s.DurationMS = &result, result.Outcome, result.Reason, result.DurationMS
 	s.Failed = result.Errors
 	s.Counts, s.Progress = countsOfGroup(result.Counts, 0, 0)

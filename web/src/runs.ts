@@ -7,6 +7,4 @@ export const runPath = (id: string) => `/runs/${segment(inPath(id))}`;
 export const itemPath = (run: string, id: string) => `${runPath(run)}/items/${segment(inPath(id))}`;
 export const itemHref = (run: string, id: string) => href('runs', inPath(run), 'items', id);
 
-export const isOpen = (run: Run) => run.status === 'Running' || run.status === 'Paused';
-// stateOfRun is one word: how it ended, or that it continues.
-export const stateOfRun = (run: Run) => (isOpen(run) ? run.status : run.outcome || run.status).toLowerCase();
+export const isOpen = (run: Run) => run.standing.open;

@@ -45,7 +45,7 @@ func (r *dagRun) phase() string {
 	case run.Finished():
 		return "ended"
 	case run.Held():
-		return "held"
+		return contract.PhaseHeld
 	case run.Ending():
 		return "ending"
 	}

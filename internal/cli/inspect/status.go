@@ -333,7 +333,7 @@ func (c *commands) printStatus(found status, now time.Time) {
 	c.Print("")
 	failed := ui.NewTable("FAILED", "OUTCOME", "STARTED")
 	for _, run := range found.Failed {
-		failed.Add(ui.Text(run.WorkflowID), runs.RunOutcome(run), ui.Text(ui.Ago(run.Started, now)))
+		failed.Add(ui.Text(run.WorkflowID), runs.StateCell(run.Standing), ui.Text(ui.Ago(run.Started, now)))
 	}
 	nothing := "nothing failed in the last 24 hours"
 	if found.Recovered > 0 {

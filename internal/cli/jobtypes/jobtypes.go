@@ -109,7 +109,7 @@ func scheduledOutcome(run jobtypes.ScheduledRun) ui.Cell {
 	if run.Status == "" {
 		return ui.Text("-")
 	}
-	return runs.RunOutcome(starter.Run{Status: run.Status, Outcome: run.Outcome})
+	return runs.StateCell(starter.Run{Status: run.Status, Outcome: run.Outcome}.WithStanding().Standing)
 }
 
 func nextRun(known jobtypes.JobType, now time.Time) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -106,13 +107,13 @@ func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter st
 		return c.Answer(ctx, map[string]any{"runs": ui.OrEmpty(runs)}, ui.Names(runs, func(run starter.Run) string { return run.WorkflowID })...)
 	}
 	now := c.Env.Now()
-	listed := ui.NewTable("RUN", "OF", "OUTCOME", "ITEMS", "STARTED", "TOOK", "PACE", "+ENDED", "+RUN ID", "+SUBMISSION")
+	listed := ui.NewTable("RUN", "OF", "STATE", "ITEMS", "STARTED", "TOOK", "PACE", "+ENDED", "+RUN ID", "+SUBMISSION", "+CAUSE")
 	for _, run := range runs {
 		of := ui.Text(run.Name())
 		if run.Kind == starter.KindDAG {
 			of.Text = "dag " + run.DAG
 		}
-		listed.Add(ui.Text(run.WorkflowID), of, RunOutcome(run), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc))
+		listed.Add(ui.Text(run.WorkflowID), of, StateCell(run.Standing), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc), ui.Text(ui.OneLine(run.Standing.Cause)))
 	}
 	empty := "no runs yet: start one with `roundsman start NAME` or `roundsman start FILE -w`"
 	if filter.JobType+filter.DAG+string(filter.Kind) != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
@@ -194,17 +195,9 @@ func Outcomes(ctx *cli.Context) (chosen []contract.Outcome) {
 	return chosen
 }
 
-// RunOutcome is the outcome, or what Temporal says where there is none.
-func RunOutcome(run starter.Run) ui.Cell {
-	switch {
-	case run.Status == starter.StatusPaused:
-		return ui.Cell{Text: "paused in Temporal", Paint: ui.Odd}
-	case run.Open():
-		return ui.Cell{Text: "running", Paint: ui.Bold}
-	case run.Outcome != "":
-		return ui.Cell{Text: string(run.Outcome), Paint: ui.OutcomePaint(run.Outcome)}
-	}
-	return ui.Cell{Text: string(run.Status), Paint: ui.Bad}
+// StateCell is the state of a run.
+func StateCell(standing explain.RunStanding) ui.Cell {
+	return ui.Cell{Text: standing.State, Paint: ui.RolePaint(standing.Role)}
 }
 
 func took(run starter.Run, now time.Time) string {

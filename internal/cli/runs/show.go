@@ -144,7 +144,7 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	shown.Add("run", ui.Cell{Text: snapshot.WorkflowID, Paint: ui.Bold})
 	shown.Add("job type", ui.Text(snapshot.JobType))
 	shown.Add("DAG", ui.Text(snapshot.DAG))
-	shown.Add("outcome", RunOutcome(snapshot.Run))
+	shown.Add("state", StateCell(snapshot.Standing))
 	shown.Add("started", ui.Textf("%s (%s)", ui.Stamp(snapshot.Started), ui.Ago(snapshot.Started, now)))
 	if !snapshot.Ended.IsZero() {
 		shown.Add("ended", ui.Textf("%s (%s)", ui.Stamp(snapshot.Ended), ui.Ago(snapshot.Ended, now)))

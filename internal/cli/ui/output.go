@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/jsonout"
 )
 
@@ -147,6 +148,21 @@ func (c *Program) Remark(format string, args ...any) {
 		return
 	}
 	c.Print(format, args...)
+}
+
+// RolePaint colors a state by its role.
+func RolePaint(role explain.Role) Paint {
+	switch role {
+	case explain.RoleDone:
+		return Good
+	case explain.RoleRunning:
+		return Bold
+	case explain.RoleFailed, explain.RoleTimeout:
+		return Bad
+	case explain.RolePartial, explain.RolePerson, explain.RolePaused, explain.RoleWaiting, explain.RoleSkipped, explain.RoleCanceled:
+		return Odd
+	}
+	return Plain
 }
 
 // OutcomePaint colors an outcome by whether somebody must look.

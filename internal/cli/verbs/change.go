@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
@@ -108,7 +109,7 @@ func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run start
 		if err != nil {
 			return old{}, err
 		}
-		if shown.Phase == "held" && !shown.Paused {
+		if shown.Phase == contract.PhaseHeld && !shown.Paused {
 			kind = holdFailure
 		}
 	}

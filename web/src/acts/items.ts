@@ -100,21 +100,15 @@ export const expireJob = (item: Of): Act =>
     'reason',
   );
 
-const failed = new Set(['failed', 'upstream_failed', 'canceled']);
-const again = new Set(['failed', 'canceled', 'completed', 'warning']);
-const waits = new Set(['pending', 'ready']);
-const goesOn = new Set(['pending', 'assigned', 'running', 'recalling', 'held', 'ready']);
+// buttons are those of the operations on items, by their ids in the API.
+const buttons: Record<string, (item: Item) => Act> = {
+  'approve-item': approve,
+  'reject-item': reject,
+  'rerun-item': rerun,
+  'skip-item': skip,
+  'cancel-item': (item) => (item.kind === 'job' ? cancelJob(item) : cancelTask(item)),
+  'expire-item': expireJob,
+};
 
-// actsOnItem are the buttons of an item in its present state, while its run is open.
-export function actsOnItem(item: Item, open: boolean): Act[] {
-  if (!open) return [];
-  const task = item.kind !== 'job';
-  const approval = item.wait?.code === 'AWAITING_APPROVAL' || (item.kind === 'approval' && item.state === 'running');
-  return [
-    ...(approval ? [approve(item), reject(item)] : []),
-    ...(task && again.has(item.state) ? [rerun(item)] : []),
-    ...(task && (waits.has(item.state) || failed.has(item.state)) ? [skip(item)] : []),
-    ...(goesOn.has(item.state) ? [task ? cancelTask(item) : cancelJob(item)] : []),
-    ...(!task && item.state === 'running' ? [expireJob(item)] : []),
-  ];
-}
+// actsOnItem are the buttons of the operations that the API lists for an item.
+export const actsOnItem = (item: Item): Act[] => (item.standing.operations ?? []).flatMap((operation) => buttons[operation]?.(item) ?? []);

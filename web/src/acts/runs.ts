@@ -3,7 +3,7 @@ import { type ComponentChildren, h } from 'preact';
 import type { Act } from '../action';
 import { quote } from '../api';
 import { runHref } from '../route';
-import { isOpen, runPath } from '../runs';
+import { runPath } from '../runs';
 import type { Run, RunRef, Snapshot } from '../types';
 import { filled, flag, signal, update } from './shell';
 
@@ -80,15 +80,17 @@ export const addTasks = (id: string): Act => ({
   temporal: ({ text }) => update(id, 'add-tasks', { text }),
 });
 
-// actsOnRun are the buttons of a run in its present state. The preview says what a retry
-// would do.
+// actsOnRun are the buttons of the operations that the API lists for a run. The preview
+// says what a retry would do.
 export function actsOnRun(run: Snapshot, preview: ComponentChildren): Act[] {
   const id = run.workflow_id;
-  if (!isOpen(run)) return run.kind === 'dag' && run.outcome !== 'completed' ? [retryRun(id, preview)] : [];
-  return [
-    ...(run.phase === 'held' ? [releaseRun(id)] : []),
-    run.paused ? resumeRun(id) : pauseRun(id),
-    ...(run.kind === 'dag' ? [addTasks(id)] : []),
-    cancelRun(id, run.kind),
-  ];
+  const acts: Record<string, () => Act> = {
+    'release-run': () => releaseRun(id),
+    'resume-run': () => resumeRun(id),
+    'pause-run': () => pauseRun(id),
+    'add-tasks': () => addTasks(id),
+    'cancel-run': () => cancelRun(id, run.kind),
+    'retry-run': () => retryRun(id, preview),
+  };
+  return (run.standing.operations ?? []).flatMap((operation) => acts[operation]?.() ?? []);
 }

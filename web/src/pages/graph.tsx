@@ -200,7 +200,7 @@ function Task({ run, at, open }: { run: Snapshot; at: number; open: boolean }) {
             {task.error && <p>{task.error}</p>}
             <Explain thing={`${run.workflow_id}/${task.id}`} />
             <p class="actions">
-              {actsOnItem(task, open).map((act) => (
+              {actsOnItem(task).map((act) => (
                 <Action key={act.label} {...act} />
               ))}
             </p>

@@ -5,21 +5,16 @@ import { base, quote } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { href, runHref } from '../route';
-import { isOpen, itemHref, itemPath, runPath } from '../runs';
+import { itemHref, itemPath, runPath } from '../runs';
 import { exact, span, Time, Took } from '../time';
 import type { ItemDetail, Printed, Snapshot } from '../types';
 import { Empty, Facts, Json, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
-const ended = new Set(['completed', 'warning', 'failed', 'upstream_failed', 'skipped', 'canceled', 'stale', 'expired', 'not_started']);
-// idle are the kinds of tasks that run on no worker.
-const idle = new Set(['approval', 'sleep', 'noop', 'fan_out']);
-
 export function ItemPage({ run, id }: { run: string; id: string }) {
   const found = useGet<ItemDetail>(itemPath(run, id));
   const of = useGet<Snapshot>(runPath(run));
   const workflow = of.data?.workflow_id;
-  const open = of.data !== undefined && isOpen(of.data);
   return (
     <Page
       title={id}
@@ -27,20 +22,20 @@ export function ItemPage({ run, id }: { run: string; id: string }) {
         ['Runs', href('runs')],
         [workflow ?? run, runHref(run)],
       ]}
-      actions={found.data && actsOnItem(found.data, open).map((act) => <Action key={act.label} {...act} />)}
+      actions={found.data && actsOnItem(found.data).map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={id}>
         {(item) => (
           <>
             <Now item={item} />
             <Given item={item} />
-            {!ended.has(item.state) && workflow && (
+            {!item.standing.ended && workflow && (
               <Section title="What it waits for">
                 <Explain thing={`${workflow}/${id}`} />
               </Section>
             )}
-            {!idle.has(item.kind) && <Attempts item={item} />}
-            {!idle.has(item.kind) && <Output item={item} />}
+            {item.standing.on_worker && <Attempts item={item} />}
+            {item.standing.on_worker && <Output item={item} />}
             <Asked item={item} />
           </>
         )}
@@ -55,7 +50,7 @@ const shownNeeds = 100;
 function Now({ item }: { item: ItemDetail }) {
   const progress = item.active?.progress;
   return (
-    <Section title={ended.has(item.state) ? 'What came of it' : 'Now'}>
+    <Section title={item.standing.ended ? 'What came of it' : 'Now'}>
       <Facts
         of={[
           ['State', <State key="state" word={item.state} />],
@@ -75,7 +70,7 @@ function Now({ item }: { item: ItemDetail }) {
           ['Created', item.created_at && <Time key="created" at={item.created_at} />],
           ['Modified', item.modified_at && <Time key="modified" at={item.modified_at} />],
           ['Started', item.started_at && <Time key="started" at={item.started_at} />],
-          [ended.has(item.state) ? 'Took' : 'For', item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
+          [item.standing.ended ? 'Took' : 'For', item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
           [
             'Needs',
             (item.needs ?? []).length > 0 && (
@@ -140,7 +135,7 @@ function Attempts({ item }: { item: ItemDetail }) {
         label={`Attempts at ${item.id}`}
         rows={item.attempts ?? []}
         id={(attempt) => String(attempt.number)}
-        empty={ended.has(item.state) ? 'It ended without an attempt.' : 'None yet: it has not been given to a worker.'}
+        empty={item.standing.ended ? 'It ended without an attempt.' : 'None yet: it has not been given to a worker.'}
         columns={[
           { name: '#', show: (attempt) => attempt.number, number: true },
           {
@@ -166,7 +161,7 @@ function Attempts({ item }: { item: ItemDetail }) {
 }
 
 function Output({ item }: { item: ItemDetail }) {
-  const printed = useGet<Printed>(`${itemPath(item.run.workflow_id, item.id)}/output`, !ended.has(item.state));
+  const printed = useGet<Printed>(`${itemPath(item.run.workflow_id, item.id)}/output`, !item.standing.ended);
   const data = item.result?.data ?? item.value;
   const text = printed.data?.text || item.result?.output;
   return (
@@ -190,7 +185,7 @@ function Output({ item }: { item: ItemDetail }) {
         {item.result?.summary && <p>{item.result.summary}</p>}
         {data !== undefined && <Json of={data} />}
         {!item.result?.summary && data === undefined && (
-          <Empty>{ended.has(item.state) ? 'It returned nothing.' : 'It comes with the end of an attempt.'}</Empty>
+          <Empty>{item.standing.ended ? 'It returned nothing.' : 'It comes with the end of an attempt.'}</Empty>
         )}
       </Section>
     </>

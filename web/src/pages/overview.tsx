@@ -7,7 +7,7 @@ import { type Task, Work } from '../design/work';
 import { linkOfThing, Prose } from '../explain';
 import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
-import { isOpen, stateOfRun } from '../runs';
+import { isOpen } from '../runs';
 import { Time } from '../time';
 import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Empty, Loaded, Meter, Page, Section, Table } from '../ui';
@@ -127,7 +127,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
             empty="No run failed since yesterday."
             columns={[
               { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
-              { name: 'Outcome', show: (run) => <State word={stateOfRun(run)} /> },
+              { name: 'Outcome', show: (run) => <State word={run.standing.state} role={run.standing.role} /> },
               {
                 name: 'Failed',
                 show: (run) => run.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
@@ -245,7 +245,7 @@ function Running() {
             <ul class="work running">
               {all.slice(0, most).map((run) => (
                 <li key={run.workflow_id}>
-                  <span class={`state ${looks(roleOf(stateOfRun(run)))}`} />
+                  <span class={`state ${looks(run.standing.role)}`} />
                   <div>
                     <a class="what" href={runHref(run.workflow_id)}>
                       {run.workflow_id}

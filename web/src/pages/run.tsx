@@ -8,10 +8,9 @@ import { query } from '../api';
 import { useGet, useWindow } from '../data';
 import { Explain } from '../explain';
 import { href, runHref, setParams } from '../route';
-import { isOpen, itemHref, runPath, stateOfRun } from '../runs';
+import { isOpen, itemHref, runPath } from '../runs';
 import { exact, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
-import { roleOf } from '../design/state';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Rows, Section, type Sorting, State, Table } from '../ui';
 import { plural } from '../words';
 
@@ -54,13 +53,11 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
 
 // headOf is the header of a run: its state, its cause and its age.
 function headOf(run: Snapshot): Head {
-  const failed = run.progress?.failed ?? 0;
-  const word = run.paused ? 'paused' : run.phase === 'held' ? 'held' : stateOfRun(run);
-  const shown = isOpen(run) && failed > 0 && word === 'running' ? `running, ${failed.toLocaleString('en')} failed` : word;
+  const { state, role, cause } = run.standing;
   return {
-    state: { word: shown, role: shown === word ? roleOf(word) : 'partial' },
+    state: { word: state, role },
     age: isOpen(run) ? <Took from={run.started_at} /> : run.ended_at && <Time at={run.ended_at} />,
-    cause: run.paused ? [run.paused_by && `Paused by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ') : run.reason || (isOpen(run) ? run.waiting : ''),
+    cause,
   };
 }
 
@@ -113,7 +110,7 @@ function Now({ run }: { run: Snapshot }) {
           [
             'State',
             <>
-              <State word={run.paused ? 'paused' : stateOfRun(run)} /> {open && run.phase !== stateOfRun(run) && <span class="faint">{run.phase}</span>}
+              <State word={run.standing.state} role={run.standing.role} /> {open && run.phase !== run.standing.state && <span class="faint">{run.phase}</span>}
             </>,
           ],
           ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
@@ -145,19 +142,6 @@ function Now({ run }: { run: Snapshot }) {
   );
 }
 
-// phaseOf says a phase, and what is waited for in it.
-function phaseOf({ phase, code }: { phase: string; code?: string }): string {
-  const waits: Record<string, string> = {
-    WINDOW_CLOSED: 'waiting for its window',
-    LANE_BUSY: 'waiting for its turn in the lane',
-    NO_WORKER: 'waiting for a worker',
-    NOT_BEFORE: 'waiting for not_before',
-    PAUSED: 'paused',
-  };
-  const words: Record<string, string> = { dispatching: 'running jobs', claiming: 'claiming keys', preparing: 'looking up workers' };
-  return (code && waits[code]) || words[phase] || phase;
-}
-
 // Phases are how a run of a job type came to where it is.
 function Phases({ run }: { run: Snapshot }) {
   const now = useNow();
@@ -171,7 +155,7 @@ function Phases({ run }: { run: Snapshot }) {
         id={(phase) => `${phase.at}${phase.phase}${phase.code}`}
         empty=""
         columns={[
-          { name: 'Phase', show: (phase) => phaseOf(phase), wide: true },
+          { name: 'Phase', show: (phase) => phase.text, wide: true },
           { name: 'Code', show: (phase) => phase.code && <code>{phase.code}</code>, optional: true },
           { name: 'Began', show: (phase) => exact(phase.at) },
           {

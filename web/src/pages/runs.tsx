@@ -3,7 +3,7 @@ import { query } from '../api';
 import { clock } from '../clock';
 import { useGet, useList } from '../data';
 import { href, runHref, setParams } from '../route';
-import { isOpen, itemHref, stateOfRun } from '../runs';
+import { isOpen, itemHref } from '../runs';
 import { Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { Choice, Find, Loaded, Page, Rows, Section, State, Table } from '../ui';
@@ -168,7 +168,7 @@ function List({ runs, more, filtered }: { runs: Run[]; more: () => void; filtere
           name: 'State',
           show: (run) => (
             <>
-              <State word={stateOfRun(run)} />
+              <State word={run.standing.state} role={run.standing.role} title={run.standing.cause} />
               {run.dry_run && ' dry run'}
             </>
           ),

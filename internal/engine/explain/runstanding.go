@@ -1,0 +1,166 @@
+package explain
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Role is the kind of a state: what a list colors it by.
+type Role string
+
+// The roles of the states of runs.
+const (
+	RoleFailed   Role = "failed"
+	RoleTimeout  Role = "timeout"
+	RolePartial  Role = "partial"
+	RolePerson   Role = "person"
+	RolePaused   Role = "paused"
+	RoleWaiting  Role = "waiting"
+	RoleRunning  Role = "running"
+	RoleDone     Role = "done"
+	RoleSkipped  Role = "skipped"
+	RoleCanceled Role = "canceled"
+)
+
+// The states of an open run. One that has ended has its outcome, or the status of its workflow.
+const (
+	RunRunning = "running"
+	RunWaiting = "waiting"
+	RunPaused  = "paused"
+	RunHeld    = "held"
+)
+
+// The operations on runs and items, by their ids in the REST API.
+const (
+	MayCancelRun  = "cancel-run"
+	MayPauseRun   = "pause-run"
+	MayResumeRun  = "resume-run"
+	MayReleaseRun = "release-run"
+	MayRetryRun   = "retry-run"
+	MayAddTasks   = "add-tasks"
+
+	MayApprove    = "approve-item"
+	MayReject     = "reject-item"
+	MaySkip       = "skip-item"
+	MayRerun      = "rerun-item"
+	MayCancelItem = "cancel-item"
+	MayExpire     = "expire-item"
+)
+
+// RunStandingFacts are the facts about a run that its standing follows from.
+type RunStandingFacts struct {
+	DAG, Open bool
+	// Frozen: the workflow is paused in Temporal itself.
+	Frozen bool
+	// Status is that of the workflow, for a closed run without an outcome.
+	Status  string
+	Outcome contract.Outcome
+	// Paused and the next ones are what an open run reports.
+	Paused              bool
+	PauseNote, PausedBy string
+	Phase, Waiting      string
+	Running             int
+	Failed, Warnings    int
+	// Reason explains the outcome, Failure why there is none.
+	Reason, Failure string
+}
+
+// RunStanding is the state of a run with its cause and the operations that it takes.
+type RunStanding struct {
+	State string `json:"state"`
+	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled"`
+	// Open: the run has not ended.
+	Open bool `json:"open"`
+	// Cause is empty where there is nothing to say.
+	Cause string `json:"cause,omitempty"`
+	// Operations are the ids of the operations that the run takes in this state.
+	Operations []string `json:"operations"`
+}
+
+// RunStandingOf is the first state that applies, the gravest one first.
+func RunStandingOf(f RunStandingFacts) RunStanding {
+	if !f.Open {
+		return endedStanding(f)
+	}
+	standing := RunStanding{State: RunRunning, Role: RoleRunning, Open: true, Cause: f.Waiting}
+	switch {
+	case f.Frozen:
+		standing.State, standing.Role, standing.Cause = RunPaused, RolePaused, "its workflow is paused in Temporal itself"
+	case f.Paused:
+		standing.State, standing.Role = RunPaused, RolePaused
+		standing.Cause = pauseDetail(StandingFacts{PauseNote: f.PauseNote, PausedBy: f.PausedBy})
+	case f.Phase == contract.PhaseHeld:
+		standing.State, standing.Role = RunHeld, RolePerson
+	case f.Waiting != "" && f.Running == 0:
+		standing.State, standing.Role = RunWaiting, RoleWaiting
+	}
+	if f.Failed > 0 {
+		failed := count(f.Failed, "item") + " failed"
+		if standing.Cause = strings.TrimPrefix(standing.Cause+"; "+failed, "; "); standing.Role == RoleRunning {
+			standing.Role = RolePartial
+		}
+	}
+	standing.Operations = operationsOf(f)
+	return standing
+}
+
+func endedStanding(f RunStandingFacts) RunStanding {
+	state := cmp.Or(string(f.Outcome), strings.ToLower(f.Status))
+	if state == "timedout" {
+		state = string(contract.OutcomeTimeout)
+	}
+	cause := cmp.Or(f.Reason, f.Failure)
+	if cause == "" && f.Warnings > 0 {
+		cause = count(f.Warnings, "item") + " with a warning"
+	}
+	return RunStanding{State: state, Role: roleOfOutcome(contract.Outcome(state)), Cause: cause, Operations: operationsOf(f)}
+}
+
+func roleOfOutcome(outcome contract.Outcome) Role {
+	switch outcome {
+	case contract.OutcomeCompleted:
+		return RoleDone
+	case contract.OutcomePartial:
+		return RolePartial
+	case contract.OutcomeTimeout:
+		return RoleTimeout
+	case contract.OutcomeCanceled:
+		return RoleCanceled
+	case contract.OutcomeSkipped:
+		return RoleSkipped
+	case contract.OutcomeFailed:
+	}
+	return RoleFailed
+}
+
+func operationsOf(f RunStandingFacts) []string {
+	if !f.Open {
+		if f.DAG && f.Outcome != contract.OutcomeCompleted {
+			return []string{MayRetryRun}
+		}
+		return []string{}
+	}
+	operations := []string{}
+	if f.Phase == contract.PhaseHeld {
+		operations = append(operations, MayReleaseRun)
+	}
+	if f.Paused {
+		operations = append(operations, MayResumeRun)
+	} else {
+		operations = append(operations, MayPauseRun)
+	}
+	if f.DAG {
+		operations = append(operations, MayAddTasks)
+	}
+	return append(operations, MayCancelRun)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

@@ -1,0 +1,116 @@
+package explain_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+)
+
+// The facts pile up: each line adds one that is graver than those before.
+func TestTheGravestStateOfAnOpenRunCounts(t *testing.T) {
+	t.Parallel()
+	facts := explain.RunStandingFacts{Open: true, DAG: true, Running: 2}
+	open, held := []string{"pause-run", "add-tasks", "cancel-run"}, []string{"release-run", "pause-run", "add-tasks", "cancel-run"}
+	for _, row := range []struct {
+		add    func()
+		wanted explain.RunStanding
+	}{
+		{func() {}, explain.RunStanding{State: "running", Role: "running", Operations: open}},
+		{func() { facts.Failed = 1 }, explain.RunStanding{State: "running", Role: "partial", Cause: "1 item failed", Operations: open}},
+		{
+			func() { facts.Waiting = "POOL_FULL(db)" },
+			explain.RunStanding{State: "running", Role: "partial", Cause: "POOL_FULL(db); 1 item failed", Operations: open},
+		},
+		{func() { facts.Running = 0 }, explain.RunStanding{State: "waiting", Role: "waiting", Cause: "POOL_FULL(db); 1 item failed", Operations: open}},
+		{func() { facts.Phase, facts.Waiting = "held", "" }, explain.RunStanding{State: "held", Role: "person", Cause: "1 item failed", Operations: held}},
+		{
+			func() { facts.Paused, facts.PausedBy, facts.Failed = true, "ann", 0 },
+			explain.RunStanding{State: "paused", Role: "paused", Cause: "by ann", Operations: []string{"release-run", "resume-run", "add-tasks", "cancel-run"}},
+		},
+		{
+			func() { facts.Frozen = true },
+			explain.RunStanding{State: "paused", Role: "paused", Cause: "its workflow is paused in Temporal itself", Operations: []string{"release-run", "resume-run", "add-tasks", "cancel-run"}},
+		},
+	} {
+		row.add()
+		row.wanted.Open = true
+		assert.Equal(t, row.wanted, explain.RunStandingOf(facts))
+	}
+}
+
+func TestTheStateOfAnEndedRun(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		facts       explain.RunStandingFacts
+		state, role string
+		cause       string
+	}{
+		{explain.RunStandingFacts{Outcome: "completed"}, "completed", "done", ""},
+		{explain.RunStandingFacts{Outcome: "completed", Warnings: 2}, "completed", "done", "2 items with a warning"},
+		{explain.RunStandingFacts{Outcome: "partial", Reason: "2 of 4 failed"}, "partial", "partial", "2 of 4 failed"},
+		{explain.RunStandingFacts{Outcome: "failed"}, "failed", "failed", ""},
+		{explain.RunStandingFacts{Outcome: "timeout"}, "timeout", "timeout", ""},
+		{explain.RunStandingFacts{Outcome: "canceled"}, "canceled", "canceled", ""},
+		{explain.RunStandingFacts{Outcome: "skipped"}, "skipped", "skipped", ""},
+		{explain.RunStandingFacts{Status: "TimedOut"}, "timeout", "timeout", ""},
+		{explain.RunStandingFacts{Status: "Terminated", Failure: "by ann"}, "terminated", "failed", "by ann"},
+	} {
+		assert.Equal(t, explain.RunStanding{State: row.state, Role: explain.Role(row.role), Cause: row.cause, Operations: []string{}}, explain.RunStandingOf(row.facts))
+	}
+	assert.Equal(t, []string{"retry-run"}, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: "partial"}).Operations)
+	assert.Empty(t, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: contract.OutcomeCompleted}).Operations)
+}
+
+func TestTheStandingOfAnItem(t *testing.T) {
+	t.Parallel()
+	job := func(state string) explain.ItemStanding {
+		return explain.ItemStandingOf(explain.ItemStandingFacts{Open: true, Job: true, Kind: "job", State: state})
+	}
+	task := func(kind, state string) explain.ItemStanding {
+		return explain.ItemStandingOf(explain.ItemStandingFacts{Open: true, Kind: kind, State: state})
+	}
+	stop := []string{"cancel-item"}
+	for _, state := range []string{"pending", "assigned", "recalling", "held"} {
+		assert.Equal(t, explain.ItemStanding{OnWorker: true, Operations: stop}, job(state), state)
+	}
+	assert.Equal(t, []string{"cancel-item", "expire-item"}, job("running").Operations)
+	for _, state := range []string{"completed", "warning", "failed", "canceled", "stale", "expired", "not_started"} {
+		assert.Equal(t, explain.ItemStanding{Ended: true, OnWorker: true, Operations: []string{}}, job(state), state)
+	}
+	for state, want := range map[dag.State][]string{
+		dag.Pending: {"skip-item", "cancel-item"}, dag.Ready: {"skip-item", "cancel-item"}, dag.Running: stop, dag.Completed: {"rerun-item"},
+		dag.Failed: {"rerun-item", "skip-item"}, dag.UpstreamFailed: {"skip-item"}, dag.Skipped: {}, dag.Canceled: {"rerun-item", "skip-item"},
+	} {
+		assert.Equal(t, explain.ItemStanding{Ended: state.Terminal(), OnWorker: true, Operations: want}, task("command", state.String()), state)
+	}
+	assert.Equal(t, explain.ItemStanding{Operations: []string{"approve-item", "reject-item", "cancel-item"}}, task("approval", "running"))
+	waits := explain.ItemStandingOf(explain.ItemStandingFacts{Open: true, Job: true, Kind: "job", State: "running", Wait: "AWAITING_APPROVAL"})
+	assert.Equal(t, []string{"approve-item", "reject-item", "cancel-item", "expire-item"}, waits.Operations)
+	closed := explain.ItemStandingOf(explain.ItemStandingFacts{Kind: "sleep", State: "failed"})
+	assert.Equal(t, explain.ItemStanding{Ended: true, Operations: []string{}}, closed)
+}
+
+// Each operation is one of the REST API, and the console has its button.
+func TestTheOperationsOfAStandingExist(t *testing.T) {
+	t.Parallel()
+	read := func(path ...string) string {
+		text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", ".."}, path...)...))
+		require.NoError(t, err)
+		return string(text)
+	}
+	api, console := read("docs", "openapi.yaml"), read("web", "src", "acts", "runs.ts")+read("web", "src", "acts", "items.ts")
+	for _, operation := range []string{
+		explain.MayCancelRun, explain.MayPauseRun, explain.MayResumeRun, explain.MayReleaseRun, explain.MayRetryRun, explain.MayAddTasks,
+		explain.MayApprove, explain.MayReject, explain.MaySkip, explain.MayRerun, explain.MayCancelItem, explain.MayExpire,
+	} {
+		assert.Contains(t, api, "operationId: "+operation+"\n")
+		assert.Contains(t, console, "'"+operation+"'", "web/src/acts: a button for %s", operation)
+	}
+}

@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +145,24 @@ func suspect(code contract.Code) *WorkerFacts {
 	facts := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true)}
 	facts.Trouble = &contract.WorkerTrouble{Code: code, Detail: "too many open files", Since: since}
 	return facts
+}
+
+// TestTheReasonsAreRecorded keeps one reason for each code, from which the tests of CLI, API and console read.
+func TestTheReasonsAreRecorded(t *testing.T) {
+	t.Parallel()
+	var recorded []Reason
+	for _, code := range Codes() {
+		recorded = append(recorded, Why(fixtures()[code])[0])
+	}
+	made, err := json.MarshalIndent(recorded, "", "  ")
+	require.NoError(t, err)
+	path := filepath.Join("testdata", "reasons.json")
+	if os.Getenv("ROUNDSMAN_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(path, append(made, '\n'), 0o600))
+	}
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(kept), string(made)+"\n", "run ROUNDSMAN_UPDATE=1 go test ./internal/engine/explain -run TestTheReasonsAreRecorded")
 }
 
 func TestEveryCodeHasAFixture(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -62,11 +63,7 @@ func (e *StuckWorkflowError) often() string {
 }
 
 // Remedy is what to do about it.
-func (e *StuckWorkflowError) Remedy() string {
-	return "it continues by itself under a control plane that can: start `roundsman server` in the version that began it, or a corrected one, in place of " +
-		"all others (`roundsman doctor` lists them); " +
-		"the server's log has the stack, and `temporal workflow terminate --workflow-id " + e.WorkflowID + "` gives it up"
-}
+func (e *StuckWorkflowError) Remedy() string { return explain.StuckRemedy(e.WorkflowID).Text() }
 
 // nonDeterministic marks, in every error of the SDK that is one, code that does
 // not do what the history says.

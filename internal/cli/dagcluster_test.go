@@ -77,8 +77,8 @@ func runAndResume(t *testing.T, h *harness) {
 	h.run("dag", "run", nine, "--as", "broken", "--param", "four=false").Exits(ui.ExitFailed).
 		Says("nine: started dag/nine/broken", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman retry dag/nine/broken")
 	h.run("dag", "show", "dag/nine/broken").OK().Says("failed", "false exited with status 1", "upstream_failed")
-	h.run("explain", "nine/broken").OK().Says("dag run dag/nine/broken: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman retry dag/nine/broken` runs what is left")
-	h.run("explain", "nine/broken", "4").OK().Says("dag/nine/broken/4: failed", "4 on node-", "exited with status 1", "`roundsman retry dag/nine/broken` runs what is left")
+	h.run("explain", "nine/broken").OK().Says("dag run dag/nine/broken: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "repair it, then `roundsman retry dag/nine/broken`")
+	h.run("explain", "nine/broken", "4").OK().Says("dag/nine/broken/4: failed", "4 on node-", "exited with status 1", "repair it, then `roundsman retry dag/nine/broken`")
 	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "completed", `data  {"exit_code":0}`)
 	left := clitest.Decode[struct {
 		Item starter.ItemDetail `json:"item"`

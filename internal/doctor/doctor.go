@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -71,7 +72,8 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	for _, known := range missing[1:] {
 		others = append(others, known.Name)
 	}
-	check := Check{Name: "job types", Verdict: VerdictWarn, Found: missing[0].Missing + " (" + missing[0].Name + ")", Fix: "roundsman explain " + missing[0].Name}
+	check := Check{Name: "job types", Verdict: VerdictWarn, Found: missing[0].Missing + " (" + missing[0].Name + ")"}
+	check.help(hinted("", do(action.Explain, "thing", missing[0].Name)))
 	if len(others) > 0 {
 		check.Found += ", and no worker for " + firstOf(others)
 	}
@@ -112,7 +114,7 @@ func checkHolds(ctx context.Context, client *starter.Client) Check {
 	}
 	check.Verdict = VerdictWarn
 	check.Found = fmt.Sprintf("%s: failures hold back %s", contract.HoldRetryBudget, firstOf(texts))
-	check.Fix = "see roundsman holds " + types[0] + "; then roundsman resume " + types[0] + " --kind budget"
+	check.help(hinted("repair it", do(action.ReEnableJobType, "name", types[0]), do(action.ListHeld)))
 	return check
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -27,7 +28,8 @@ func needsCheck(needs []explain.Need, err error) Check {
 		if more := len(needs) - maxNamed; more > 0 {
 			named = append(named, fmt.Sprintf("%d more", more))
 		}
-		check.Verdict, check.Found, check.Fix = VerdictWarn, strings.Join(named, ", "), "roundsman status lists the commands that help"
+		check.Verdict, check.Found = VerdictWarn, strings.Join(named, ", ")
+		check.help(hinted("", do(action.ListNeeds)))
 	}
 	if err != nil {
 		check.Verdict, check.Found = VerdictWarn, check.Found+"; unknown: "+err.Error()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -49,23 +50,25 @@ func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 		if e.Object != contract.NotificationsWorkflowID || e.Action != e.Object+contract.AuditTerminated && e.Action != e.Object+contract.AuditEnded {
 			continue
 		}
-		return Check{
+		lost := Check{
 			Name: check.Name, Verdict: VerdictWarn,
 			Found: fmt.Sprintf("NOTIFIER_ENDED: ended at %s by %s: what waited is lost: %s", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug"), fault),
-			Fix:   "look yourself: roundsman runs -s failed,timeout,partial --since 24h; roundsman audit notifications",
 		}
+		lost.help(hinted("look yourself which runs failed since", do(action.ListAudit, "object", contract.NotificationsWorkflowID)))
+		return lost
 	}
 	return check
 }
 
 func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, now time.Time) Check {
-	check := Check{Name: "notifications", Verdict: VerdictWarn, Fix: "see roundsman receivers; then roundsman receivers --test NAME"}
-	var known, failing, unknown []string
+	check := Check{Name: "notifications", Verdict: VerdictWarn}
+	var known, failing, failingNames, unknown []string
 	for _, r := range view.Receivers {
 		if r.Kind != "" {
 			known = append(known, r.Name)
 		}
 		if !r.FailingSince.IsZero() && now.Sub(r.FailingSince) >= failingLong {
+			failingNames = append(failingNames, r.Name)
 			failing = append(failing, fmt.Sprintf("%s (%d waiting, since %s: %s)", r.Name, r.Waiting, r.FailingSince.UTC().Format(time.RFC3339), r.Error))
 		}
 	}
@@ -81,9 +84,10 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, n
 	switch {
 	case len(failing) > 0:
 		check.Found = string(contract.CodeReceiverFailing) + ": " + firstOf(failing)
+		check.help(hinted("repair it", do(action.TestReceiver, "name", failingNames[0]), do(action.ListReceivers)))
 	case len(unknown) > 0:
 		check.Found = string(contract.CodeNoReceiver) + ": no control plane has " + firstOf(unknown)
-		check.Fix = "write them into notify.receivers of the configuration of `roundsman server --config FILE`"
+		check.help(hinted("write them into `notify.receivers` of the configuration of the control plane", do(action.StartServer)))
 	case len(known) == 0:
 		return Check{Name: check.Name, Verdict: VerdictOK, Found: "nobody is told of failures: see docs/notifications.md"}
 	default:

@@ -51,7 +51,7 @@ func TestALostQueueIsTold(t *testing.T) {
 	check := judgeLoss(fine, []contract.AuditEntry{terminated, ignored}, "no history")
 	assert.Equal(t, VerdictWarn, check.Verdict)
 	assert.Equal(t, "NOTIFIER_ENDED: ended at 2026-11-22T02:00:00Z by ann: what waited is lost: no history", check.Found)
-	assert.Contains(t, check.Fix, "runs -s failed")
+	assert.Contains(t, check.Fix, "roundsman audit notifications")
 	terminated.Action, terminated.Actor = "notifications.end", ""
 	assert.Contains(t, judgeLoss(fine, []contract.AuditEntry{terminated}, "no history").Found, "by a bug")
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/temporal/retention"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -27,7 +28,7 @@ func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, 
 	if kept > 0 && kept <= runs {
 		check.Verdict = VerdictWarn
 		check.Found = fmt.Sprintf("retention.runs is %s, but the namespace keeps closed runs for %s only", jobtype.Duration(runs), jobtype.Duration(kept))
-		check.Fix = fmt.Sprintf("temporal operator namespace update --namespace %s --retention %dh", c.Namespace(), int(runs.Hours())+24)
+		check.help(hinted("", do(action.KeepRuns, "namespace", c.Namespace(), "retention", fmt.Sprintf("%dh", int(runs.Hours())+24))))
 		return check
 	}
 	counted, err := c.Temporal().CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{

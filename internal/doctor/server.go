@@ -12,6 +12,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -33,6 +35,23 @@ type Check struct {
 	// Found is what was seen, Fix what to do about it; empty when all is well.
 	Found string `json:"found"`
 	Fix   string `json:"fix,omitempty"`
+	// Actions are the operations of Fix.
+	Actions []action.Action `json:"actions,omitempty"`
+}
+
+// help gives the check its remedy.
+func (c *Check) help(remedy explain.Remedy) { c.Fix, c.Actions = remedy.Text(), remedy.Actions }
+
+func hinted(hint string, actions ...action.Action) explain.Remedy {
+	return explain.Remedy{Hint: hint, Actions: actions}
+}
+
+func do(operation action.Operation, args ...string) action.Action {
+	given := action.Args{}
+	for i := 0; i+1 < len(args); i += 2 {
+		given[args[i]] = args[i+1]
+	}
+	return action.New(operation, given)
 }
 
 const (
@@ -40,6 +59,8 @@ const (
 	minServer = "1.29"
 	// minRetention is how long closed runs should stay readable.
 	minRetention = 24 * time.Hour
+	// goodRetention is what the remedies write.
+	goodRetention = "72h"
 	// maxSkew is the clock difference that starts to confuse people who compare
 	// times of several machines.
 	maxSkew = 5 * time.Second
@@ -114,7 +135,7 @@ func namespaceFailure(namespace string, err error) Check {
 	check := Check{Name: "namespace", Verdict: VerdictFail, Found: err.Error()}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
 		check.Found = fmt.Sprintf("%q does not exist", namespace)
-		check.Fix = fmt.Sprintf("create it: temporal operator namespace create --namespace %s --retention 72h", namespace)
+		check.help(hinted("", do(action.CreateNamespace, "namespace", namespace, "retention", goodRetention)))
 	}
 	return check
 }
@@ -127,7 +148,8 @@ func checkRetention(name string, namespace *workflowservice.DescribeNamespaceRes
 	}
 	if retention < minRetention {
 		check.Verdict = VerdictWarn
-		check.Fix = fmt.Sprintf("runs disappear soon after they end: temporal operator namespace update --namespace %s --retention 72h", name)
+		check.Found += ": runs disappear soon after they end"
+		check.help(hinted("", do(action.KeepRuns, "namespace", name, "retention", goodRetention)))
 	}
 	return check
 }
@@ -150,19 +172,18 @@ func checkSearchAttributes(ctx context.Context, c *starter.Client) Check {
 		check.Verdict, check.Found = VerdictWarn, "could not be listed: "+err.Error()
 	case len(missing) > 0:
 		check.Verdict, check.Found = VerdictFail, "missing: "+strings.Join(missing, ", ")
-		check.Fix = "create them: " + createAttributesCommand(c.Namespace(), missing)
+		check.help(createAttributes(c.Namespace(), missing))
 	default:
 		check.Found = contract.SearchAttributeJobType + ", " + contract.SearchAttributeOutcome
 	}
 	return check
 }
 
-func createAttributesCommand(namespace string, names []string) string {
-	command := "temporal operator search-attribute create --namespace " + namespace
+func createAttributes(namespace string, names []string) (remedy explain.Remedy) {
 	for _, name := range names {
-		command += " --name " + name + " --type Keyword"
+		remedy.Actions = append(remedy.Actions, do(action.CreateSearchAttribute, "namespace", namespace, "name", name))
 	}
-	return command
+	return remedy
 }
 
 func checkSchedules(ctx context.Context, c *starter.Client) Check {
@@ -186,15 +207,17 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
 		plane.Verdict, plane.Found = VerdictFail, err.Error()
-		plane.Fix = "start one: roundsman server"
+		plane.help(hinted("", do(action.StartServer)))
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
 			plane.Found = string(contract.CodeControlPlaneDown) + ": " + down.What()
 		}
 		if gone, isGone := errors.AsType[*starter.RegistryGoneError](err); isGone {
-			plane.Found, plane.Fix = gone.What(), "wait a minute, or restart the control plane: roundsman server"
+			plane.Found = gone.What()
+			plane.help(explain.Remedy{Wait: true, Hint: "restart the control plane", Actions: []action.Action{do(action.StartServer)}})
 		}
 		if stuck, isStuck := errors.AsType[*starter.StuckWorkflowError](err); isStuck {
-			plane.Found, plane.Fix = stuck.What(), stuck.Remedy()
+			plane.Found = stuck.What()
+			plane.help(explain.StuckRemedy(stuck.WorkflowID))
 		}
 		return []Check{plane}
 	}
@@ -204,7 +227,8 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 
 func checkWorkers(workers []contract.WorkerDetail) Check {
 	online, slots := 0, 0
-	var others, kept, suspect []string
+	var others, suspect []string
+	var resumes []action.Action
 	for _, worker := range workers {
 		if worker.State == contract.WorkerOnline && worker.Fresh {
 			online++
@@ -217,22 +241,22 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 			others = append(others, worker.Registration.ID+" "+stateOf(worker))
 		}
 		if worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned {
-			kept = append(kept, "roundsman resume "+worker.Registration.ID)
+			resumes = append(resumes, do(action.UncordonWorker, "id", worker.Registration.ID))
 		}
 	}
 	check := Check{Name: "workers", Verdict: VerdictOK, Found: fmt.Sprintf("%d online with %d slots", online, slots)}
 	if len(others) > 0 {
 		check.Verdict = VerdictWarn
 		check.Found += "; " + strings.Join(others, ", ")
-		check.Fix = "see roundsman workers"
+		check.help(hinted("", do(action.ListWorkers)))
 	}
 	if len(suspect) > 0 {
-		check.Fix = "repair the node; see roundsman show " + suspect[0]
+		check.help(hinted("repair the node", do(action.GetWorker, "id", suspect[0])))
 	}
 	if online == 0 {
 		check.Verdict = VerdictFail
-		remedies := append(kept[:min(len(kept), 3)], "start a worker with roundsman worker --id NAME")
-		check.Fix = "nothing can be detected or executed: " + strings.Join(remedies, ", or ")
+		check.Found += ": nothing can be detected or executed"
+		check.help(hinted("", append(resumes[:min(len(resumes), 3)], do(action.StartWorker))...))
 	}
 	return check
 }

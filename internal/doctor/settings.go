@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -30,12 +31,13 @@ func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 	for i, other := range planes {
 		for _, plane := range planes[:i] {
 			if differing := differences(plane.Settings, other.Settings); len(differing) > 0 {
-				return []Check{{
+				check := Check{
 					Name: "settings", Verdict: VerdictWarn,
 					Found: fmt.Sprintf("%s and %s differ in %s", plane.Identity, other.Identity, strings.Join(differing, "; ")),
-					Fix: "start all control planes with the same --config; the last start decided the thresholds: roundsman audit fleet" +
-						" (a process that has ended is listed for a minute more)",
-				}}
+				}
+				check.help(hinted("start all control planes with the same --config: the last start decided the thresholds (a process that has ended is listed "+
+					"for a minute more)", do(action.ListAudit, "object", contract.FleetWorkflowID)))
+				return []Check{check}
 			}
 		}
 	}

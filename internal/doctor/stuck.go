@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -37,7 +38,7 @@ func checkStuck(ctx context.Context, c *starter.Client) Check {
 	}
 	if len(ids) > 0 {
 		check.Verdict, check.Found = VerdictFail, "WORKFLOW_STUCK: "+strings.Join(ids, ", ")
-		check.Fix = "`roundsman explain " + ids[0] + "` says why"
+		check.help(hinted("", do(action.Explain, "thing", ids[0], "run", ids[0])))
 	}
 	return check
 }

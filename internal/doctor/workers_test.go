@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // TestDoctorOnWorkers: who counts as nothing is named with why, and with what
@@ -20,10 +21,12 @@ func TestDoctorOnWorkers(t *testing.T) {
 
 	none := checkWorkers([]contract.WorkerDetail{worker("b", contract.WorkerOnline, false), worker("c", contract.WorkerDraining, true)})
 	assert.Equal(t, VerdictFail, none.Verdict)
-	assert.Equal(t, "0 online with 0 slots; b ONLINE, but not fresh (no heartbeat for three intervals), c DRAINING", none.Found)
-	assert.Equal(t, "nothing can be detected or executed: roundsman resume c, or start a worker with roundsman worker --id NAME", none.Fix)
+	assert.Equal(t, "0 online with 0 slots; b ONLINE, but not fresh (no heartbeat for three intervals), c DRAINING: nothing can be detected or executed", none.Found)
+	assert.Equal(t, "`roundsman resume c`, or `roundsman worker --id NAME`", none.Fix)
+	assert.Len(t, none.Actions, 2)
 
 	some := checkWorkers([]contract.WorkerDetail{well, worker("d", contract.WorkerOffline, false)})
 	assert.Equal(t, VerdictWarn, some.Verdict)
-	assert.Equal(t, "see roundsman workers", some.Fix)
+	assert.Equal(t, "see `roundsman workers`", some.Fix)
+	assert.Equal(t, action.ListWorkers, some.Actions[0].Operation)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -23,6 +25,17 @@ type Ended struct {
 	// Detail is why; empty where nothing went wrong, as Remedy is.
 	Detail string `json:"detail,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
+	// Actions are the operations of Remedy.
+	Actions []action.Action `json:"actions,omitempty"`
+}
+
+func (e *Ended) help(hint string, actions ...action.Action) {
+	remedy := explain.Remedy{Hint: hint, Actions: actions}
+	e.Remedy, e.Actions = remedy.Text(), actions
+}
+
+func about(operation action.Operation, name, value string) action.Action {
+	return action.New(operation, action.Args{name: value})
 }
 
 // lastRunLooks is how many of its newest runs are looked at for the last one of a
@@ -64,10 +77,11 @@ func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended 
 // endedRun tells the end of a closed run.
 func endedRun(run starter.Snapshot) *Ended {
 	ended := &Ended{Of: run.WorkflowID, Outcome: run.EndedAs(), At: run.Ended}
-	show := "`roundsman show " + run.WorkflowID + "`"
+	show := about(action.GetRun, "run", run.WorkflowID)
 	switch {
 	case run.Failure != "" || run.Progress == nil:
-		ended.Detail, ended.Remedy = cmp.Or(run.Failure, "it left no result"), show
+		ended.Detail = cmp.Or(run.Failure, "it left no result")
+		ended.help("", show)
 	case run.Outcome == contract.OutcomeCompleted:
 		if run.Result != nil && run.Result.Counts.Detected == 0 {
 			ended.Detail = strings.Join(run.Result.Explanations, "; ")
@@ -78,15 +92,15 @@ func endedRun(run starter.Snapshot) *Ended {
 	}
 	switch {
 	case run.Outcome == contract.OutcomeSkipped:
-		ended.Remedy = show
+		ended.help("", show)
 	case run.Outcome == contract.OutcomeCanceled && run.Kind == starter.KindGroup:
-		ended.Remedy = show + "; `roundsman audit " + run.WorkflowID + "` says who did that"
+		ended.help("", show, about(action.ListAudit, "object", run.WorkflowID))
 	case run.Kind == starter.KindDAG:
-		ended.Remedy = show + "; repair it, then " + againDAG(run.WorkflowID)
+		ended.helpDAG(run.WorkflowID, show)
 	case run.Progress != nil && run.AdHoc != "":
-		ended.Remedy = show + " lists what went wrong; repair it, then submit it again"
+		ended.help("repair it, then submit it again", show)
 	case run.Progress != nil:
-		ended.Remedy = show + " lists what went wrong; repair it, then `roundsman start " + run.JobType + "`"
+		ended.help("repair it", about(action.RunJobType, "name", run.JobType), show)
 	}
 	return ended
 }
@@ -119,20 +133,20 @@ func itemErrorText(failed contract.JobError) string {
 	return strings.TrimPrefix(about+": "+cmp.Or(failed.Message, "no reason was kept"), ": ")
 }
 
-// againDAG says how what is left of a run is run. A run inside another is one task,
-// or one job, of that.
-func againDAG(id string) string {
+// helpDAG retries a run of a DAG. A run inside another is one task, or one job, of that.
+func (e *Ended) helpDAG(id string, more ...action.Action) {
 	if _, _, standalone := contract.DAGOfWorkflow(id); !standalone || isSubDAG(id) {
-		return "run the task or job again that it belongs to"
+		e.help("repair it, then run the task or job again that it belongs to", more...)
+		return
 	}
-	return "`roundsman retry " + id + "` runs what is left"
+	e.help("repair it", append([]action.Action{about(action.RetryRun, "run", id)}, more...)...)
 }
 
 // endedItem tells the end of a job, or of a task that failed or was canceled; nil for
 // an item that has not ended.
 func endedItem(item starter.Item, jobType string) *Ended {
 	ended := &Ended{Of: item.Ref().String(), Outcome: item.State, At: item.EndedAt, Detail: item.Error}
-	show := "`roundsman show " + item.Ref().String() + "`"
+	show := action.New(action.GetItem, action.Args{"run": item.Run.WorkflowID, "item": item.ID})
 	_, _, adHoc := contract.AdHocOf(item.Run.WorkflowID)
 	isTask := item.Run.Kind() == starter.KindDAG
 	switch item.State {
@@ -140,12 +154,12 @@ func endedItem(item starter.Item, jobType string) *Ended {
 		ended.Detail = ""
 		return ended
 	case contract.JobWarning:
-		ended.Remedy = show + " has its output; the work was done"
+		ended.help("nothing to do: the work was done", show)
 		return ended
 	case contract.JobFailed, contract.JobCanceled:
 		if isTask {
 			ended.Detail = itemErrorText(contract.JobError{JobID: item.ID, Worker: item.Worker, Message: item.Error})
-			ended.Remedy = "repair it, then " + againDAG(item.Run.WorkflowID)
+			ended.helpDAG(item.Run.WorkflowID)
 			return ended
 		}
 	case contract.JobStale, contract.JobExpired, contract.JobNotStarted:
@@ -154,11 +168,11 @@ func endedItem(item starter.Item, jobType string) *Ended {
 	}
 	switch {
 	case item.State == contract.JobCanceled:
-		ended.Remedy = "`roundsman audit " + item.Run.WorkflowID + "` says who canceled it, or its run"
+		ended.help("", about(action.ListAudit, "object", item.Run.WorkflowID))
 	case adHoc:
-		ended.Remedy = show + "; submit it again when it can be done"
+		ended.help("submit it again when it can be done", show)
 	default:
-		ended.Remedy = show + "; what is still to be done the next detection proposes again: `roundsman start " + jobType + "`"
+		ended.help("the next detection proposes what is left", about(action.RunJobType, "name", jobType), show)
 	}
 	return ended
 }

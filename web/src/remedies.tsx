@@ -40,6 +40,8 @@ const pages: Record<string, (args: Record<string, string>) => string | undefined
   'get-item': ({ run, item }) => run && item && itemHref(run, item),
   'get-run': ({ run }) => run && runHref(run),
   'get-worker': ({ id }) => id && href('workers', id),
+  'list-held': () => href('job-types'),
+  'list-needs': () => href(''),
   'list-audit': ({ object = '' }) => `${href('audit')}?object=${segment(object)}`,
   'list-workers': () => href('workers'),
 };

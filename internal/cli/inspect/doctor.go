@@ -8,6 +8,8 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/doctor"
+	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/buildinfo"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -48,9 +50,10 @@ func (c *commands) examine(ctx *cli.Context) ([]doctor.Check, error) {
 	}
 	client, err := c.Dial(ctx.Context, settings)
 	if gone, unreachable := errors.AsType[*starter.UnreachableError](err); unreachable {
+		remedy := explain.Remedy{Hint: "name a running one with --address host:port, or start one", Actions: []action.Action{action.New(action.StartDev, nil)}}
 		return []doctor.Check{{
 			Name: "server", Verdict: doctor.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")",
-			Fix: "start one with `roundsman dev`, or name a running one with --address host:port",
+			Fix: remedy.Text(), Actions: remedy.Actions,
 		}}, nil
 	}
 	if err != nil {

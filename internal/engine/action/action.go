@@ -89,7 +89,9 @@ func New(operation Operation, args Args) Action {
 const get = "GET"
 
 // Reads reports whether the action shows something and changes nothing.
-func (a Action) Reads() bool { return a.Request != nil && a.Request.Method == get }
+func (a Action) Reads() bool {
+	return a.Request != nil && a.Request.Method == get || a.Operation == ListReceivers
+}
 
 // Operations lists all operations, sorted.
 func Operations() []Operation {

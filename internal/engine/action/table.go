@@ -21,6 +21,8 @@ const (
 	GetRun             Operation = "get-run"
 	GetWorker          Operation = "get-worker"
 	ListAudit          Operation = "list-audit"
+	ListHeld           Operation = "list-held"
+	ListNeeds          Operation = "list-needs"
 	ListWorkers        Operation = "list-workers"
 	ReEnableJobType    Operation = "re-enable-job-type"
 	RejectItem         Operation = "reject-item"
@@ -38,11 +40,16 @@ const (
 
 // The operations that need a shell.
 const (
-	StartServer       Operation = "start-server"
-	StartWorker       Operation = "start-worker"
-	TestReceiver      Operation = "test-receiver"
-	TerminateWorkflow Operation = "terminate-workflow"
-	UnpauseWorkflow   Operation = "unpause-workflow"
+	CreateNamespace       Operation = "create-namespace"
+	CreateSearchAttribute Operation = "create-search-attribute"
+	KeepRuns              Operation = "keep-runs"
+	ListReceivers         Operation = "list-receivers"
+	StartDev              Operation = "start-dev"
+	StartServer           Operation = "start-server"
+	StartWorker           Operation = "start-worker"
+	TestReceiver          Operation = "test-receiver"
+	TerminateWorkflow     Operation = "terminate-workflow"
+	UnpauseWorkflow       Operation = "unpause-workflow"
 )
 
 // definition is an operation as all doors have it.
@@ -258,6 +265,8 @@ func ofSystem() map[Operation]definition {
 			label: "Who did that", command: "roundsman audit", method: "GET", path: "/audit", may: may(access.View, access.Audit),
 			params: []param{{name: "object", label: "Object", kind: Text, word: "OBJECT", query: true}},
 		},
+		ListHeld:  {label: "Holds", command: "roundsman holds", method: "GET", path: "/held", may: may(access.View, access.JobTypes)},
+		ListNeeds: {label: "Needs a person", command: "roundsman status", method: "GET", path: "/needs", may: may(access.View, access.Runs)},
 		ApplyConfiguration: {
 			label: "Plan and apply", effect: "The Schedules become what the configuration says.",
 			command: "roundsman apply", method: "POST", path: "/apply", may: may(access.Change, access.Configuration),
@@ -266,9 +275,12 @@ func ofSystem() map[Operation]definition {
 }
 
 func ofShells() map[Operation]definition {
-	const process, temporal = "a process is started on its machine", "Temporal does it, not Roundsman"
+	const process, temporal, absent = "a process is started on its machine", "Temporal does it, not Roundsman", "the API does not have it yet"
+	namespace := param{name: "namespace", label: "Namespace", kind: Text, word: "NAMESPACE", flag: "--namespace"}
+	retention := param{name: "retention", label: "Kept for", kind: Text, word: "HOURS", flag: "--retention"}
 	workflow := []param{{name: "workflow", label: "Workflow", kind: Text, word: "ID", flag: "--workflow-id"}}
 	return map[Operation]definition{
+		StartDev:    {label: "Start everything here", command: "roundsman dev", shell: process},
 		StartServer: {label: "Start a control plane", command: "roundsman server", shell: process},
 		StartWorker: {
 			label: "Start a worker", command: "roundsman worker", shell: process,
@@ -277,9 +289,22 @@ func ofShells() map[Operation]definition {
 				{name: "labels", label: "Labels", kind: Text, word: "LABELS", flag: "--labels", optional: true, hidden: true},
 			},
 		},
+		ListReceivers: {label: "Receivers", command: "roundsman receivers", shell: absent},
 		TestReceiver: {
-			label: "Test", command: "roundsman receivers --test", shell: "the API does not have it yet",
+			label: "Test", command: "roundsman receivers --test", shell: absent,
 			params: []param{{name: "name", label: "Receiver", kind: Text, word: "NAME"}},
+		},
+		CreateNamespace: {
+			label: "Create the namespace", shell: temporal, command: "temporal operator namespace create",
+			params: []param{namespace, retention},
+		},
+		KeepRuns: {
+			label: "Keep closed runs longer", shell: temporal, command: "temporal operator namespace update",
+			params: []param{namespace, retention},
+		},
+		CreateSearchAttribute: {
+			label: "Create the search attribute", shell: temporal, command: "temporal operator search-attribute create --type Keyword",
+			params: []param{namespace, {name: "name", label: "Name", kind: Text, word: "NAME", flag: "--name"}},
 		},
 		TerminateWorkflow: {
 			label: "Give it up", danger: true, shell: temporal, command: "temporal workflow terminate",

@@ -103,10 +103,7 @@ func remedy(code Code, object string) Remedy {
 	case ControlPlaneDown:
 		return act(action.New(action.StartServer, nil), action.New(action.GetDoctor, nil))
 	case WorkflowStuck:
-		return Remedy{
-			Hint:    "start the version that began it, or a corrected one, in place of all others: it continues by itself",
-			Actions: []action.Action{action.New(action.GetDoctor, nil), about(action.TerminateWorkflow, "workflow", object)},
-		}
+		return StuckRemedy(object)
 	case Disabled:
 		return Remedy{Hint: "set `enabled: true` in the configuration", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
 	case Paused:
@@ -168,6 +165,14 @@ func passing(code Code, object string) Remedy {
 		return Remedy{Hint: "wait a moment", Actions: []action.Action{action.New(action.GetDoctor, nil)}}
 	}
 	return Remedy{}
+}
+
+// StuckRemedy is the help for a workflow that the control plane cannot continue with.
+func StuckRemedy(workflow string) Remedy {
+	return Remedy{
+		Hint:    "start the version that began it, or a corrected one, in place of all others: it continues by itself",
+		Actions: []action.Action{action.New(action.GetDoctor, nil), about(action.TerminateWorkflow, "workflow", workflow)},
+	}
 }
 
 // remedyIn is the help that depends on the run and the item; ok is false if it depends on neither.

@@ -1,5 +1,6 @@
 import { useGet } from '../data';
 import { Prose } from '../explain';
+import { Remedies } from '../remedies';
 import type { Doctor as DoctorReport, Version } from '../types';
 import { Loaded, Page, Section, State, Table } from '../ui';
 
@@ -29,7 +30,7 @@ export function Doctor() {
                 { name: 'Found', show: (check) => check.found, wide: true },
                 {
                   name: 'What to do',
-                  show: (check) => (check.fix ? <Prose text={check.fix} /> : <span class="faint">nothing</span>),
+                  show: (check) => (check.fix ? <><Prose text={check.fix} /> <Remedies of={check.actions} /></> : <span class="faint">nothing</span>),
                   wide: true,
                 },
               ]}

@@ -109,6 +109,7 @@ function Checks({ of }: { of: DoctorReport | undefined }) {
               {check.found} {check.fix && <Prose text={check.fix} />}
             </>
           ),
+          acts: <Remedies of={check.actions} />,
         }))}
       />
     </Section>

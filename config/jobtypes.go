@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -24,7 +25,7 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 	if section == nil {
 		l.warn(root.Place(), "job_types", "there are no job types: nothing will ever run, and `apply` removes those that it made")
 	}
-	for _, f := range l.namedBy(section, "job_types", "job types", contract.ValidateJobTypeName) {
+	for _, f := range l.namedBy(section, "job_types", "job types", ref.ValidateJobType) {
 		types[f.Key] = l.jobType(f, join("job_types", f.Key), loaded)
 	}
 	l.clusterUsers(root, loaded, types)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -189,7 +190,7 @@ func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTy
 		if _, twice := plan.wanted[spec.Name]; twice {
 			return Plan{}, fmt.Errorf("job type %s is given twice", spec.Name)
 		}
-		if err := contract.ValidateJobTypeName(spec.Name); err != nil {
+		if err := ref.ValidateJobType(spec.Name); err != nil {
 			return Plan{}, &starter.InvalidError{Err: fmt.Errorf("job type: %w", err)}
 		}
 		if hidden := spec.HiddenPaths(); len(hidden) > 0 {

@@ -220,9 +220,11 @@ func (r Resolver) selected(ctx context.Context, parsed ref.Ref) (starter.RunRef,
 		}
 		return starter.RunRef{}, r.nothing(ctx, parsed)
 	}
-	return starter.RunRef{}, &starter.NotFoundError{
-		What: "run", Name: parsed.Text, Hint: "the newest run is " + ref.OfRun(runs[0].WorkflowID) + ", see `roundsman runs " + parsed.Name + "`",
+	hint := "the newest run is " + ref.OfRun(runs[0].WorkflowID) + ", see `roundsman runs " + parsed.Name + "`"
+	if parsed.ID == ref.Bad {
+		hint = "no run that is kept failed; " + hint
 	}
+	return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: hint}
 }
 
 // bad reports whether a run needs a look: it failed in whole or in part, timed out or was terminated.

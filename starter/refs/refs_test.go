@@ -71,7 +71,7 @@ func TestReferencesOfRuns(t *testing.T) {
 		assert.Equal(t, want, found, text)
 	}
 	for text, want := range map[string]string{
-		"nightly@last": "the newest run is nightly@december", "scrub@nothing": "run scrub@nothing does not exist", "scrub@0001": "run scrub@0001 does not exist",
+		"nightly@last": "the newest run is nightly@december", "nightly@bad": "no run that is kept failed; the newest run is nightly@december", "scrub@nothing": "run scrub@nothing does not exist", "scrub@0001": "run scrub@0001 does not exist",
 		"no-such-thing": "job type no-such-thing does not exist", "dag/nothing": "run of DAG nothing does not exist",
 	} {
 		_, err := find.Run(t.Context(), text)

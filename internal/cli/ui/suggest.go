@@ -18,7 +18,7 @@ import (
 const (
 	// suggestWithin bounds how long a suggestion is looked for: the error itself
 	// is known already.
-	suggestWithin = 2 * time.Second
+	suggestWithin = 300 * time.Millisecond
 	// suggestDAGs is how many of the newest runs of DAGs are looked at.
 	suggestDAGs = 200
 )
@@ -73,7 +73,7 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 // that exists was meant; what is missing is something of it.
 func likely(word string, names []string) string {
 	const begun = 3 // Fewer letters begin too much.
-	if slices.Contains(names, word) {
+	if name := word[:max(0, strings.IndexAny(word+"@", "@/:"))]; slices.Contains(names, name) {
 		return ""
 	}
 	if len(word) >= begun {

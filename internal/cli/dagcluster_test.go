@@ -162,7 +162,7 @@ func operateDAG(t *testing.T, h *harness) {
 	h.eventually("waiting for the gate", "dag", "show", run, "--task", "first").Says("40%")
 	h.run("runs", "pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
 	h.eventually("lunch", "runs", "show", "operated")
-	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "running")
+	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "paused")
 	touch(t, gate)
 	becomes("first", "completed")
 	first := clitest.Decode[itemList](h.run("dag", "show", run, "--task", "first", "-o", "json").OK()).Items[0]

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
@@ -56,9 +57,10 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 	}
 	if c := n.Get("command"); c != nil {
 		read.Command = &receiver.Command{}
-		if l.object(c, path+".command", append([]string{"argv", "timeout"}, launch.KeysOfAll()...)...) {
+		if l.object(c, path+".command", append([]string{"argv", "shell", "timeout"}, launch.KeysOfAll()...)...) {
 			read.Command.Argv = l.words(c.Get("argv"), path+".command.argv", anyText)
 			l.found(commandlint.Command(c.Get("argv"), path+".command.argv"))
+			l.shell(c, path+".command", read.Command)
 			l.duration(c.Get("timeout"), path+".command.timeout", &read.Command.Timeout)
 			read.Command.Spec = l.program(c, path+".command")
 		}
@@ -73,6 +75,28 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 		l.warn(n.Place(), path+".webhook.url", "without TLS everybody on the way can read it: use https")
 	}
 	return read
+}
+
+// shell makes the argv of a script.
+func (l *loader) shell(n *yamlread.Node, path string, into *receiver.Command) {
+	written := n.Get("shell")
+	if written == nil {
+		return
+	}
+	path += ".shell"
+	var text string
+	l.text(written, path, &text)
+	if n.Get("argv") != nil {
+		l.fault(written.Place(), path, "write argv or shell, not both")
+		return
+	}
+	read, err := bash.Plain(text)
+	if err != nil {
+		l.fault(written.Place(), path, "%s", err)
+		return
+	}
+	l.found(commandlint.Script(written, path))
+	into.Argv = read.Argv
 }
 
 func anyText(string) error { return nil }
@@ -206,7 +230,7 @@ func notifySchema() object {
 				"server": text("host:port"), "from": text("address"), "to": texts, "username": text("of the mail server"), "password": secret,
 				"tls": object{"enum": []string{receiver.TLSStart, receiver.TLSImplicit, receiver.TLSNone}}, "timeout": timeout,
 			}),
-			"command": closed(withProgram(object{"argv": texts, "timeout": timeout}, launch.KeysOfAll())),
+			"command": closed(withProgram(object{"argv": texts, "shell": text("script for bash, in place of argv"), "timeout": timeout}, launch.KeysOfAll())),
 		})),
 	})
 }

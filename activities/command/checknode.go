@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
@@ -19,6 +20,9 @@ func (h *Handler) CheckNode(ctx context.Context, detect, execute json.RawMessage
 		var written settings
 		if len(data) == 0 || json.Unmarshal(data, &written) != nil {
 			continue // validate reports that fault.
+		}
+		if _, err := exec.LookPath("bash"); err != nil && written.Shell != "" {
+			faults = append(faults, fmt.Errorf("%s.shell: %w", block, noBash(err)))
 		}
 		if err := h.checkKeys(ctx, withoutTemplates(written.Spec)); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", block, err))

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
@@ -335,7 +336,7 @@ func (p program) resolve() (*exec.Cmd, error) {
 	//nolint:noctx // the context is watched by supervise, which ends the whole process group and not only its leader
 	command := exec.Command(p.argv[0], p.argv[1:]...)
 	if command.Err != nil {
-		return nil, notFound(p.argv[0], command.Err)
+		return nil, p.notFound(command.Err)
 	}
 	command.Dir, command.Env = dir, p.environment()
 	return command, nil
@@ -354,6 +355,18 @@ func (p program) enter(command *exec.Cmd) *note {
 	noted := p.ledger.enter(p.argv[0], p.killGrace, p.owner)
 	command.Env = append(command.Env, noted.variable())
 	return noted
+}
+
+// notFound blames the node, which may lack bash.
+func (p program) notFound(err error) error {
+	if bash.Is(p.argv) {
+		return &startError{permanent: true, err: noBash(err)}
+	}
+	return notFound(p.argv[0], err)
+}
+
+func noBash(err error) error {
+	return fmt.Errorf("NO_BASH: shell needs bash on this node: %w; install it there, or write command: [sh, -c, …]", err)
 }
 
 func notFound(name string, err error) error {

@@ -24,6 +24,8 @@ const (
 // settings is what both blocks have in common.
 type settings struct {
 	Command []string `json:"command"`
+	// Shell is the script of a bash, in place of Command.
+	Shell string `json:"shell"`
 	launch.Spec
 
 	// argv is a job's own command line; it takes the place of Command and has no
@@ -69,7 +71,7 @@ func readExecute(data json.RawMessage, argv []string) (executeSettings, error) {
 		}
 	}
 	if len(argv) > 0 {
-		parsed.Command, parsed.argv = nil, argv
+		parsed.Command, parsed.Shell, parsed.argv = nil, "", argv
 	}
 	faults := parsed.faults("execute", executeFields)
 	if parsed.Progress != progressLines && parsed.Progress != progressNone {
@@ -80,8 +82,11 @@ func readExecute(data json.RawMessage, argv []string) (executeSettings, error) {
 
 func (s settings) faults(block string, fields []string) []error {
 	var faults []error
-	if len(s.Command) == 0 && len(s.argv) == 0 {
-		faults = append(faults, fmt.Errorf("%s.command: name a program, for example [find, /var/log, -name, \"*.log\"]", block))
+	switch {
+	case s.Shell != "" && len(s.Command) > 0:
+		faults = append(faults, fmt.Errorf("%s.shell: write command or shell, not both", block))
+	case s.Shell == "" && len(s.Command) == 0 && len(s.argv) == 0:
+		faults = append(faults, fmt.Errorf("%s.command: name a program, for example [find, /var/log, -name, \"*.log\"], or write shell with a script", block))
 	}
 	for _, err := range s.Spec.Faults() {
 		faults = append(faults, fmt.Errorf("%s.%w", block, err))
@@ -93,7 +98,7 @@ func (s settings) faults(block string, fields []string) []error {
 // effect.
 func decodeBlock(block string, data json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(data)) == 0 || string(data) == "null" {
-		return fmt.Errorf("%s: the command handler needs a `%s: {command: [...]}` block", block, block)
+		return fmt.Errorf("%s: the command handler needs a `%s: {command: [...]}` or `%s: {shell: ...}` block", block, block, block)
 	}
 	if err := launch.Strict(data, into); err != nil {
 		return fmt.Errorf("%s: %w", block, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
@@ -121,6 +122,9 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 		delete(data, "Item")
 	}
 	out.Spec = s.Map(put)
+	if s.Shell != "" {
+		err = errors.Join(err, s.script(block, &out, put))
+	}
 	if err == nil {
 		err = s.unnamed(block, out.Spec)
 	}
@@ -128,6 +132,24 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 		err = fmt.Errorf("%s.command[0]: the template rendered to nothing, so there is no program to start", block)
 	}
 	return out, err
+}
+
+// script makes the command line of the script. Its values become variables.
+func (s settings) script(block string, out *rendered, put func(name, text string) string) error {
+	read, err := bash.Templated(s.Shell)
+	if err != nil {
+		return fmt.Errorf("%s.shell: %w", block, err)
+	}
+	out.argv = read.Argv
+	env := maps.Clone(out.Env)
+	if env == nil && len(read.Values) > 0 {
+		env = map[string]launch.Value{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(read.Values)) {
+		env[name] = launch.Value{Text: put("shell", read.Values[name])}
+	}
+	out.Env = env
+	return nil
 }
 
 // unnamed refuses a user, group or secret whose template has rendered to nothing: the program
@@ -179,6 +201,12 @@ func (s settings) templateFaults(block string, fields []string) []error {
 			checkWith(name, each, append(slices.Clone(fields), "Item"))
 		default:
 			check(name, argument)
+		}
+	}
+	if s.Shell != "" {
+		check("shell", s.Shell)
+		if _, err := bash.Templated(s.Shell); err != nil && len(faults) == 0 {
+			faults = append(faults, fmt.Errorf("%s.shell: %w", block, err))
 		}
 	}
 	s.Map(func(path, text string) string { check(path, text); return text })

@@ -206,6 +206,7 @@ func (u *unit) definition(t *Task) []byte {
 		d.Timeout = DefaultTimeout
 	}
 	u.checkTemplates(t, &d)
+	u.script(t, &d)
 	if t.kind == KindDAG && !u.partial {
 		d.SubDAG = u.subDAG(t)
 	}

@@ -137,7 +137,7 @@ func (r reader) tasks(n *yamlread.Node, added bool) []Task {
 
 // actions returns the keys of which a task has exactly one.
 func actions() []string {
-	return []string{"command", "job_type", "noop", "sleep", "approval", "dag"}
+	return []string{"command", "shell", "job_type", "noop", "sleep", "approval", "dag"}
 }
 
 func (r reader) task(n *yamlread.Node, added bool) Task {
@@ -260,6 +260,7 @@ func (r reader) actionFields(t *Task) []field {
 				r.at(n, "command is empty; its first entry is the program")
 			}
 		}},
+		{"shell", func(n *yamlread.Node) { t.kind, t.Shell = KindCommand, r.shell(n) }},
 		{"job_type", func(n *yamlread.Node) {
 			t.kind, t.JobType = KindJobType, r.text(n, "job_type")
 			if err := jobtype.ValidateName(t.JobType); err != nil && isScalar(n) {

@@ -71,6 +71,8 @@ type Task struct {
 	ID      string
 	Needs   []string
 	Command []string
+	// Shell is a script in place of Command, with templates.
+	Shell string
 	// Settings may be shared by several tasks: do not modify it.
 	*Settings
 
@@ -109,7 +111,7 @@ type Settings struct {
 	OnItemFailure *dag.FailurePolicy
 	Before        []string // add-tasks only: existing tasks that must wait for this one
 
-	// Exactly one of these, or Command, is set.
+	// Exactly one of these, Command or Shell is set.
 	JobType  string
 	Noop     bool
 	Sleep    jobtype.Duration

@@ -56,6 +56,7 @@ func (t *Task) eachText(launch map[string]any, f func(text string, at *yamlread.
 	for k, arg := range t.Command {
 		f(arg, at("command", k))
 	}
+	f(t.Shell, at("shell", 0))
 	for k, object := range t.Exclusive {
 		f(object, at("exclusive", k))
 	}

@@ -76,6 +76,18 @@ func Command(list *yamlread.Node, path string) []Located {
 	return found
 }
 
+// Script examines a text as the script of a `shell` key. It returns nothing for another kind of node.
+func Script(n *yamlread.Node, path string) []Located {
+	if n == nil || n.Kind != yamlread.Text {
+		return nil
+	}
+	var found []Located
+	for _, f := range script(n.Literal, "pipefail", 0) {
+		found = append(found, Located{Finding: f, Place: n.Place(), Path: path})
+	}
+	return found
+}
+
 func values(n *yamlread.Node, key, path string) []Located {
 	var found []Located
 	switch n.Kind {

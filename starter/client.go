@@ -172,6 +172,7 @@ func (o Options) credentials() bool {
 // ClientOptions translates o, with its defaults filled in, for whoever dials
 // with the SDK itself.
 func (o Options) ClientOptions() client.Options {
+	updates := new(rpc.Updates)
 	converted := client.Options{
 		HostPort:                o.Address,
 		Namespace:               o.Namespace,
@@ -185,7 +186,7 @@ func (o Options) ClientOptions() client.Options {
 			GetSystemInfoTimeout: o.DialTimeout,
 			DialOptions: []grpc.DialOption{
 				grpc.WithConnectParams(connectParams()),
-				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, rpc.RepeatLimited),
+				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, updates.Send),
 			},
 		},
 	}

@@ -5,32 +5,56 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path"
+	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
 const (
+	// updatesAtOnce bounds the updates of one workflow that a client has in flight. The
+	// server takes ten of all clients, by default.
+	updatesAtOnce = 4
 	// limitedPause is the shortest pause before a refused update is sent again, and
 	// limitedSpread the first spread of it, which doubles limitedDoublings times.
 	limitedPause     = 20 * time.Millisecond
-	limitedSpread    = 40 * time.Millisecond
-	limitedDoublings = 3
+	limitedSpread    = 100 * time.Millisecond
+	limitedDoublings = 5
 )
 
-// RepeatLimited repeats an update that the server refuses because too many updates of
-// its workflow are in flight, by default ten. They take milliseconds each, but the SDK
-// repeats after up to a second: 200 workers that started at once needed a minute to
-// register. The request carries the update's id, so that it has its effect once.
-func RepeatLimited(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	err := invoke(ctx, method, req, reply, cc, options...)
+// Updates sends updates so that the server need not refuse them. A refusal is expensive:
+// the server drops the workflow task and all updates of that workflow which are in flight,
+// and they begin again (docs/adr/0079).
+type Updates struct {
+	mu sync.Mutex
+	// queues has the workflows with updates in flight.
+	queues map[string]*updateQueue
+}
+
+// updateQueue lets updatesAtOnce updates of one workflow through.
+type updateQueue struct {
+	users  int
+	places chan struct{}
+}
+
+// Send is a client interceptor. It bounds the updates of one workflow at once, and repeats
+// one that the server refuses because of those of others. The request carries the update's
+// id, so that it has its effect once.
+func (u *Updates) Send(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if name := path.Base(method); name != "UpdateWorkflowExecution" && name != "ExecuteMultiOperation" {
+		return invoke(ctx, method, req, reply, cc, options...)
+	}
+	release, err := u.acquire(ctx, updated(req))
+	if err != nil {
 		return err
 	}
+	defer release()
+	err = invoke(ctx, method, req, reply, cc, options...)
 	for attempt := 0; isLimited(err); attempt++ {
 		spread := limitedSpread << min(attempt, limitedDoublings)
 		if Wait(ctx, limitedPause+rand.N(spread)) != nil {
@@ -39,6 +63,50 @@ func RepeatLimited(ctx context.Context, method string, req, reply any, cc *grpc.
 		err = invoke(ctx, method, req, reply, cc, options...)
 	}
 	return err
+}
+
+// updated is the id of the workflow that a request updates.
+func updated(req any) string {
+	switch r := req.(type) {
+	case *workflowservice.UpdateWorkflowExecutionRequest:
+		return r.GetWorkflowExecution().GetWorkflowId()
+	case *workflowservice.ExecuteMultiOperationRequest:
+		for _, operation := range r.GetOperations() {
+			if update := operation.GetUpdateWorkflow(); update != nil {
+				return update.GetWorkflowExecution().GetWorkflowId()
+			}
+		}
+	}
+	return ""
+}
+
+// acquire waits for a place among the updates of a workflow.
+func (u *Updates) acquire(ctx context.Context, workflowID string) (release func(), err error) {
+	u.mu.Lock()
+	queue := u.queues[workflowID]
+	if queue == nil {
+		queue = &updateQueue{places: make(chan struct{}, updatesAtOnce)}
+		if u.queues == nil {
+			u.queues = map[string]*updateQueue{}
+		}
+		u.queues[workflowID] = queue
+	}
+	queue.users++
+	u.mu.Unlock()
+	leave := func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if queue.users--; queue.users == 0 {
+			delete(u.queues, workflowID)
+		}
+	}
+	select {
+	case queue.places <- struct{}{}:
+		return func() { <-queue.places; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
 }
 
 // isLimited tells whether the server refused because of updates in flight.

@@ -3,12 +3,17 @@ package rpc_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
@@ -37,7 +42,7 @@ func inFlight(method string) error {
 
 // calls invokes the method of a server that gives these answers, the last one for ever.
 func calls(ctx context.Context, method string, answers ...error) (n int, err error) {
-	err = rpc.RepeatLimited(ctx, method, nil, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+	err = new(rpc.Updates).Send(ctx, method, nil, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
 		n++
 		return answers[min(n, len(answers))-1]
 	})
@@ -74,8 +79,54 @@ func TestOtherRefusalsAreNotRepeated(t *testing.T) {
 func TestTheCallerEndsRepeats(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	defer cancel()
 	refused := inFlight(updating)
-	_, err := calls(ctx, updating, refused)
+	err := new(rpc.Updates).Send(ctx, updating, nil, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+		cancel()
+		return refused
+	})
 	require.ErrorIs(t, err, refused)
+}
+
+func updateOf(id string) *workflowservice.UpdateWorkflowExecutionRequest {
+	return &workflowservice.UpdateWorkflowExecutionRequest{WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id}}
+}
+
+// TestFourUpdatesOfAWorkflowAtOnce: a fifth waits for the end of another one, alone and
+// with a start. Updates of other workflows and other calls do not wait.
+func TestFourUpdatesOfAWorkflowAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		updates, inFlight, most := &rpc.Updates{}, atomic.Int32{}, atomic.Int32{}
+		gate := make(chan struct{})
+		send := func(ctx context.Context, method string, req any) error {
+			return updates.Send(ctx, method, req, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+				most.Store(max(most.Load(), inFlight.Add(1)))
+				<-gate
+				inFlight.Add(-1)
+				return nil
+			})
+		}
+		withStart := &workflowservice.ExecuteMultiOperationRequest{Operations: []*workflowservice.ExecuteMultiOperationRequest_Operation{
+			{}, {Operation: &workflowservice.ExecuteMultiOperationRequest_Operation_UpdateWorkflow{UpdateWorkflow: updateOf("fleet")}},
+		}}
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() { assert.NoError(t, send(t.Context(), updating, updateOf("fleet"))) })
+			all.Go(func() { assert.NoError(t, send(t.Context(), starting, withStart)) })
+		}
+		synctest.Wait()
+		assert.EqualValues(t, 4, inFlight.Load())
+
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.Error(t, send(ended, updating, updateOf("fleet")), "who waits may leave")
+		all.Go(func() { assert.NoError(t, send(t.Context(), updating, updateOf("other"))) })
+		all.Go(func() { assert.NoError(t, send(t.Context(), querying, &workflowservice.QueryWorkflowRequest{})) })
+		synctest.Wait()
+		assert.EqualValues(t, 6, inFlight.Load())
+		close(gate)
+		all.Wait()
+		assert.EqualValues(t, 6, most.Load())
+	})
 }

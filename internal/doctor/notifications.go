@@ -14,14 +14,10 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// failingLong is how long a receiver may fail before it is named: most restarts are
-// over by then.
-const failingLong = 10 * time.Minute
-
 // lossShown is how long the end of a notifier is named.
 const lossShown = 24 * time.Hour
 
-// checkReceivers names receivers that have failed for long, and those that a job type
+// checkReceivers names receivers that fail, and those that a job type
 // names and no control plane has.
 func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) Check {
 	check := Check{Name: "notifications", Verdict: VerdictOK}
@@ -33,7 +29,7 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 	if err != nil {
 		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
 	}
-	check = judgeReceivers(view, types, now)
+	check = judgeReceivers(view, types)
 	if check.Verdict != VerdictOK || view.Inherited == nil || view.Inherited.Fault == "" {
 		return check
 	}
@@ -60,14 +56,14 @@ func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 	return check
 }
 
-func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, now time.Time) Check {
+func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType) Check {
 	check := Check{Name: "notifications", Verdict: VerdictWarn}
 	var known, failing, failingNames, unknown []string
 	for _, r := range view.Receivers {
 		if r.Kind != "" {
 			known = append(known, r.Name)
 		}
-		if !r.FailingSince.IsZero() && now.Sub(r.FailingSince) >= failingLong {
+		if !r.FailingSince.IsZero() {
 			failingNames = append(failingNames, r.Name)
 			failing = append(failing, fmt.Sprintf("%s (%d waiting, since %s: %s)", r.Name, r.Waiting, r.FailingSince.UTC().Format(time.RFC3339), r.Error))
 		}

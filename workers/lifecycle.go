@@ -50,6 +50,7 @@ func (n *Node) Start(ctx context.Context) error {
 	n.running.Go(func() { n.endpoint.stayOpen(loops) })
 	n.running.Go(func() { n.notifier.run(loops) })
 	n.running.Go(func() { n.pruneLogs(loops) })
+	n.running.Go(func() { n.watchDisk(loops) })
 	if limit := n.options.ExitWhenIdle; limit > 0 {
 		n.running.Go(func() { n.watchIdle(loops, limit, time.Now()) })
 	}

@@ -39,6 +39,7 @@ var elsewhere = map[explain.Code]string{
 	explain.Recovering:       "TestExplainAdmission",
 	explain.CannotStart:      "TestASickNodeFailsNothing",
 	explain.NotInstalled:     "TestAProgramThatOneNodeLacks",
+	explain.DiskFull:         "TestAFullDataDirectoryIsReported",
 	explain.ReceiverFailing:  "TestNotificationsArriveAtLeastOnce",
 	explain.NoReceiver:       "TestNotificationsArriveAtLeastOnce",
 	explain.ClaimsPending:    "TestExplainAdmission",

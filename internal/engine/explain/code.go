@@ -22,6 +22,7 @@ const (
 	WorkerCordoned    = contract.CodeCordoned
 	CannotStart       = contract.CodeCannotStart
 	NotInstalled      = contract.CodeNotInstalled
+	DiskFull          = contract.CodeDiskFull
 	GlobalLimit       = contract.CodeGlobalLimit
 	PerWorkerLimit    = contract.CodeWorkerLimit
 	RetryBackoff      = contract.CodeBackoff
@@ -77,7 +78,7 @@ type Reason struct {
 // everything first, what passes by itself last.
 func Codes() []Code {
 	return []Code{
-		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, NoReceiver, ReceiverFailing,
+		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
 		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
 		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}

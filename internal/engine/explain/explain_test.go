@@ -112,6 +112,7 @@ func fixtures() map[Code]Facts {
 		WorkerCordoned:   {Now: now, Worker: worker(contract.WorkerCordoned)},
 		CannotStart:      {Now: now, Worker: suspect(contract.CodeCannotStart)},
 		NotInstalled:     {Now: now, Worker: suspect(contract.CodeNotInstalled)},
+		DiskFull:         {Now: now, Worker: suspect(contract.CodeDiskFull)},
 		AllSlotsFull:     plain(AllSlotsFull, "node-a"),
 		GlobalLimit:      plain(GlobalLimit, "scrub"),
 		PerWorkerLimit:   plain(PerWorkerLimit, "node-a"),
@@ -170,7 +171,7 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 	objects := map[Code]string{
 		WindowClosed: "scrub", DoesNotFit: "job-00001", Disabled: "scrub", Paused: "scrub", NotDueUntil: "scrub", NoWorker: "scrub", LaneBusy: "default", Recovering: "group/other-1",
 		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
-		CannotStart: "node-a", NotInstalled: "node-a",
+		CannotStart: "node-a", NotInstalled: "node-a", DiskFull: "node-a",
 		AllSlotsFull: "node-a", GlobalLimit: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",
 		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", ItemsInFlight: "check.a", ItemFailed: "check.b", Idle: "node-a",
 		NoReceiver: "chat", ReceiverFailing: "chat",

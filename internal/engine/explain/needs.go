@@ -57,13 +57,13 @@ func repeated(n Need, needs []Need) bool {
 
 // ofWorker reports whether a code is listed with the worker, not with what waits for it.
 func ofWorker(code Code) bool {
-	return slices.Contains([]Code{WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled}, code)
+	return slices.Contains([]Code{WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull}, code)
 }
 
 // forPerson reports whether a code stays until a person acts. A disabled job type is meant to be so.
 func forPerson(code Code) bool {
 	return slices.Contains([]Code{
-		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled,
+		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull,
 		NoReceiver, ReceiverFailing,
 	}, code)
 }

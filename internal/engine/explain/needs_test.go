@@ -20,7 +20,7 @@ func TestNeedsOfAPerson(t *testing.T) {
 		listed = append(listed, need.Code)
 	}
 	assert.Equal(t, []Code{
-		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled,
+		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull,
 		NoReceiver, ReceiverFailing,
 	}, listed)
 	soon, late, never := task("a", AwaitingApproval, "a"), task("b", AwaitingApproval, "b"), task("c", AwaitingApproval, "c")

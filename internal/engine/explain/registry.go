@@ -66,8 +66,11 @@ func Transition(t contract.WorkerTransition) string {
 // Trouble is the reason why a worker is suspect.
 func Trouble(t contract.WorkerTrouble) string {
 	text := "programs do not start there"
-	if t.Code == contract.CodeNotInstalled {
+	switch t.Code { //nolint:exhaustive // the others are no trouble of a worker
+	case contract.CodeNotInstalled:
 		text = "a program is missing there"
+	case contract.CodeDiskFull:
+		text = "its data directory is full"
 	}
 	return fmt.Sprintf("%s since %s: %s", text, stamp(t.Since), t.Detail)
 }

@@ -87,7 +87,7 @@ func OnlyWaiting(code Code) string {
 		return "nothing is wrong"
 	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering:
 		return "it takes a moment, and nobody is in the way"
-	case WorkerUnreachable, CannotStart, NotInstalled:
+	case WorkerUnreachable, CannotStart, NotInstalled, DiskFull:
 		return "its machine, its network or its process is to be repaired"
 	case Upstream:
 		return "the task that it needs has the cause"
@@ -151,6 +151,8 @@ func passing(code Code, object string) Remedy {
 		return Remedy{Hint: "repair the node (open files, memory, disk, processes): a start clears it", Actions: []action.Action{about(action.GetWorker, "id", one)}}
 	case NotInstalled:
 		return Remedy{Hint: "install the program there, or write its path", Actions: []action.Action{about(action.GetWorker, "id", one)}}
+	case DiskFull:
+		return Remedy{Hint: "make room on its disk, or lower output.keep", Actions: []action.Action{about(action.GetWorker, "id", one)}}
 	case WorkerCordoned:
 		return act(about(action.UncordonWorker, "id", one))
 	case RetryBackoff:

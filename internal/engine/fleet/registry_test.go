@@ -535,6 +535,17 @@ func TestTrouble(t *testing.T) {
 	seen, _ = b.r.Worker("a")
 	assert.Nil(t, seen.Trouble)
 
+	full := fleet.Trouble{Incarnation: a, Code: contract.CodeDiskFull, Detail: "0 B of 16 MiB left"}
+	b.next(full)
+	b.at(14 * time.Minute).next(full)
+	b.at(16 * time.Minute).next(fleet.Tick{})
+	seen, _ = b.r.Worker("a")
+	require.NotNil(t, seen.Trouble, "repeated reports keep it")
+	assert.Empty(t, placed(b.r, "a").Trouble, "it gets work as before")
+	b.at(18 * time.Minute).next(fleet.Tick{})
+	seen, _ = b.r.Worker("a")
+	assert.Nil(t, seen.Trouble, "three minutes without a report")
+
 	b.next(sick)
 	b.next(fleet.Unregister(a))
 	b.next(registration(who("a", "i2"), "host", 2))

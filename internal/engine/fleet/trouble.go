@@ -10,8 +10,8 @@ import (
 // maxDetail bounds the kept error of a program that did not start.
 const maxDetail = 300
 
-// Trouble is a run's report about the program starts on a worker. A process that does
-// not hold the id changes nothing, nor does a repeat.
+// Trouble is a run's report about the program starts on a worker, or the worker's about
+// its disk. A process that does not hold the id changes nothing, nor does a repeat.
 type Trouble contract.WorkerTroubleInput
 
 func (e Trouble) apply(r *Registry, now time.Time) {
@@ -42,16 +42,31 @@ func (r *Registry) clear(w *worker, now time.Time) {
 	r.awaitTrouble(w)
 }
 
-// awaitTrouble plans the end of a missing program that no run reports any more.
+// awaitTrouble plans the end of a trouble that nobody reports any more.
 func (r *Registry) awaitTrouble(w *worker) {
-	if w.Trouble == nil || w.Trouble.Code != contract.CodeNotInstalled {
+	lasts := time.Duration(0)
+	if w.Trouble != nil {
+		lasts = lastingTrouble(w.Trouble.Code)
+	}
+	if lasts == 0 {
 		r.troubles.drop(w.Incarnation)
 		return
 	}
-	r.troubles.set(w.Incarnation, w.Trouble.At.Add(contract.NotInstalledTime))
+	r.troubles.set(w.Incarnation, w.Trouble.At.Add(lasts))
 }
 
-// endTroubles forgets missing programs whose time has come.
+// lastingTrouble is the time after its last report at which a trouble ends; 0: a report ends it.
+func lastingTrouble(code contract.Code) time.Duration {
+	switch code { //nolint:exhaustive // the others are no trouble of a worker
+	case contract.CodeNotInstalled:
+		return contract.NotInstalledTime
+	case contract.CodeDiskFull:
+		return contract.DiskFullTime
+	}
+	return 0
+}
+
+// endTroubles forgets the troubles whose time has come.
 func (r *Registry) endTroubles(now time.Time) {
 	for _, who := range r.troubles.due(now) {
 		r.troubles.drop(who)

@@ -114,3 +114,8 @@ func (r *Registry) Unregister(ctx context.Context, who contract.Incarnation) err
 	defer cancel()
 	return r.client.SignalWorkflow(ctx, contract.FleetWorkflowID, "", contract.SignalUnregisterWorker, who)
 }
+
+// Trouble reports a trouble of the worker. It is forgotten unless it is repeated.
+func (r *Registry) Trouble(ctx context.Context, in contract.WorkerTroubleInput) error {
+	return r.client.SignalWorkflow(ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, in)
+}

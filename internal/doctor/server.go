@@ -90,7 +90,7 @@ func Doctor(ctx context.Context, c *starter.Client) []Check {
 		return checks // Without a namespace there is nobody to ask.
 	}
 	checks = append(checks, checkFrontend(ctx, c)...)
-	checks = append(checks, checkStuck(ctx, c))
+	checks = append(checks, checkStorage(ctx, c), checkStuck(ctx, c))
 	return append(checks, checkControlPlane(ctx, c)...)
 }
 

@@ -1,0 +1,49 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc/codes"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// storeTimeout bounds the one write, which the server itself repeats for seconds.
+const storeTimeout = 15 * time.Second
+
+// checkStorage makes the server store something: a full disk fails no read. It is a signal
+// to the registry that changes nothing there, the end of a subscription that nobody has.
+func checkStorage(ctx context.Context, c *starter.Client) Check {
+	input, err := starter.DataConverter().ToPayloads(contract.WatchFleetInput{WorkflowID: "doctor"})
+	if err != nil {
+		return judgeStorage(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	_, err = c.Temporal().WorkflowService().SignalWorkflowExecution(ctx, &workflowservice.SignalWorkflowExecutionRequest{
+		Namespace: c.Namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: contract.FleetWorkflowID},
+		SignalName: contract.SignalUnwatchFleet, Input: input, Identity: c.Identity(),
+	})
+	return judgeStorage(err)
+}
+
+// judgeStorage judges the error of a write.
+func judgeStorage(err error) Check {
+	check := Check{Name: "storage", Verdict: VerdictOK, Found: "the server stores what it is sent"}
+	switch rpc.Code(err) {
+	case codes.OK:
+	case codes.NotFound:
+		check.Found = "not tried: there is no registry yet"
+	case codes.PermissionDenied, codes.Unauthenticated:
+		check.Found = "not tried: this client may not send signals"
+	default:
+		check.Verdict, check.Found = VerdictFail, "the server stores nothing: "+err.Error()
+		check.Fix = "look at the disk of the server and its database (df -h, df -i), and at its log"
+	}
+	return check
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/codec"
 	pagestore "github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/sdklog"
 )
 
 // Defaults of [Options].
@@ -177,7 +178,7 @@ func (o Options) ClientOptions() client.Options {
 		HostPort:                o.Address,
 		Namespace:               o.Namespace,
 		Identity:                o.Identity,
-		Logger:                  log.NewStructuredLogger(o.Logger),
+		Logger:                  log.NewStructuredLogger(sdklog.New(o.Logger)),
 		DataConverter:           DataConverter(),
 		WorkerHeartbeatInterval: o.HeartbeatInterval,
 		ConnectionOptions: client.ConnectionOptions{

@@ -16,6 +16,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/bench/cputime"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
@@ -147,11 +148,11 @@ func (d *dagBench) measure(role string, do func() (starter.RunRef, error)) (dagR
 }
 
 func (d *dagBench) cpu(role string) (float64, error) {
-	server, err := cpuSeconds(d.server.PID())
+	server, err := cputime.Seconds(d.server.PID())
 	if err != nil {
 		return 0, err
 	}
-	child, err := cpuSeconds(d.children[role].Process.Pid)
+	child, err := cputime.Seconds(d.children[role].Process.Pid)
 	return server + child, err
 }
 

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"strconv"
 	"time"
 
+	"github.com/roundsman/roundsman/bench/cputime"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -19,9 +17,6 @@ const (
 	idleTicksPerHour = idleTypes * 12
 	idleGroups       = 40
 	idleWatch        = 30 * time.Second
-	// ticksPerSecond is the unit of /proc/<pid>/stat, USER_HZ, which is 100 on
-	// every Linux that Go runs on.
-	ticksPerSecond = 100
 )
 
 // idle measures what one group that finds nothing costs and what the server
@@ -37,7 +32,11 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	used, err := c.spent(func() error { return pause(ctx, idleWatch) })
+	var worker float64
+	used, err := c.spent(func() (err error) {
+		worker, err = c.workerSpent(func() error { return pause(ctx, idleWatch) })
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -54,7 +53,11 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	more := map[string]float64{"server_cpu_at_rest_percent": round(resting * 100), "fleet_events_in_30s": fleetAfter - fleetBefore}
+	more := map[string]float64{
+		"server_cpu_at_rest_percent": round(resting * 100), "fleet_events_in_30s": fleetAfter - fleetBefore,
+		"control_plane_cpu_ms_per_minute_at_rest": round(used.control * 1000 / idleWatch.Minutes()),
+		"worker_cpu_ms_per_minute_at_rest":        round(worker * 1000 / idleWatch.Minutes()),
+	}
 	for name, tick := range map[string]emptyTick{"open": open, "exclusive": exclusive} {
 		more["events_per_group_"+name], more["cpu_ms_per_group_"+name] = tick.events, round(tick.serverMS)
 		more["control_plane_cpu_ms_per_group_"+name], more["ms_per_group_"+name] = round(tick.controlMS), round(tick.tookMS)
@@ -63,6 +66,20 @@ func idle(ctx context.Context, b *bench) error {
 		return err
 	}
 	return b.values("idle_server_cpu_per_hour", idleTypes, "CPU-s/h", []float64{resting*3600 + open.serverMS/1000*idleTicksPerHour}, nil)
+}
+
+// workerSpent measures the CPU that the newest worker process uses while something is done.
+// Two workers of the bare SDK poll in it, too.
+func (c *cluster) workerSpent(do func() error) (float64, error) {
+	before, err := cputime.Seconds(c.newest().Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := cputime.Seconds(c.newest().Process.Pid)
+	return after - before, err
 }
 
 // emptyTick is what one group that finds nothing costs: events of its history, CPU of the
@@ -96,8 +113,8 @@ func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error
 type cpu struct{ server, control float64 }
 
 func (c *cluster) cpu() (used cpu, err error) {
-	if used.server, err = cpuSeconds(c.server.PID()); err == nil {
-		used.control, err = cpuSeconds(os.Getpid())
+	if used.server, err = cputime.Seconds(c.server.PID()); err == nil {
+		used.control, err = cputime.Seconds(os.Getpid())
 	}
 	return used, err
 }
@@ -108,27 +125,4 @@ func (c *cluster) historyLength(ctx context.Context, workflowID string) (float64
 		return 0, err
 	}
 	return float64(described.GetWorkflowExecutionInfo().GetHistoryLength()), nil
-}
-
-// cpuSeconds is the user and system time of a process so far.
-func cpuSeconds(pid int) (float64, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	// The second field is the command in parentheses and may hold spaces.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const user, system = 11, 12
-	if len(fields) <= system {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	var total float64
-	for _, field := range [][]byte{fields[user], fields[system]} {
-		ticks, err := strconv.ParseFloat(string(field), 64)
-		if err != nil {
-			return 0, err
-		}
-		total += ticks
-	}
-	return total / ticksPerSecond, nil
 }

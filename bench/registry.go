@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/bench/cputime"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/jobtype"
@@ -95,10 +96,10 @@ func (c *cluster) watchRegistry(ctx context.Context, b *bench, controlPID int, c
 	read := func() (events, control, server float64, err error) {
 		events, err = c.historyLength(ctx, contract.FleetWorkflowID)
 		if err == nil {
-			control, err = cpuSeconds(controlPID)
+			control, err = cputime.Seconds(controlPID)
 		}
 		if err == nil {
-			server, err = cpuSeconds(c.server.PID())
+			server, err = cputime.Seconds(c.server.PID())
 		}
 		return events, control, server, err
 	}

@@ -1,0 +1,36 @@
+// Package cputime reads the CPU time of processes.
+package cputime
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// ticksPerSecond is the unit of /proc/<pid>/stat, USER_HZ, which is 100 on every Linux
+// that Go runs on.
+const ticksPerSecond = 100
+
+// Seconds is the user and system time of a process so far.
+func Seconds(pid int) (float64, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The second field is the command in parentheses and may hold spaces.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const user, system = 11, 12
+	if len(fields) <= system {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	var total float64
+	for _, field := range [][]byte{fields[user], fields[system]} {
+		ticks, err := strconv.ParseFloat(string(field), 64)
+		if err != nil {
+			return 0, err
+		}
+		total += ticks
+	}
+	return total / ticksPerSecond, nil
+}

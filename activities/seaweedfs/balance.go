@@ -38,6 +38,8 @@ type balanceSettings struct {
 	IOBytePerSecond    int64   `json:"io_byte_per_second"`
 	MaxConcurrentMoves int     `json:"max_concurrent_moves"`
 	Target             *target `json:"target"`
+
+	notes map[uint32]plan.Note
 }
 
 func (s *balanceSettings) validate() error {
@@ -56,6 +58,9 @@ func (s *balanceSettings) plan(limit int) plan.BalanceSettings {
 	return plan.BalanceSettings{Filter: filter, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: limit}
 }
 
+// readNotes implements [noteReader].
+func (s *balanceSettings) readNotes(notes map[uint32]plan.Note) { s.notes = notes }
+
 func (s *balanceSettings) left(t plan.Topology, _ time.Time) []plan.Left {
 	return plan.WhyNoMove(t, s.plan(0))
 }
@@ -67,6 +72,11 @@ func (s *balanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ tim
 		summary := fmt.Sprintf("volume %d: complete its move from %s to %s, which nobody ended", m.Volume, m.Source, m.Target)
 		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, DiskType: m.DiskType, Repair: true}
 		proposals = append(proposals, proposal("volume_balance", summary, work, copyTime(m.Size, s.IOBytePerSecond), jobtype.PriorityHigh))
+	}
+	for _, m := range plan.Noted(t, wanted.Filter, s.notes, in.MaxResults) {
+		summary := fmt.Sprintf("volume %d: make it writable again on %s, where a move to %s that nobody ended left it read-only", m.Volume, m.Source, m.Target)
+		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, Repair: true, Noted: true}
+		proposals = append(proposals, proposal("volume_balance", summary, work, time.Minute, jobtype.PriorityHigh))
 	}
 	for _, m := range plan.Moves(t, wanted) {
 		summary := fmt.Sprintf("volume %d: %s to %s", m.Volume, m.Source, m.Target)
@@ -94,7 +104,7 @@ func (s *balanceSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	move := &steps.Move{
 		Volume: s.Target.Volume, Collection: s.Target.Collection, Source: s.Target.Source, Target: s.Target.Target,
 		Copies: plan.Copies(volume.Placement), DiskType: s.Target.DiskType, IOLimit: s.IOBytePerSecond,
-		Repair: s.Target.Repair,
+		Repair: s.Target.Repair, Noted: s.Target.Noted,
 	}
 	for _, replica := range replicas {
 		if replica != move.Source && replica != move.Target {

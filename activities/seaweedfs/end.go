@@ -59,7 +59,7 @@ func endCause(end steps.End) string {
 		return "did not settle"
 	case steps.Stopped:
 		return "was stopped: " + end.Cause
-	case steps.Moved, steps.Completed, steps.KeptSource, steps.Stale, steps.Vacuumed, steps.NoGarbage, steps.Encoded, steps.ShardMoved, steps.ShardPurged:
+	case steps.Moved, steps.Completed, steps.Restored, steps.KeptSource, steps.Stale, steps.Vacuumed, steps.NoGarbage, steps.Encoded, steps.ShardMoved, steps.ShardPurged:
 	}
 	return end.Cause
 }
@@ -94,7 +94,7 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 // summary is what a good end says.
 func summary(volume uint32, end steps.End) string {
 	text := map[steps.Code]string{
-		steps.Moved: "moved", steps.Completed: "its move is completed, which an earlier job had left", steps.KeptSource: "copied; the source stays, because a replica is missing", steps.Stale: "nothing to do any more",
+		steps.Moved: "moved", steps.Completed: "its move is completed, which an earlier job had left", steps.Restored: "writable again, which a move without an end had made read-only", steps.KeptSource: "copied; the source stays, because a replica is missing", steps.Stale: "nothing to do any more",
 		steps.Vacuumed: "vacuumed", steps.NoGarbage: "below the threshold", steps.Encoded: "encoded",
 		steps.ShardMoved: "shard moved", steps.ShardPurged: "duplicate shard removed",
 	}[end.Code]

@@ -21,6 +21,7 @@ type fixture struct {
 	t        *testing.T
 	block    json.RawMessage
 	servers  []string
+	running  *fakecluster.Running
 	handlers map[string]jobtype.Handler
 }
 
@@ -37,6 +38,7 @@ func newFixture(t *testing.T, servers int, options weed.KeeperOptions) *fixture 
 	running, err := f.Serve(fakecluster.Options{})
 	require.NoError(t, err)
 	t.Cleanup(running.Stop)
+	f.running = running
 	f.block, err = json.Marshal(weed.Spec{Masters: []string{running.Master}})
 	require.NoError(t, err)
 	if options.Linger == 0 {
@@ -44,6 +46,14 @@ func newFixture(t *testing.T, servers int, options weed.KeeperOptions) *fixture 
 	}
 	f.handlers = f.process(options)
 	return f
+}
+
+// withFiler adds a filer to the cluster of the configuration.
+func (f *fixture) withFiler() {
+	f.t.Helper()
+	var err error
+	f.block, err = json.Marshal(weed.Spec{Masters: []string{f.running.Master}, Filers: []string{f.running.Filer}})
+	require.NoError(f.t, err)
 }
 
 // process returns handlers of a process of its own: it shares no lease.

@@ -31,6 +31,11 @@ type leaver interface {
 	left(topology plan.Topology, now time.Time) []plan.Left
 }
 
+// noteReader uses the notes of moves that were not seen to end.
+type noteReader interface {
+	readNotes(notes map[uint32]plan.Note)
+}
+
 // kind is what tells one handler from another.
 type kind struct {
 	name, help string
@@ -111,6 +116,13 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	topology, err := cluster.Topology(ctx)
 	if err != nil {
 		return fmt.Errorf("UNREACHABLE: no master gives the topology: %w", err)
+	}
+	if reader, ok := s.(noteReader); ok {
+		notes, err := cluster.Notes(ctx)
+		if err != nil {
+			jobtype.Explain(out, "no filer gives the notes of moves that nobody ended: "+err.Error())
+		}
+		reader.readNotes(notes)
 	}
 	proposals := s.propose(topology, in, h.now())
 	if l, ok := s.(leaver); ok && len(proposals) == 0 {

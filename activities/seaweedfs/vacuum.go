@@ -47,6 +47,7 @@ type target struct {
 	Replicas   []string          `json:"replicas,omitempty"`
 	Finish     bool              `json:"finish,omitempty"`
 	Repair     bool              `json:"repair,omitempty"`
+	Noted      bool              `json:"noted,omitempty"`
 }
 
 var errNoTarget = jobtype.Permanent(errors.New("params.target is missing: these jobs are made by the detection"))

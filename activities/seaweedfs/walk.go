@@ -52,6 +52,7 @@ func (w *walk) run(ctx context.Context) (steps.End, error) {
 		case look != nil:
 			w.look(ctx, *look)
 		case step.End != nil:
+			w.forget(ctx, *step.End)
 			return *step.End, nil
 		case step.Wait:
 			if err := w.wait(ctx, step); err != nil {
@@ -114,6 +115,9 @@ func (w *walk) look(ctx context.Context, look steps.Look) {
 		return
 	}
 	replica := w.cluster.Replica(ctx, look.Server, w.volume)
+	if look.Seal && replica.Presence == steps.Present && replica.ReadOnly {
+		replica = w.cluster.Sealed(ctx, look.Server, w.volume, look.Collection, replica)
+	}
 	if look.Arrival && replica.Presence == steps.Absent {
 		replica = w.cluster.Arriving(ctx, look.Server, w.volume, look.Collection)
 	}
@@ -166,6 +170,7 @@ func (w *walk) take(ctx context.Context, step steps.Step) error {
 	if err := w.keep(w.work); err != nil {
 		return err
 	}
+	w.note(ctx, call)
 	deadline, err := w.hold.Check()
 	if err != nil {
 		return lost(w.volume, err)

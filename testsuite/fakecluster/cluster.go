@@ -19,6 +19,7 @@ type Cluster struct {
 	limitMB uint64
 	fault   Fault
 	delay   func(method string) time.Duration
+	kv      map[string][]byte
 	calls   []string
 	// limits are those of the copies so far, in bytes per second.
 	limits []int64
@@ -61,7 +62,7 @@ func New(now func() time.Time) *Cluster {
 	if now == nil {
 		now = time.Now
 	}
-	return &Cluster{servers: map[string]*Server{}, leases: map[string]*lease{}, now: now, limitMB: 30_000, clock: 1}
+	return &Cluster{servers: map[string]*Server{}, leases: map[string]*lease{}, kv: map[string][]byte{}, now: now, limitMB: 30_000, clock: 1}
 }
 
 // SetVolumeLimit sets the size at which a volume is full.

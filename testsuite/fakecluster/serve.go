@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
+	"github.com/roundsman/roundsman/internal/seaweedfs/filerpb"
 	"github.com/roundsman/roundsman/internal/seaweedfs/masterpb"
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
@@ -35,7 +36,9 @@ type Options struct {
 // Running is a cluster that is served.
 type Running struct {
 	// Master is the address for a configuration: host:port.grpc.
-	Master  string
+	Master string
+	// Filer is the address of a filer that is only a key-value store.
+	Filer   string
 	servers []*grpc.Server
 }
 
@@ -84,6 +87,11 @@ func (c *Cluster) Serve(options Options) (*Running, error) {
 		return nil, err
 	}
 	running.Master = fmt.Sprintf("%s:9333.%d", host, port)
+	if port, err = start(0, func(s *grpc.Server) { filerpb.RegisterSeaweedFilerServer(s, &filer{cluster: c}) }); err != nil {
+		running.Stop()
+		return nil, err
+	}
+	running.Filer = fmt.Sprintf("%s:8888.%d", host, port)
 	return running, nil
 }
 

@@ -167,19 +167,27 @@ func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.Server
 			}
 			return nil, nil
 		}
-		info, err := s.cluster.EcInfo(s.address, in.GetVolumeId())
-		if err != nil || in.GetExt() != ".vif" {
-			return nil, err
-		}
-		file := &volumepb.VolumeInfo{}
-		if info.Made > 0 {
-			file.DatFileSize = int64(info.Made) //nolint:gosec // small
-			file.EcShardConfig = &volumepb.EcShardConfig{DataShards: 10, ParityShards: 4, EncodeTsNs: info.Encoded}
-		}
-		return protojson.Marshal(file)
+		return s.cluster.vifFile(s.address, in.GetVolumeId())
 	})
 	if err != nil {
 		return err
 	}
 	return stream.Send(&volumepb.CopyFileResponse{FileContent: content})
+}
+
+// vifFile is the .vif file of a volume, or of its shards.
+func (c *Cluster) vifFile(address string, id uint32) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.server(address)
+	if err != nil {
+		return nil, err
+	}
+	info := s.vifs[id]
+	file := &volumepb.VolumeInfo{ReadOnly: info.readOnly}
+	if info.made > 0 {
+		file.DatFileSize = int64(info.made) //nolint:gosec // small
+		file.EcShardConfig = &volumepb.EcShardConfig{DataShards: 10, ParityShards: 4, EncodeTsNs: info.encoded}
+	}
+	return protojson.Marshal(file)
 }

@@ -85,6 +85,8 @@ type Replica struct {
 	// else after a restart of a read-only volume, and are not compared.
 	Dat, Idx uint64
 	Revision uint32
+	// Sealed: its mark outlives a restart of the server; seen by a look with Seal.
+	Sealed bool
 	// Why is the error of one that is Unknown.
 	Why string
 	// Arriving: a copy onto the server is under way, which is Unknown until it has ended.
@@ -188,6 +190,8 @@ type Look struct {
 	// which is of Collection.
 	Arrival    bool
 	Collection string
+	// Seal also asks whether the mark of a read-only replica outlives a restart.
+	Seal bool
 }
 
 // View is what was seen, by server.

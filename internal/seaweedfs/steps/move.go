@@ -27,6 +27,9 @@ type Move struct {
 	// Repair: the move was begun by another job, which is gone. It is completed where there
 	// is a copy, and nothing is copied.
 	Repair bool `json:"repair,omitempty"`
+	// Noted: the job that began the move noted that the source was writable. Without a copy
+	// the source is made writable again.
+	Noted bool `json:"noted,omitempty"`
 
 	// Marked: the source was writable before this job.
 	Marked bool `json:"marked,omitempty"`
@@ -46,6 +49,7 @@ type Move struct {
 	// head is the number of bytes of the indexes that are compared; 0: none.
 	head     uint64
 	fenced   bool
+	restored bool
 	tries    map[try]int
 	failure  *End
 	stopped  *End
@@ -54,7 +58,7 @@ type Move struct {
 
 // Looks implements [Job].
 func (m *Move) Looks() []Look {
-	looks := []Look{{Server: m.Source}, {Server: m.Target, Arrival: true, Collection: m.Collection}}
+	looks := []Look{{Server: m.Source, Seal: m.Noted, Collection: m.Collection}, {Server: m.Target, Arrival: true, Collection: m.Collection}}
 	for _, other := range m.Others {
 		looks = append(looks, Look{Server: other})
 	}
@@ -92,7 +96,7 @@ func (m *Move) Decide(seen View) Step {
 	case target.Presence == Present:
 		return m.both(seen, source, target)
 	}
-	return m.alone(source, target)
+	return m.alone(seen, source, target)
 }
 
 // maxStoppedWaits is how often a job that is stopped looks for the end of a copy.
@@ -123,7 +127,7 @@ func (m *Move) ghost(source, target Replica) Step {
 }
 
 // alone decides while only the source has the volume.
-func (m *Move) alone(source, target Replica) Step {
+func (m *Move) alone(seen View, source, target Replica) Step {
 	m.Copied, m.SinceNS, m.tailed = false, 0, false
 	if m.arriving {
 		// A server removes its note before it loads the volume.
@@ -131,7 +135,7 @@ func (m *Move) alone(source, target Replica) Step {
 		return calmly(Step{Wait: true})
 	}
 	if m.Repair {
-		return ended(m.leave(done(Stale), source, target))
+		return m.restore(seen, source, target)
 	}
 	if m.failure == nil && m.stopped != nil {
 		m.failure = m.stopped
@@ -155,6 +159,26 @@ func (m *Move) alone(source, target Replica) Step {
 	}
 	m.Copying = true
 	return calmly(call(Call{Op: Copy, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, DiskType: m.DiskType, IOLimit: m.IOLimit}))
+}
+
+// restore makes the source of a move without a copy writable again. The mark of a move is never
+// sealed before there is a copy: a sealed one is an operator's.
+func (m *Move) restore(seen View, source, target Replica) Step {
+	copies := 1
+	for _, other := range m.Others {
+		if seen.Replicas[other].Presence != Absent {
+			copies++
+		}
+	}
+	switch {
+	case m.restored:
+		return ended(m.leave(done(Restored), source, target))
+	case !m.Noted || !source.ReadOnly || source.Sealed || copies > m.Copies:
+		return ended(m.leave(done(Stale), source, target))
+	case !m.may(MarkWritable, m.Source):
+		return ended(m.leave(failed(CallFailed).at(m.Source, m.lastFail.Err), source, target))
+	}
+	return m.writable()
 }
 
 // both decides while source and target have the volume.
@@ -354,7 +378,7 @@ func (m *Move) Took(c Call, answer Answer) {
 	case MarkReadOnly:
 		m.fenced = m.fenced || c.Server == m.Source && c.Persist
 	case MarkWritable:
-		m.Fenced, m.fenced = false, false
+		m.Fenced, m.fenced, m.restored = false, false, m.Repair
 	case Check, Compact, Commit, Cleanup, Delete, EcGenerate, EcCopy, EcMount, EcUnmount, EcDelete:
 	}
 }

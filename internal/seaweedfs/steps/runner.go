@@ -30,6 +30,7 @@ type Code string
 const (
 	Moved       Code = "moved"
 	Completed   Code = "move-completed" // it was begun by another job, which is gone
+	Restored    Code = "restored"       // its source is writable again; nothing was copied
 	KeptSource  Code = "kept-source"    // the volume would have too few copies without it
 	Stale       Code = "stale"          // there is nothing left to do
 	Vacuumed    Code = "vacuumed"

@@ -72,6 +72,7 @@ const (
 	leaseTimeout  = 2 * time.Second
 	lookTimeout   = 5 * time.Second
 	shortTimeout  = 30 * time.Second
+	filerTimeout  = 2 * time.Second // of all filers together
 	indexTimeout  = 5 * time.Minute
 )
 
@@ -84,6 +85,9 @@ type Cluster struct {
 	conns  map[string]*grpc.ClientConn
 	leader string
 	closed bool
+
+	// notes is held while notes are changed.
+	notes sync.Mutex
 }
 
 // Dial prepares the connections; nothing is contacted yet.

@@ -81,6 +81,22 @@ func (c *Cluster) Arriving(ctx context.Context, server string, id uint32, collec
 	return steps.Replica{Presence: steps.Absent}
 }
 
+// Sealed sees whether the mark of a read-only replica outlives a restart of its server.
+func (c *Cluster) Sealed(ctx context.Context, server string, id uint32, collection string, seen steps.Replica) steps.Replica {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	client, err := c.volumeServer(server)
+	if err != nil {
+		return steps.Replica{Why: err.Error()}
+	}
+	info, err := volumeInfo(ctx, client, id, collection)
+	if err != nil {
+		return steps.Replica{Why: Reason(err)}
+	}
+	seen.Sealed = info.GetReadOnly()
+	return seen
+}
+
 // Shards looks at the mounted shards of a volume on one server.
 func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Shards {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)

@@ -1,0 +1,46 @@
+package seaweedfs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+)
+
+// note writes the note of a move at the filers before the move marks its source. A read-only volume
+// does not show who marked it. A move continues without a note if no filer answers.
+func (w *walk) note(ctx context.Context, call steps.Call) {
+	move, ok := w.work.(*steps.Move)
+	if !ok || call.Op != steps.MarkReadOnly || call.Server != move.Source || call.Persist {
+		return
+	}
+	note := plan.Note{Source: move.Source, Target: move.Target, At: time.Now().UTC()}
+	if err := w.underLease(ctx, func(ctx context.Context) error { return w.cluster.PutNote(ctx, w.volume, note) }); err != nil {
+		w.report("no note of the move", err.Error())
+	}
+}
+
+// forget removes the note of a move that has ended, except if the move leaves its source read-only
+// by its own mark. If no filer answers, the next detection finds the note.
+func (w *walk) forget(ctx context.Context, end steps.End) {
+	move, ok := w.work.(*steps.Move)
+	if !ok || move.Marked && slices.Contains(end.Left, steps.Leftover{Kind: steps.LeftReadOnly, Server: move.Source}) {
+		return
+	}
+	if err := w.underLease(ctx, func(ctx context.Context) error { return w.cluster.RemoveNote(ctx, w.volume) }); err != nil {
+		w.report("the note of the move stays", err.Error())
+	}
+}
+
+// underLease changes notes only while this process holds the lease: all notes are one value.
+func (w *walk) underLease(ctx context.Context, change func(context.Context) error) error {
+	deadline, err := w.hold.Check()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	return change(ctx)
+}

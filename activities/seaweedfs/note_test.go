@@ -1,0 +1,120 @@
+package seaweedfs
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
+)
+
+// lone is a cluster with a worker that was killed between the mark of volume 1 and its copy. Its job has
+// no attempt left.
+func lone(t *testing.T) *fixture {
+	t.Helper()
+	f := newFixture(t, 3, weed.KeeperOptions{})
+	f.withFiler()
+	for id := range uint32(2) {
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+	}
+	move := f.detect("volume_balance", `{}`)[0]
+	ctx, kill := context.WithCancelCause(t.Context())
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
+		if called == "VolumeCopy" {
+			kill(jobtype.ErrLeaseLost)
+			return fakecluster.FailBefore
+		}
+		return fakecluster.Pass
+	})
+	require.Error(t, f.execute(ctx, "volume_balance", `{}`, move).Err)
+	f.SetFault(nil)
+	holders, readOnly := f.Replicas(1)
+	require.Equal(t, f.servers[:1], holders)
+	require.Equal(t, f.servers[:1], readOnly)
+	return f
+}
+
+// TestALoneSourceBecomesWritable: no copy shows that a move began. Its note does.
+func TestALoneSourceBecomesWritable(t *testing.T) {
+	t.Parallel()
+	f := lone(t)
+	found := f.detect("volume_balance", `{"min_server_count":10}`)
+	require.Len(t, found, 1)
+	assert.Equal(t, jobtype.PriorityHigh, found[0].Priority)
+	assert.Regexp(t, "volume 1: make it writable again on "+f.servers[0], found[0].Summary)
+	done := f.execute(t.Context(), "volume_balance", `{"min_server_count":10}`, found[0])
+	require.NoError(t, done.Err)
+	assert.Equal(t, "volume 1: writable again, which a move without an end had made read-only", done.Result.Summary)
+	_, readOnly := f.Replicas(1)
+	assert.Empty(t, readOnly)
+	assert.Empty(t, f.detect("volume_balance", `{"min_server_count":10}`), "the note is gone")
+
+	// A mark of today is none of that move.
+	require.NoError(t, f.MarkReadOnly(f.servers[0], 1, false))
+	assert.Empty(t, f.detect("volume_balance", `{"min_server_count":10}`))
+}
+
+// TestAnOperatorsMarkStays: `volume.mark -readonly` is kept over a restart, the mark of a move is not.
+func TestAnOperatorsMarkStays(t *testing.T) {
+	t.Parallel()
+	f := lone(t)
+	require.NoError(t, f.MarkReadOnly(f.servers[0], 1, true))
+	found := f.detect("volume_balance", `{"min_server_count":10}`)
+	require.Len(t, found, 1)
+	done := f.execute(t.Context(), "volume_balance", `{"min_server_count":10}`, found[0])
+	require.NoError(t, done.Err)
+	assert.Contains(t, done.Result.Summary, "read-only on "+f.servers[0])
+	_, readOnly := f.Replicas(1)
+	assert.Equal(t, f.servers[:1], readOnly)
+	assert.Empty(t, f.detect("volume_balance", `{"min_server_count":10}`), "the note is gone")
+}
+
+// TestAMoveLeavesNoNote: a move that ends removes its note, and continues without a filer.
+func TestAMoveLeavesNoNote(t *testing.T) {
+	t.Parallel()
+	for _, verdict := range []fakecluster.Verdict{fakecluster.Pass, fakecluster.FailBefore} {
+		f := newFixture(t, 3, weed.KeeperOptions{})
+		f.withFiler()
+		for id := range uint32(2) {
+			f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		}
+		move := f.detect("volume_balance", `{}`)[0]
+		puts := 0
+		f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
+			if called == "KvPut" {
+				puts++
+				return verdict
+			}
+			return fakecluster.Pass
+		})
+		require.NoError(t, f.execute(t.Context(), "volume_balance", `{}`, move).Err)
+		assert.NotZero(t, puts)
+		holders, readOnly := f.Replicas(1)
+		assert.Equal(t, f.servers[1:2], holders)
+		assert.Empty(t, readOnly)
+		cluster, err := weed.Dial(weed.Spec{Masters: []string{"127.0.0.1:1"}, Filers: []string{f.running.Filer}})
+		require.NoError(t, err)
+		notes, err := cluster.Notes(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, cluster.Close())
+		assert.Empty(t, notes)
+	}
+}
+
+// TestALoneSourceWithACopyElsewhere stays read-only: of two writable copies each would take writes that the
+// other never gets.
+func TestALoneSourceWithACopyElsewhere(t *testing.T) {
+	t.Parallel()
+	f := lone(t)
+	found := f.detect("volume_balance", `{"min_server_count":10}`)
+	require.Len(t, found, 1)
+	_, err := f.Copy(f.servers[2], f.servers[0], 1)
+	require.NoError(t, err)
+	require.NoError(t, f.execute(t.Context(), "volume_balance", `{"min_server_count":10}`, found[0]).Err)
+	_, readOnly := f.Replicas(1)
+	assert.Equal(t, f.servers[:1], readOnly)
+}

@@ -1,0 +1,2 @@
+// Package filerpb is a SeaweedFS filer's gRPC interface, generated from filer.proto.
+package filerpb

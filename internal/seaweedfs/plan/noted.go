@@ -1,0 +1,32 @@
+package plan
+
+import "time"
+
+// Note is written before a move marks its source read-only, and removed when the move has ended.
+type Note struct {
+	Source string    `json:"source"`
+	Target string    `json:"target"`
+	At     time.Time `json:"at"`
+}
+
+// Noted finds the sources that a move without an end left read-only: no copy is there, and only its
+// note shows that the source was writable.
+func Noted(t Topology, filter Filter, notes map[uint32]Note, limit int) []Move {
+	if len(notes) == 0 {
+		return nil
+	}
+	var moves []Move
+	for _, replicas := range t.volumes() {
+		note, noted := notes[replicas[0].ID]
+		copies := Copies(replicas[0].Placement)
+		if !noted || len(moves) >= limit || len(replicas) > copies || !filter.volume(replicas[0].Volume, t.LimitBytes) {
+			continue
+		}
+		for _, r := range replicas {
+			if r.ReadOnly && t.Servers[r.server].Address == note.Source {
+				moves = append(moves, Move{Volume: r.ID, Collection: r.Collection, Source: note.Source, Target: note.Target, Copies: copies})
+			}
+		}
+	}
+	return moves
+}

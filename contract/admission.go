@@ -338,13 +338,17 @@ type ResizePoolInput struct {
 
 // KeyHolderInput queries the holder of a dedupe key.
 type KeyHolderInput struct {
-	JobType   string `json:"job_type"`
-	DedupeKey string `json:"dedupe_key"`
+	// Keys selects several keys of the job type instead of one.
+	Keys      []string `json:"keys,omitempty"`
+	JobType   string   `json:"job_type"`
+	DedupeKey string   `json:"dedupe_key"`
 }
 
 // KeyHolderResult is the result of [QueryKeyHolder]; By is nil if the key is free.
 type KeyHolderResult struct {
 	By *AdmissionUse `json:"by,omitempty"`
+	// ByKey lists the holders of several keys, without the free ones.
+	ByKey map[string]AdmissionUse `json:"by_key,omitempty"`
 }
 
 // DedupeHash returns the first eight bytes of a SHA-256 over a job type and a dedupe key. Among

@@ -132,6 +132,7 @@ func wireTypes() []any {
 		JobOutcomeInput{},
 		JobTypeSpec{},
 		JobView{},
+		JobWork{},
 		JobsQueryInput{},
 		JobsQueryResult{},
 		KeptCheckpoint{},

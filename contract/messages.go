@@ -172,6 +172,15 @@ type JobsQueryInput struct {
 	// Offset and Limit select a page. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`
+	// Work adds the work of the jobs that were not done.
+	Work bool `json:"work,omitempty"`
+}
+
+// JobWork is the work of a job: the proposals that a retry of the job submits.
+type JobWork struct {
+	Proposals []jobtype.Proposal `json:"proposals"`
+	// BatchKey is the batch of the proposals, see [DetectPageInput].
+	BatchKey string `json:"batch_key,omitempty"`
 }
 
 // JobsQueryResult is one page of jobs. Total counts all matches.
@@ -208,6 +217,8 @@ type JobView struct {
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
+	// Work is a [JobWork] as JSON, if the query selects it.
+	Work string `json:"work,omitempty"`
 }
 
 // WaitReason is one reason to wait.

@@ -18,6 +18,8 @@ type Submission struct {
 	By string `json:"by,omitempty"`
 	// IgnoreWindow runs the group in spite of a closed window.
 	IgnoreWindow bool `json:"ignore_window,omitempty"`
+	// Resumes is the workflow id of the run whose jobs are executed again.
+	Resumes string `json:"resumes,omitempty"`
 	// Proposals are the work to do. Once accepted they are part of the group's state and removed here.
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// BatchKeys are as in a [DetectPageInput].
@@ -79,7 +81,7 @@ func ValidateJobTypeName(name string) error {
 // WithoutProposals returns the input without the proposals, which the group has taken.
 func (in JobGroupInput) WithoutProposals() JobGroupInput {
 	if in.Submission != nil {
-		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow}
+		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow, Resumes: in.Submission.Resumes}
 	}
 	return in
 }

@@ -44,6 +44,12 @@ func (a Admission) KeyHolder(ctx context.Context, jobType, key string) (*contrac
 	return answer.By, err
 }
 
+// KeyHolders returns the holders of dedupe keys, without the free keys.
+func (a Admission) KeyHolders(ctx context.Context, jobType string, keys []string) (map[string]contract.AdmissionUse, error) {
+	answer, err := query[contract.KeyHolderResult](ctx, a.client, admissionRef(), contract.QueryKeyHolder, contract.KeyHolderInput{JobType: jobType, Keys: keys})
+	return answer.ByKey, err
+}
+
 // ResizePool gives a pool another size, at once and until it is resized again;
 // 0 goes back to what the configuration declares.
 func (a Admission) ResizePool(ctx context.Context, pool string, size int, by string) (contract.AdmissionPool, error) {

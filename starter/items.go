@@ -71,6 +71,8 @@ type Item struct {
 	// Value is what a task returned, while another one refers to it.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Active *ActiveItem     `json:"active,omitempty"`
+	// Work is the [contract.JobWork] of a job that was not done, if the filter selects it.
+	Work string `json:"-"`
 }
 
 // ListedNeeds is how many needs of a task a list has: those of 100,000 are 1.3 MB.
@@ -120,6 +122,8 @@ type ItemFilter struct {
 	DedupeKey string
 	// Offset and Limit page through what matches; Limit 0 means 200.
 	Offset, Limit int
+	// Work adds [Item.Work].
+	Work bool
 }
 
 // All is a limit that leaves nothing out.
@@ -189,10 +193,11 @@ func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) (
 	if err != nil {
 		return nil, 0, err
 	}
+	choice.Work = filter.Work
 	held := func(offset, limit int) (contract.JobsQueryResult, error) {
 		// Pinned, so that pages of one list come from one workflow run.
 		return query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
-			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Offset: offset, Limit: limit,
+			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Offset: offset, Limit: limit, Work: filter.Work,
 		})
 	}
 	if !described.Open() {
@@ -281,7 +286,7 @@ func itemsOfJobs(jobs []contract.JobView) []Item {
 		items[i] = Item{
 			ID: job.JobID, Kind: KindJob, State: job.State, DedupeKey: job.DedupeKey, Items: job.Items, Batch: job.Batch, Summary: job.Summary,
 			Priority: job.Priority, Waiting: job.Waiting, Wait: job.Wait, Worker: job.Worker, Attempt: job.Attempt, Error: job.Error,
-			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt,
+			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt, Work: job.Work,
 		}
 	}
 	return items

@@ -12,6 +12,8 @@ const (
 	// heldPage is how many jobs one query carries. A view has well under 1 KiB, far from
 	// the 2 MiB of a payload.
 	heldPage = 200
+	// workPage is the same with the work of each job, of up to 256 KiB.
+	workPage = 6
 	// tries is how often a list is begun again because the group stored jobs meanwhile.
 	tries = 5
 )
@@ -67,8 +69,12 @@ func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView
 
 // held lists the jobs that the group holds.
 func (f Filter) held(run Run) (views []contract.JobView, total int, table []contract.RecordPage, err error) {
+	most := heldPage
+	if f.Work {
+		most = workPage
+	}
 	for first := true; ; first = false {
-		page, err := run.Held(f.Offset+len(views), min(heldPage, f.Limit-len(views)))
+		page, err := run.Held(f.Offset+len(views), min(most, f.Limit-len(views)))
 		switch {
 		case err != nil:
 			return nil, 0, nil, err

@@ -28,6 +28,8 @@ type Filter struct {
 	// Number keeps one job, Key those of a dedupe key.
 	Number int
 	Key    string
+	// Work adds the work of jobs that were not done.
+	Work bool
 	// Offset and Limit page through the rest.
 	Offset, Limit int
 }
@@ -76,7 +78,11 @@ func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) ([]
 				continue
 			}
 			if total >= f.Offset && len(views) < f.Limit {
-				views = append(views, viewOf(&part.jobs[i], f.single()))
+				view := viewOf(&part.jobs[i], f.single())
+				if f.Work {
+					view.Work = part.jobs[i].Work
+				}
+				views = append(views, view)
 			}
 			total++
 		}

@@ -92,11 +92,24 @@ func (a *run) usage() (contract.AdmissionUsage, error) { return a.core.Usage(a.l
 func (a *run) holders() ([]contract.AdmissionHolder, error) { return a.core.Watched(), nil }
 
 func (a *run) keyHolder(in contract.KeyHolderInput) (contract.KeyHolderResult, error) {
+	if len(in.Keys) > 0 {
+		return contract.KeyHolderResult{ByKey: a.keyHolders(in)}, nil
+	}
 	use, held := a.core.KeyHolder(contract.DedupeHash(in.JobType, in.DedupeKey))
 	if !held {
 		return contract.KeyHolderResult{}, nil
 	}
 	return contract.KeyHolderResult{By: &use}, nil
+}
+
+func (a *run) keyHolders(in contract.KeyHolderInput) map[string]contract.AdmissionUse {
+	uses := map[string]contract.AdmissionUse{}
+	for _, key := range in.Keys {
+		if use, held := a.core.KeyHolder(contract.DedupeHash(in.JobType, key)); held {
+			uses[key] = use
+		}
+	}
+	return uses
 }
 
 // durable answers [contract.QueryDurable], even when this run has ended.

@@ -52,7 +52,7 @@ func (s *segment) room(bytes int) bool {
 // weight estimates the bytes of a job in a segment.
 func (j *Job) weight() int {
 	const fields = 32
-	size := fields + len(j.Key) + len(j.Summary) + len(j.Worker) + len(j.Error)
+	size := fields + len(j.Key) + len(j.Summary) + len(j.Worker) + len(j.Error) + len(j.Work)
 	for _, item := range j.Items {
 		size += len(item.DedupeKey) + len(item.Summary) + 4
 	}

@@ -31,7 +31,7 @@ func jobs() *rapid.Generator[record.Job] {
 			Key: rapid.String().Draw(t, "key"), Summary: rapid.String().Draw(t, "summary"),
 			Priority:  rapid.SampledFrom([]jobtype.Priority{"", jobtype.PriorityHigh}).Draw(t, "priority"),
 			CreatedAt: rapid.SampledFrom([]time.Time{{}, time.Unix(7, 7).UTC(), time.Unix(9, 0).UTC()}).Draw(t, "created"),
-			StartedAt: moments.Draw(t, "started"), EndedAt: moments.Draw(t, "ended"),
+			StartedAt: moments.Draw(t, "started"), EndedAt: moments.Draw(t, "ended"), Work: rapid.String().Draw(t, "work"),
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "items") {
 			j.Items = append(j.Items, jobtype.BatchItem{DedupeKey: fmt.Sprint(i), Summary: rapid.String().Draw(t, "item")})

@@ -18,6 +18,8 @@ type Job struct {
 	StartedAt, EndedAt   time.Time
 	// Items are the proposals of a batch, with their keys and summaries.
 	Items []jobtype.BatchItem
+	// Work is the [contract.JobWork] of a job that was not done.
+	Work string
 }
 
 // ErrDamaged is returned for a segment that is cut off or damaged.
@@ -55,6 +57,7 @@ func (w *writer) job(j *Job) {
 		w.text(item.DedupeKey)
 		w.text(item.Summary)
 	}
+	w.text(j.Work)
 }
 
 func (w *writer) text(s string) {
@@ -137,6 +140,7 @@ func (r *reader) job() Job {
 	for left := r.uint(); left > 0 && !r.bad; left-- {
 		j.Items = append(j.Items, jobtype.BatchItem{DedupeKey: r.text(), Summary: r.text()})
 	}
+	j.Work = r.text()
 	return j
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
-
+	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -93,10 +93,10 @@ func (j *job) takes(other *job, most int) bool {
 // one handler. It is as urgent as the most urgent one.
 func (j *job) join(other *job) {
 	if len(j.Items) == 0 {
-		j.Items = []jobtype.BatchItem{itemOf(j.Proposal)}
+		j.Items, j.Parts = []jobtype.BatchItem{itemOf(j.Proposal)}, []jobtype.Proposal{record.Part(j.Proposal)}
 		j.Proposal.Exclusive, j.Proposal.Shared = slices.Clone(j.Proposal.Exclusive), slices.Clone(j.Proposal.Shared)
 	}
-	j.Items = append(j.Items, itemOf(other.Proposal))
+	j.Items, j.Parts = append(j.Items, itemOf(other.Proposal)), append(j.Parts, record.Part(other.Proposal))
 	p, q := &j.Proposal, other.Proposal
 	if q.Priority.Rank() > p.Priority.Rank() {
 		p.Priority = q.Priority
@@ -171,7 +171,7 @@ func (j *job) carries(key string) bool {
 
 // dropItem takes a proposal out of a batch that does not run.
 func (j *job) dropItem(key string) {
-	j.Items = slices.DeleteFunc(slices.Clone(j.Items), func(item jobtype.BatchItem) bool { return item.DedupeKey == key })
+	j.Items, j.Parts = record.Without(j.Items, j.Parts, key)
 	j.Proposal.Summary = j.batchSummary()
 }
 

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,6 +74,21 @@ func TestEveryProposalIsInOneJob(t *testing.T) {
 	})
 }
 
+// checkWork: a retry of the job submits the proposals of its batch, each with its own claims.
+func checkWork(t *rapid.T, j *job, at []int, proposals []jobtype.Proposal) {
+	var work contract.JobWork
+	require.NoError(t, json.Unmarshal([]byte(j.work()), &work))
+	require.Len(t, work.Proposals, len(at))
+	for i, n := range at {
+		want, err := json.Marshal(proposals[n])
+		require.NoError(t, err)
+		got, err := json.Marshal(work.Proposals[i])
+		require.NoError(t, err)
+		require.JSONEq(t, string(want), string(got))
+	}
+	require.Equal(t, j.BatchKey, work.BatchKey)
+}
+
 func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, keys []string) {
 	seen := map[string]int{}
 	first := 0
@@ -89,6 +105,7 @@ func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, 
 		require.True(t, slices.IsSorted(at), "in the order of detection")
 		require.True(t, j.N == 1 || at[0] > first, "jobs are in the order of their first proposals")
 		first = at[0]
+		checkWork(t, j, at, proposals)
 		total := 0
 		for _, i := range at {
 			p := proposals[i]

@@ -66,6 +66,8 @@ type job struct {
 	// stands for where there are several; Proposal then says what they share.
 	BatchKey string              `json:"bk,omitempty"`
 	Items    []jobtype.BatchItem `json:"it,omitempty"`
+	// Parts are the fields of its proposals that no item has, one for each item.
+	Parts []jobtype.Proposal `json:"pt,omitempty"`
 	// From is the attempt of the detection that found it.
 	From int `json:"f,omitempty"`
 	// Checkpoint and Done are what an earlier group left for it.
@@ -83,6 +85,8 @@ type job struct {
 	EndedAt   time.Time `json:"ea,omitzero"`
 
 	counted bool
+	// left is the work of a job that has ended.
+	left string
 }
 
 // jobs are those of one group.
@@ -132,7 +136,7 @@ func (js *jobs) close(j *job) {
 	j.counted = true
 	js.record.Add(record.Job{
 		N: j.N, Attempt: j.Attempt, State: string(j.State), Worker: j.Worker, Error: j.Error, Key: j.Proposal.DedupeKey, Summary: j.Proposal.Summary,
-		Priority: j.Proposal.Priority, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.shortItems(),
+		Priority: j.Proposal.Priority, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.shortItems(), Work: j.work(),
 	})
 	switch j.State {
 	case StateFailed, StateStale, StateExpired:
@@ -143,6 +147,14 @@ func (js *jobs) close(j *job) {
 		}
 	case StatePending, StateRunning, StateRecalling, StateHeld, StateCompleted, StateWarning, StateCanceled, StateNotStarted:
 	}
+}
+
+// work is what a retry of the job submits; empty: the job was done.
+func (j *job) work() string {
+	if j.counted && j.left != "" || j.State.done() {
+		return j.left
+	}
+	return record.Work(j.Proposal, j.Items, j.Parts, j.BatchKey)
 }
 
 // known lists, by number, the jobs that are open, and those that have ended and are not
@@ -163,7 +175,7 @@ func (js *jobs) known() ([]*job, error) {
 func jobOf(r *record.Job) *job {
 	return &job{
 		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Items: r.Items,
-		Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}, counted: true,
+		Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}, counted: true, left: r.Work,
 	}
 }
 

@@ -3,6 +3,7 @@ package group
 import (
 	"bytes"
 	"compress/flate"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -88,6 +89,39 @@ func TestEndedJobsAreListedAfterContinueAsNew(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, one.Jobs, byKey.Jobs)
 	}
+}
+
+// TestWorkThatWasNotDoneIsKept: of a job that failed or never ran the record has the whole
+// proposal, of one that was done it has none.
+func TestWorkThatWasNotDoneIsKept(t *testing.T) {
+	t.Parallel()
+	policy := jobtype.Policy{MaxJobsPerDetection: 10, GlobalExecutionConcurrency: 2, PerWorkerExecutionConcurrency: 2, RetryLimit: 0}
+	found := make([]jobtype.Proposal, 3)
+	for i, key := range []string{"done", "failed", "missed"} {
+		found[i] = jobtype.Proposal{
+			DedupeKey: key, Summary: "about " + key, Node: "a", Params: json.RawMessage(`{"path":"/` + key + `"}`),
+		}
+	}
+	found[2].Resources, found[2].Exclusive = map[string]int{"io": 2}, []string{"volume/7"}
+	s := play(t, policy, nodes(node("a", 2)), found...)
+	s.end(1, contract.FailureNone)
+	s.end(2, contract.FailurePermanent)
+	s.step(GroupCanceled{Reason: "enough"})
+	for range 2 {
+		listed, err := s.g.Jobs(contract.JobsQueryInput{Work: true}, s.now)
+		require.NoError(t, err)
+		require.Len(t, listed.Jobs, 3)
+		assert.Empty(t, listed.Jobs[0].Work)
+		for i := 1; i < 3; i++ {
+			var work contract.JobWork
+			require.NoError(t, json.Unmarshal([]byte(listed.Jobs[i].Work), &work))
+			assert.Equal(t, contract.JobWork{Proposals: found[i : i+1]}, work)
+		}
+		s.roll()
+	}
+	short, err := s.g.Jobs(contract.JobsQueryInput{}, s.now)
+	require.NoError(t, err)
+	assert.Empty(t, short.Jobs[1].Work, "lists do not carry it")
 }
 
 // TestADamagedStateIsRefused: its record is cut off, or something is behind it.

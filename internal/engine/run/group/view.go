@@ -45,6 +45,9 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 			if in.JobID != "" || in.DedupeKey != "" {
 				view.Batch = j.shortItems()
 			}
+			if in.Work {
+				view.Work = j.work()
+			}
 			result.Jobs = append(result.Jobs, view)
 		}
 		result.Total++

@@ -94,7 +94,7 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:                            fmt.Sprintf("DAG %s, %d tasks", name, graph.Len()),
 		StaticDetails:                            detailsOfDAG(id, input),
-		Memo:                                     memoOf(request),
+		Memo:                                     memoOf(request, input.Resumes),
 	}, contract.DAGWorkflow, input, encoded, state)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	switch {
@@ -116,11 +116,15 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 // requestMemo has the id of the request that started a run.
 const requestMemo = "roundsman_request"
 
-func memoOf(request Request) map[string]any {
-	if request.ID == "" {
-		return nil
+func memoOf(request Request, resumes string) map[string]any {
+	memo := map[string]any{}
+	if request.ID != "" {
+		memo[requestMemo] = request.ID
 	}
-	return map[string]any{requestMemo: request.ID}
+	if resumes != "" {
+		memo[contract.MemoResumes] = resumes
+	}
+	return memo
 }
 
 // sameRequest is the run that an earlier attempt of the request has started.

@@ -69,7 +69,9 @@ type Run struct {
 	Outcome contract.Outcome `json:"outcome,omitempty"`
 	DryRun  bool             `json:"dry_run,omitempty"`
 	// AdHoc is the id of the submission that made the run; empty for all others.
-	AdHoc   string    `json:"ad_hoc,omitempty"`
+	AdHoc string `json:"ad_hoc,omitempty"`
+	// Resumes is the workflow id of the run whose failed items this run executes again.
+	Resumes string    `json:"resumes,omitempty"`
 	Started time.Time `json:"started_at,omitzero"`
 	Ended   time.Time `json:"ended_at,omitzero"`
 	// Counts and Progress are nil where nobody answered, and in lists that were not
@@ -255,6 +257,7 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	if info.GetCloseTime() != nil && !run.Open() {
 		run.Ended = info.GetCloseTime().AsTime()
 	}
+	run.Resumes = ResumesOf(info)
 	attributes := info.GetSearchAttributes()
 	run.Outcome = contract.Outcome(rpc.Keyword(attributes, contract.SearchAttributeOutcome))
 	if run.Outcome == "" && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
@@ -271,6 +274,14 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	}
 	run.DryRun = strings.HasPrefix(run.WorkflowID, contract.DryRunWorkflowID(run.JobType, ""))
 	return run.WithStanding()
+}
+
+// ResumesOf is the workflow id of the run that a run resumes; empty: it resumes none.
+func ResumesOf(info *workflowpb.WorkflowExecutionInfo) (resumes string) {
+	if payload := info.GetMemo().GetFields()[contract.MemoResumes]; payload != nil {
+		_ = DataConverter().FromPayload(payload, &resumes) // An unreadable memo is none.
+	}
+	return resumes
 }
 
 // Cancel asks the run to end: running items are canceled, the rest never starts,

@@ -28,6 +28,8 @@ import (
 type Snapshot struct {
 	Run
 
+	// RetriedBy lists the runs that resume this run, oldest first, where they were looked up.
+	RetriedBy []string `json:"retried_by,omitempty"`
 	// HistoryLength counts the events of the workflow run.
 	HistoryLength int64 `json:"history_length"`
 	// CreatedAt is the start of the first workflow run, ModifiedAt the last change of the phase or

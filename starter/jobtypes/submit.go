@@ -57,8 +57,10 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	if err != nil {
 		return Submitted{}, err
 	}
-	if submission.BatchKeys, err = batchKeys(known.Spec, submission); err != nil {
-		return Submitted{}, err
+	if submission.Resumes == "" { // A retry has the keys of the earlier run.
+		if submission.BatchKeys, err = batchKeys(known.Spec, submission); err != nil {
+			return Submitted{}, err
+		}
 	}
 	submitted := Submitted{
 		RunRef: starter.RunRef{WorkflowID: contract.AdHocWorkflowID(known.Name, submission.ID)},
@@ -72,7 +74,7 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 		StaticSummary:                            summaryOfSubmission(known.Name, submission),
 		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman show %s` tells how far they are",
 			known.Name, submitted.WorkflowID),
-		Memo: map[string]any{submissionKey: digest},
+		Memo: memoOf(submission, digest),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(known.Name),
 		),
@@ -86,11 +88,22 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	}
 	submitted.RunID = run.GetRunID()
 	entry := contract.AuditEntry{Action: "jobs.submit", JobType: known.Name, Object: submitted.WorkflowID, Count: submitted.Jobs}
+	if submission.Resumes != "" {
+		entry.Action, entry.Before = "jobs.retry", submission.Resumes
+	}
 	if submission.IgnoreWindow {
 		entry.Detail = "whatever its windows say"
 	}
 	c.client.Audit().Record(ctx, entry)
 	return submitted, nil
+}
+
+func memoOf(submission contract.Submission, digest string) map[string]any {
+	memo := map[string]any{submissionKey: digest}
+	if submission.Resumes != "" {
+		memo[contract.MemoResumes] = submission.Resumes
+	}
+	return memo
 }
 
 // CheckSubmission finds what [Client.Submit] would refuse before it starts anything.

@@ -21,7 +21,7 @@ const runArgument = "RUN is a workflow id as `roundsman runs` shows it (the grou
 func (c *commands) runsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "runs", Usage: "list, show, watch, pause, change and cancel runs of job types and of DAGs",
-		Subcommands: []*cli.Command{c.runsList(), c.runsShow(), c.runsWatch(), c.runsPause(), c.runsResume(), c.runsSet(), c.runsCancel()},
+		Subcommands: []*cli.Command{c.runsList(), c.runsShow(), c.runsWatch(), c.runsPause(), c.runsResume(), c.runsSet(), c.runsCancel(), c.runsRetry()},
 	}
 }
 

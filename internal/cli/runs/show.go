@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/refs"
+	"github.com/roundsman/roundsman/starter/rerun"
 )
 
 func (c *commands) runsShow() *cli.Command {
@@ -81,6 +82,8 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 	if err != nil {
 		return err
 	}
+	snapshot.RetriedBy, err = rerun.Of(client).Later(ctx.Context, snapshot.Run)
+	c.Note(err)
 	shown := shownRun{Snapshot: snapshot}
 	filter := starter.ItemFilter{States: ctx.StringSlice(ui.FlagState), ID: ctx.String(ui.FlagTask), Limit: ctx.Int(ui.FlagLimit)}
 	lists := snapshot.Kind == starter.KindDAG || len(filter.States) > 0 || filter.ID != ""
@@ -145,6 +148,10 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	shown.Add("job type", ui.Text(snapshot.JobType))
 	shown.Add("DAG", ui.Text(snapshot.DAG))
 	shown.Add("state", StateCell(snapshot.Standing))
+	shown.Add("resumes", ui.Text(snapshot.Resumes))
+	for _, later := range snapshot.RetriedBy {
+		shown.Add("retried by", ui.Text(later))
+	}
 	shown.Add("started", ui.Textf("%s (%s)", ui.Stamp(snapshot.Started), ui.Ago(snapshot.Started, now)))
 	if !snapshot.Ended.IsZero() {
 		shown.Add("ended", ui.Textf("%s (%s)", ui.Stamp(snapshot.Ended), ui.Ago(snapshot.Ended, now)))
@@ -263,7 +270,6 @@ func addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
 	if state == nil {
 		return
 	}
-	shown.Add("resumes", ui.Text(state.Resumes))
 	shown.Add("concurrency", ui.Text(strconv.Itoa(state.Concurrency)))
 	if !state.HeldUntil.IsZero() {
 		shown.Add("held", ui.Cell{Text: fmt.Sprintf("until %s: `roundsman retry %s` tries again, `roundsman resume %s` ends it", ui.Stamp(state.HeldUntil), id, id), Paint: ui.Odd})

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -147,10 +146,15 @@ func paramsJSON(pairs []string) (string, error) {
 func (c *commands) retry() *cli.Command {
 	return &cli.Command{
 		Name: "retry", ArgsUsage: "REF...", Usage: "run again the failed, missed and blocked items",
-		Description: `Of a DAG run that has ended a new run starts: it takes over what succeeded and executes the rest. In an open run the
-tasks are tried again. RUN/TASK executes that task and everything after it again. -f replaces the DAG.
+		Description: `A new run starts. Of a job type it executes the jobs that were not done: all, those that failed, those that were missed
+(never executed), or the named one; a key that another run has, or that is held back, is left out. Of a DAG it takes over what
+succeeded and executes the rest. In an open run of a DAG the tasks are tried again. RUN/TASK executes that task and everything
+after it again. -f replaces the DAG.
 
 Examples:
+  roundsman retry scrub@bad --failed --dry-run
+  roundsman retry scrub@bad --failed --missed -w
+  roundsman retry scrub:/srv/a.bin
   roundsman retry nightly
   roundsman retry nightly@bad -w
   roundsman retry nightly/load
@@ -158,7 +162,9 @@ Examples:
   roundsman runs -s bad --since 12h -o name | roundsman retry -`,
 		Flags: flags(some(
 			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
-			fileFlag("go on with the DAG in `FILE`"), waitFlag(),
+			&cli.BoolFlag{Name: flagFailed, Usage: "only jobs that failed"},
+			&cli.BoolFlag{Name: flagMissed, Usage: "only jobs that were never executed"},
+			fileFlag("go on with the DAG in `FILE`"), ui.DryRunFlag(), waitFlag(),
 		)),
 		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
 			run, line := t.run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)
@@ -166,14 +172,11 @@ Examples:
 				run, line = t.item.Run, line.and("--from="+t.item.ID)
 			}
 			if run.Kind() != starter.KindDAG {
-				if inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID); err == nil {
-					run = inner
-				} else if c.Has("runs retry") {
-					line.path = "runs retry"
-				} else {
-					name := starter.JobTypeOfRun(run.WorkflowID)
-					return old{}, fmt.Errorf("%s is a run of a job type without a DAG: `roundsman start %s` detects and runs again", ref.OfRun(run.WorkflowID), name)
+				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
+				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.Bool(ui.FlagDryRun) {
+					return retryGroup(ctx, run, t.item.ID), nil
 				}
+				run = inner
 			}
 			line.args = []string{run.WorkflowID}
 			if file := ctx.String(flagFile); file != "" {
@@ -186,6 +189,18 @@ Examples:
 			return line.and("--detach"), nil
 		}),
 	}
+}
+
+// retryGroup is the line for a run of a job type, or one of its jobs.
+func retryGroup(ctx *cli.Context, run starter.RunRef, job string) old {
+	line := to("runs retry", run.WorkflowID).with(ctx, flagFailed, flagMissed, ui.FlagDryRun).uses(ui.FlagWait)
+	if job != "" {
+		line = line.and("--item=" + job)
+	}
+	if ctx.Bool(ui.FlagWait) {
+		line = line.and("--watch")
+	}
+	return line
 }
 
 func (c *commands) cancel() *cli.Command {

@@ -56,6 +56,8 @@ const (
 	flagSince  = "since"
 	flagUntil  = "until"
 	flagForce  = "force"
+	flagFailed = "failed"
+	flagMissed = "missed"
 	flagKind   = "kind"
 	flagFrom   = "from"
 	flagAs     = "as"

@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/rerun"
 )
 
 // RunPath names a run in the path.
@@ -91,7 +92,11 @@ func (a *API) runs() {
 		May: viewRuns, Reach: Named,
 		Live: LiveRun(visibleGap),
 	}, func(ctx context.Context, call *Call, in *RunPath) (starter.Snapshot, error) {
-		return call.Client.Runs().Show(ctx, in.Ref())
+		run, err := call.Client.Runs().Show(ctx, in.Ref())
+		if err == nil {
+			run.RetriedBy, err = rerun.Of(call.Client).Later(ctx, run.Run)
+		}
+		return run, err
 	})
 	Add(a, Operation{
 		ID: "set-run", Method: http.MethodPatch, Path: one, Tag: tag, Summary: "Change settings of an open run, for this run only",

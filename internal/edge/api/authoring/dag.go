@@ -56,6 +56,9 @@ type retryInput struct {
 	api.RunPath
 	DryRun bool `query:"dry_run" doc:"As retry-preview"`
 	Body   struct {
+		Failed     bool              `json:"failed,omitempty" doc:"Of a run of a job type: only jobs that failed"`
+		Missed     bool              `json:"missed,omitempty" doc:"Of a run of a job type: only jobs that were never executed"`
+		Items      []string          `json:"items,omitempty" maxItems:"1000" doc:"Of a run of a job type: only jobs with these ids or keys"`
 		From       []string          `json:"from,omitempty" maxItems:"1000" doc:"Tasks to execute again, with everything after them, although they succeeded"`
 		As         string            `json:"as,omitempty" maxLength:"100" doc:"Name of the new run; default: the time"`
 		Deadline   jobtype.Duration  `json:"deadline,omitempty" doc:"Default: that of the earlier run"`
@@ -89,20 +92,25 @@ func (s *service) dags() {
 		May:         changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
 	}, s.runDAG)
 	api.Add(s.api, api.Operation{
-		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run of a DAG that continues one that has ended",
-		Description: "It takes over what succeeded and executes what failed or was blocked. An open run is told to try its failed tasks again, or those of from. " +
+		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run that executes again what failed in an ended run",
+		Description: "Of a job type, the new run has the jobs that were not done, or the chosen ones; that needs the permission to run the job type. " +
+			"Of a DAG, it takes over what succeeded and executes what failed or was blocked. An open run is told to try its failed tasks again, or those of from. " +
 			"A document needs the permission to change the configuration.",
 		May: operateRuns, Reach: api.Named, Status: http.StatusAccepted,
 	}, s.retryRun)
 	api.Add(s.api, api.Operation{
-		ID: "preview-retry", Method: http.MethodPost, Path: "/runs/{run}/retry-preview", Tag: "runs", Summary: "Tell what a retry would take over, from which runs, and execute",
+		ID: "preview-retry", Method: http.MethodPost, Path: "/runs/{run}/retry-preview", Tag: "runs", Summary: "Tell what a retry would execute, leave out and take over",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Named, Safe: true,
-	}, func(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetryPreview, error) {
+	}, func(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
+		if in.ofGroup() {
+			return previewGroup(ctx, call, in)
+		}
 		retry, err := s.retry(ctx, call, in)
 		if err != nil {
-			return starter.DAGRetryPreview{}, err
+			return RetryPreview{}, err
 		}
-		return call.Client.DAGs().PreviewRetry(ctx, in.Ref(), retry)
+		preview, err := call.Client.DAGs().PreviewRetry(ctx, in.Ref(), retry)
+		return RetryPreview{DAGRetryPreview: preview}, err
 	})
 }
 
@@ -143,8 +151,8 @@ func checkOptions(options starter.DAGOptions) error {
 // retry is what the body asks for.
 func (s *service) retry(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetry, error) {
 	retry := starter.DAGRetry{From: in.Body.From, AcceptDiff: in.Body.AcceptDiff, Options: starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std()}}
-	if in.Ref().Kind() != starter.KindDAG {
-		return retry, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", in.Ref())
+	if in.Body.Failed || in.Body.Missed || len(in.Body.Items) > 0 {
+		return retry, problem.Newf(http.StatusUnprocessableEntity, "", "%s is a run of a DAG: failed, missed and items are about runs of job types, from names tasks", in.Ref())
 	}
 	if err := checkOptions(retry.Options); err != nil {
 		return retry, err
@@ -172,7 +180,15 @@ func (s *service) retry(ctx context.Context, call *api.Call, in *retryInput) (st
 	return retry, nil
 }
 
-func (s *service) retryRun(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetried, error) {
+func (s *service) retryRun(ctx context.Context, call *api.Call, in *retryInput) (Retried, error) {
+	if in.ofGroup() {
+		return retryGroup(ctx, call, in)
+	}
+	retried, err := s.retryDAG(ctx, call, in)
+	return Retried{DAGRetried: retried}, err
+}
+
+func (s *service) retryDAG(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetried, error) {
 	retry, err := s.retry(ctx, call, in)
 	if err != nil {
 		return starter.DAGRetried{}, err

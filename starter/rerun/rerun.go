@@ -1,0 +1,175 @@
+package rerun
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// Client retries runs of job types.
+type Client struct{ client *starter.Client }
+
+// Of returns the part of a client that retries runs of job types.
+func Of(c *starter.Client) Client { return Client{c} }
+
+// Choice selects jobs of a run. The zero value selects all that were not done.
+type Choice struct {
+	// Failed selects jobs that failed or are stale. Missed selects jobs that were never executed:
+	// not started, expired or canceled.
+	Failed, Missed bool
+	// Items selects jobs by number, id or dedupe key, in any state; a job that was done is
+	// never executed again.
+	Items []string
+}
+
+// Started is a retry that was started.
+type Started struct {
+	starter.RunRef
+	// Resumes is the earlier run.
+	Resumes string `json:"resumes"`
+	// Already: the request was carried out before. Then there is no Plan.
+	Already bool `json:"already_started,omitempty"`
+	Plan    Plan `json:"plan"`
+}
+
+// Preview returns the effect of [Client.Start] and changes nothing.
+func (c Client) Preview(ctx context.Context, of starter.RunRef, choice Choice) (Plan, error) {
+	plan, _, err := c.plan(ctx, of, choice)
+	return plan, err
+}
+
+// Start starts a run with the proposals of the chosen jobs. A request that is repeated starts nothing.
+func (c Client) Start(ctx context.Context, of starter.RunRef, choice Choice, by string) (Started, error) {
+	started := Started{Resumes: of.WorkflowID}
+	id := submissionID(ctx)
+	if _, repeatable := starter.RequestOf(ctx); repeatable {
+		earlier, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: contract.AdHocWorkflowID(starter.JobTypeOfRun(of.WorkflowID), id)})
+		if err == nil && earlier.Resumes == of.WorkflowID {
+			started.RunRef, started.Already = earlier.RunRef, true
+			return started, nil
+		}
+		if err != nil && !errors.Is(err, starter.ErrNotFound) {
+			return started, err
+		}
+	}
+	plan, known, err := c.plan(ctx, of, choice)
+	if started.Plan = plan; err != nil {
+		return started, err
+	}
+	if plan.AgainTotal == 0 {
+		return started, nothing(of, plan)
+	}
+	plan.submission.ID, plan.submission.By = id, by
+	submitted, err := jobtypes.Of(c.client).Submit(ctx, known, plan.submission)
+	started.RunRef = submitted.RunRef
+	return started, err
+}
+
+// submissionID is that of the request, or a new one.
+func submissionID(ctx context.Context) string {
+	request, _ := starter.RequestOf(ctx)
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // It never fails.
+	return contract.RetryPrefix + cmp.Or(request.ID, time.Now().UTC().Format("20060102t150405")+"-"+hex.EncodeToString(random[:]))
+}
+
+// nothing refuses a retry without work.
+func nothing(of starter.RunRef, plan Plan) error {
+	reason := "all of its jobs were done"
+	if plan.KeptTotal > 0 {
+		first := plan.Kept[0]
+		reason = fmt.Sprintf("%s: %s", cmp.Or(first.DedupeKey, first.Job), first.Detail)
+		if more := plan.KeptTotal - 1; more > 0 {
+			reason += fmt.Sprintf("; and %d more: `roundsman retry %s --dry-run`", more, ref.OfRun(of.WorkflowID))
+		}
+	}
+	return &starter.RefusedError{Asked: ref.OfRun(of.WorkflowID) + " has nothing to execute again", Reason: reason}
+}
+
+func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Plan, jobtypes.JobType, error) {
+	run, err := c.ended(ctx, of)
+	if err != nil {
+		return Plan{}, jobtypes.JobType{}, err
+	}
+	known, err := jobtypes.Of(c.client).Get(ctx, run.JobType)
+	if err != nil {
+		return Plan{}, known, fmt.Errorf("retry %s: %w", of, err)
+	}
+	plan := Plan{JobType: run.JobType, Again: []Again{}, Kept: []Kept{}, submission: contract.Submission{Resumes: run.WorkflowID}}
+	units, err := c.chosen(ctx, &plan, run, choice)
+	if err != nil {
+		return plan, known, err
+	}
+	if units, err = c.retriedAlready(ctx, &plan, run, units); err != nil {
+		return plan, known, err
+	}
+	if units, err = c.admitted(ctx, &plan, units); err != nil {
+		return plan, known, err
+	}
+	if err := plan.take(units, known.Spec.Policy.MaxJobsPerDetection); err != nil {
+		return plan, known, err
+	}
+	if known.Spec.Batch == nil {
+		plan.submission.BatchKeys = nil
+	}
+	plan.listed()
+	if plan.AgainTotal > 0 {
+		plan.submission.ID = contract.RetryPrefix + "preview"
+		err = jobtypes.CheckSubmission(known, plan.submission)
+	}
+	return plan, known, err
+}
+
+// ended is a run of a job type that can be retried.
+func (c Client) ended(ctx context.Context, of starter.RunRef) (starter.Snapshot, error) {
+	run, err := c.client.Runs().Show(ctx, of)
+	if err != nil {
+		return run, err
+	}
+	asked := "retry " + ref.OfRun(of.WorkflowID)
+	switch {
+	case run.Kind != starter.KindGroup:
+		return run, &starter.RefusedError{Asked: asked, Reason: "it is a run of a DAG"}
+	case run.DryRun:
+		return run, &starter.RefusedError{Asked: asked, Reason: "it is a dry run: `roundsman start " + run.JobType + "`"}
+	case run.Open():
+		return run, &starter.RefusedError{Asked: asked, Reason: fmt.Sprintf("the run is open: wait for its end with `roundsman watch %s`, or cancel it first", of.WorkflowID)}
+	}
+	return run, nil
+}
+
+// fresh removes times that have passed.
+func fresh(u *unit, now time.Time) {
+	if p := &u.proposal; !p.ExpiresAt.IsZero() && !p.ExpiresAt.After(now) {
+		p.ExpiresAt = time.Time{}
+	}
+	if p := &u.proposal; !p.NotBefore.After(now) {
+		p.NotBefore = time.Time{}
+	}
+}
+
+// named reports whether the choice names a job, and notes that it was found.
+func named(item starter.Item, work contract.JobWork, wanted map[string]bool) bool {
+	names := []string{item.ID, strings.TrimLeft(strings.TrimPrefix(item.ID, "job-"), "0"), item.DedupeKey}
+	for _, p := range work.Proposals {
+		names = append(names, p.DedupeKey)
+	}
+	found := false
+	for _, name := range slices.DeleteFunc(names, func(name string) bool { return name == "" }) {
+		if _, is := wanted[name]; is {
+			wanted[name], found = true, true
+		}
+	}
+	return found
+}

@@ -28,6 +28,8 @@ type Explanation struct {
 	// Reasons are ordered, what to act on first. Empty for what runs, has ended,
 	// or, for a worker, has work and could take more.
 	Reasons []explain.Reason `json:"reasons"`
+	// Chain leads from the first holder in the way to the root, which has the actions.
+	Chain []Link `json:"chain,omitempty"`
 	// Nothing is the answer if there is no reason.
 	Nothing string `json:"nothing,omitempty"`
 	// Ended is how it ended, if it has; of a job type, how its last run did.
@@ -58,7 +60,13 @@ const (
 // It changes nothing. A control plane that is down is a reason, not an error.
 func Explain(ctx context.Context, client *starter.Client, thing string) (Explanation, error) {
 	e := &explainer{client: client, seen: map[string]bool{}}
-	return e.explain(ctx, strings.Trim(thing, "/ "))
+	explanation, err := e.explain(ctx, strings.Trim(thing, "/ "))
+	if err == nil {
+		explanation.Chain = chainOf(explanation, func(holder string) (Explanation, error) {
+			return (&explainer{client: client, seen: map[string]bool{}}).explain(ctx, holder)
+		})
+	}
+	return explanation, err
 }
 
 // explainer collects facts about one thing, and about those inside it.

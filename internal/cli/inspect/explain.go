@@ -84,6 +84,23 @@ func (c *commands) printExplanation(e explainer.Explanation, summary ...string) 
 	for _, reason := range e.Reasons {
 		c.printReason(reason)
 	}
+	c.printChain(e.Chain)
+}
+
+// printChain lists the holders from the first one to the root, which has the remedy.
+func (c *commands) printChain(chain []explainer.Link) {
+	for i, link := range chain {
+		head := "then"
+		if i == len(chain)-1 {
+			head = "root"
+		}
+		c.Print("")
+		because := strings.TrimSpace(string(link.Because) + " " + link.Detail)
+		c.printWrapped(head+": ", fmt.Sprintf("%s has %s (%s): %s", link.Thing(), link.Holds, cmp.Or(link.State, "unknown"), because))
+		if text := (explain.Remedy{Actions: link.Actions}).Text(); text != "" {
+			c.printWrapped("  → ", text)
+		}
+	}
 }
 
 // printEnded tells how it ended, or how the last run of a job type did, if there is

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter/explainer"
 )
@@ -46,6 +47,31 @@ LANE_BUSY(default) since 3m ago
 			assert.True(t, long || runewidth.StringWidth(strings.TrimRight(line, "\n")) <= width, "%d: %s", width, line)
 		}
 	}
+}
+
+func TestChainEndsAtTheRoot(t *testing.T) {
+	t.Parallel()
+	e := explainer.Explanation{
+		Kind: "run", Name: "group/scrub-1", State: "waiting",
+		Reasons: []explain.Reason{{Code: explain.LaneBusy, Object: "default", Detail: "held by group/vacuum-1"}},
+		Chain: []explainer.Link{
+			{Holder: explain.Holder{Run: "group/vacuum-1"}, Holds: "default", Code: explain.LaneBusy, State: "waiting", Because: explain.ClaimHeld, Detail: "held by dag/move/a/copy"},
+			{
+				Holder: explain.Holder{Run: "dag/move/a", Item: "copy"}, Holds: "volume/42", Code: explain.ClaimHeld, State: "running", Detail: "it runs: it waits for nothing",
+				Actions: []action.Action{action.New(action.CancelItem, action.Args{"run": "dag/move/a", "item": "copy"})},
+			},
+		},
+	}
+	assert.Equal(t, `run group/scrub-1: waiting
+
+LANE_BUSY(default)
+  held by group/vacuum-1
+
+then: group/vacuum-1 has default (waiting): CLAIM_HELD held by dag/move/a/copy
+
+root: dag/move/a/copy has volume/42 (running): it runs: it waits for nothing
+  → `+"`roundsman cancel dag/move/a/copy`"+`
+`, printed(0, e))
 }
 
 func TestCommandsInRemediesStayInOnePiece(t *testing.T) {

@@ -49,6 +49,7 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 		}
 		busy := reason(LaneBusy, lane.Name, wait.Since, wait.Until, detail).
 			with(or(lookAt(lane.Holder.WorkflowID, ""), about(action.CancelRun, "run", lane.Holder.WorkflowID)))
+		busy.Holder = &Holder{Run: lane.Holder.WorkflowID}
 		return []Reason{busy}
 	}
 	return plain
@@ -60,8 +61,10 @@ func (f Facts) resources(item, workflow string) []Reason {
 	var reasons []Reason
 	for _, pool := range f.Admission.Pools {
 		if use := waitingUse(pool.Waiting, item, workflow); use != nil && pool.Used+use.N > pool.Size {
-			reasons = append(reasons, reason(PoolFull, pool.Name, use.Since, time.Time{},
-				fmt.Sprintf("it needs %d; %d of %d are in use by %s", use.N, pool.Used, pool.Size, names(pool.Holders))))
+			full := reason(PoolFull, pool.Name, use.Since, time.Time{},
+				fmt.Sprintf("it needs %d; %d of %d are in use by %s", use.N, pool.Used, pool.Size, names(pool.Holders)))
+			full.Holder = firstOf(pool.Holders)
+			reasons = append(reasons, full)
 		} else if ahead, n := keptFor(pool.Waiting, use); n > 0 && pool.Used+n+use.N > pool.Size {
 			reasons = append(reasons, reason(PoolFull, pool.Name, use.Since, time.Time{},
 				fmt.Sprintf("it needs %d; %d of %d are in use, the rest is kept for %s, which waited longer", use.N, pool.Used, pool.Size, ahead)))
@@ -69,12 +72,22 @@ func (f Facts) resources(item, workflow string) []Reason {
 	}
 	for _, object := range f.Admission.Objects {
 		if use := waitingUse(object.Waiting, item, workflow); use != nil && len(object.Holders) > 0 {
-			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)).with(held(object.Holders[0])))
+			claimed := reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)).with(held(object.Holders[0]))
+			claimed.Holder = firstOf(object.Holders)
+			reasons = append(reasons, claimed)
 		} else if ahead, _ := keptFor(object.Waiting, use); ahead != "" {
 			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer").with(or(lookAt(workflow, ""))))
 		}
 	}
 	return reasons
+}
+
+// firstOf is the first holder; nil if there is none.
+func firstOf(holders []contract.AdmissionUse) *Holder {
+	if len(holders) == 0 {
+		return nil
+	}
+	return &Holder{Run: holders[0].WorkflowID, Item: holders[0].For}
 }
 
 // held is the remedy for a claim: its first holder ends.

@@ -64,6 +64,8 @@ type Reason struct {
 	Of string `json:"of,omitempty"`
 	// Object is what the code is about: a lane, a pool, a worker, a key.
 	Object string `json:"object,omitempty"`
+	// Holder has the object.
+	Holder *Holder `json:"holder,omitempty"`
 	// Since is when it began and Until when it ends, as far as that is known.
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
@@ -72,6 +74,20 @@ type Reason struct {
 	Remedy string `json:"remedy"`
 	// Actions are the operations that change the state, or show more of it.
 	Actions []action.Action `json:"actions"`
+}
+
+// Holder is a run, or a job or task of it.
+type Holder struct {
+	Run  string `json:"run"`
+	Item string `json:"item,omitempty"`
+}
+
+// Thing names the holder for an explanation: RUN or RUN/ITEM.
+func (h Holder) Thing() string {
+	if h.Item == "" {
+		return h.Run
+	}
+	return h.Run + "/" + h.Item
 }
 
 // Codes lists every code, in the order in which reasons are listed: what stops

@@ -216,6 +216,10 @@ func TestWhoIsInTheWayIsNamed(t *testing.T) {
 	assert.Contains(t, Why(fixtures()[Deduped])[0].Detail, "group/scrub-0")
 	assert.Contains(t, Why(fixtures()[Paused])[0].Detail, "ann: new disks")
 	assert.Contains(t, Why(fixtures()[ClaimHeld])[0].Detail, "job-00007")
+	assert.Equal(t, &Holder{Run: "group/other-1"}, Why(fixtures()[LaneBusy])[0].Holder)
+	for _, code := range []Code{ClaimHeld, PoolFull} {
+		assert.Equal(t, &Holder{Run: "group/other-1", Item: "job-00007"}, Why(fixtures()[code])[0].Holder, code)
+	}
 }
 
 // TestSharedClaimsWaitToo: behind who holds the object alone, or behind who is
@@ -237,7 +241,7 @@ func TestSharedClaimsWaitToo(t *testing.T) {
 			Admission: &contract.AdmissionView{Objects: []contract.AdmissionThing{object}},
 		})
 		require.Len(t, reasons, 1)
-		assert.Equal(t, Reason{Code: ClaimHeld, Object: "volume/1", Since: since, Detail: want, Remedy: reasons[0].Remedy, Actions: reasons[0].Actions}, reasons[0])
+		assert.Equal(t, Reason{Code: ClaimHeld, Object: "volume/1", Since: since, Detail: want, Holder: firstOf(object.Holders), Remedy: reasons[0].Remedy, Actions: reasons[0].Actions}, reasons[0])
 	}
 }
 

@@ -1,0 +1,66 @@
+package explainer
+
+import (
+	"slices"
+
+	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+)
+
+// Link is one holder in the chain from a thing that waits to the root.
+type Link struct {
+	explain.Holder
+	// Holds is the lane, pool or object that the thing before waits for; Code is the code of that wait.
+	Holds string       `json:"holds"`
+	Code  explain.Code `json:"code"`
+	State string       `json:"state,omitempty"`
+	// Because is the code of the reason for which the holder does not continue, empty if it does.
+	Because explain.Code `json:"because,omitempty"`
+	// Detail is that reason, or that the holder continues.
+	Detail string `json:"detail"`
+	// Actions end the wait of the whole chain. Only the root has them.
+	Actions []action.Action `json:"actions,omitempty"`
+}
+
+// maxChain bounds how many holders one explanation follows.
+const maxChain = 8
+
+// chainOf follows holders from the first reason that has one; explained returns the
+// explanation of a holder. The last link is the root.
+func chainOf(from Explanation, explained func(thing string) (Explanation, error)) []Link {
+	var chain []Link
+	seen := map[string]bool{from.Name: true}
+	held := func(r explain.Reason) bool { return r.Holder != nil && !seen[r.Holder.Thing()] }
+	for len(chain) < maxChain {
+		at := slices.IndexFunc(from.Reasons, held)
+		if at < 0 {
+			return chain
+		}
+		wait := from.Reasons[at]
+		link := Link{Holder: *wait.Holder, Holds: wait.Object, Code: wait.Code, Actions: wait.Actions}
+		seen[link.Thing()] = true
+		next, err := explained(link.Thing())
+		if err != nil {
+			link.Detail = err.Error()
+			return extended(chain, link)
+		}
+		link.State, link.Detail = next.State, next.Nothing
+		if len(next.Reasons) > 0 {
+			why := next.Reasons[max(slices.IndexFunc(next.Reasons, held), 0)]
+			link.Because, link.Detail = why.Code, why.Detail
+			if len(why.Actions) > 0 {
+				link.Actions = why.Actions
+			}
+		}
+		chain, from = extended(chain, link), next
+	}
+	return chain
+}
+
+// extended adds a link. The one before is no root then and has no actions.
+func extended(chain []Link, link Link) []Link {
+	if len(chain) > 0 {
+		chain[len(chain)-1].Actions = nil
+	}
+	return append(chain, link)
+}

@@ -44,7 +44,7 @@ export interface Act {
 // come and go while somebody types why.
 let asked: Act | undefined;
 const listeners = new Set<() => void>();
-const ask = (act: Act | undefined) => {
+export const ask = (act: Act | undefined) => {
   asked = act;
   for (const listener of listeners) listener();
 };

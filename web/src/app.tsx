@@ -4,42 +4,32 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './action';
 import { useConnection, useLogIn } from './connection';
-import { Access } from './pages/access';
-import { Doctor } from './pages/doctor';
 import { LogIn } from './pages/login';
-import { JobTypePage } from './pages/jobtype';
 import { JobTypes } from './pages/jobtypes';
 import { Overview } from './pages/overview';
-import { ItemPage } from './pages/item';
-import { RunPage } from './pages/run';
 import { Runs } from './pages/runs';
-import { WorkerPage } from './pages/worker';
 import { Workers } from './pages/workers';
+import { listen, pages } from './keys';
 import { later } from './later';
 import { arrived, keepPage, toPlace } from './place';
-import { type Route, useRoute } from './route';
+import { go, type Route, useRoute } from './route';
 import { setZone, span, useNow, useZone, zones } from './time';
 import { stream } from './stream';
 import { Empty, Page } from './ui';
 
+const Access = later(() => import('./pages/access').then((m) => m.Access));
 const Audit = later(() => import('./pages/audit').then((m) => m.Audit));
 const CalendarPage = later(() => import('./pages/calendar').then((m) => m.CalendarPage));
 const Components = later(() => import('./design/components').then((m) => m.Components));
+const Doctor = later(() => import('./pages/doctor').then((m) => m.Doctor));
+const ItemPage = later(() => import('./pages/item').then((m) => m.ItemPage));
+const JobTypePage = later(() => import('./pages/jobtype').then((m) => m.JobTypePage));
 const Locks = later(() => import('./pages/locks').then((m) => m.Locks));
+const Palette = later(() => import('./palette').then((m) => m.Palette));
 const PlanPage = later(() => import('./pages/plan').then((m) => m.PlanPage));
+const RunPage = later(() => import('./pages/run').then((m) => m.RunPage));
 const SubmitPage = later(() => import('./pages/submit').then((m) => m.SubmitPage));
-
-const menu: [string, string, string][] = [
-  ['', 'Overview', 'list'],
-  ['job-types', 'Job types', 'repeat'],
-  ['runs', 'Runs', 'runs'],
-  ['workers', 'Workers', 'server'],
-  ['locks', 'Locks and pools', 'lock'],
-  ['calendar', 'Calendar', 'cal'],
-  ['audit', 'Audit', 'scroll'],
-  ['access', 'Access', 'key'],
-  ['doctor', 'Doctor', 'pulse'],
-];
+const WorkerPage = later(() => import('./pages/worker').then((m) => m.WorkerPage));
 
 function pageOf({ parts, params }: Route): ComponentChildren {
   const [first = '', second] = parts;
@@ -95,6 +85,8 @@ export function App() {
   }, [path]);
   useEffect(arrived, [route]);
   useEffect(keepPage, []);
+  const [over, setOver] = useState<'search' | 'sheet'>();
+  useEffect(() => listen(setOver, (path) => go(`#/${path}`)), []);
   return (
     <>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
@@ -104,6 +96,10 @@ export function App() {
         <a class="brand" href="#/">
           Roundsman
         </a>
+        <button type="button" class="find i-search" title="Search, or run a command: / or Ctrl K" onClick={() => setOver('search')}>
+          <span>Search</span>
+          <kbd>Ctrl K</kbd>
+        </button>
         <Menu current={route.parts[0] ?? ''} />
         <Settings />
       </header>
@@ -112,6 +108,7 @@ export function App() {
         {asked ? <LogIn /> : pageOf(route)}
       </main>
       {!asked && <Dialog page={path} />}
+      {!asked && over && <Palette key={over} sheet={over === 'sheet'} close={() => setOver(undefined)} />}
     </>
   );
 }
@@ -124,7 +121,7 @@ function Menu({ current }: { current: string }) {
   }, [current]);
   return (
     <nav class="menu" aria-label="Pages" ref={menuOf}>
-      {menu.map(([path, name, sign]) => (
+      {pages.map(([path, name, sign]) => (
         <a key={path} class={`i-${sign}`} title={name} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
           {name}
         </a>

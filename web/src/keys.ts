@@ -1,0 +1,56 @@
+// The pages of the menu, and the keys of the whole console. No key alone changes a state.
+export const pages: [string, string, string][] = [
+  ['', 'Overview', 'list'],
+  ['job-types', 'Job types', 'repeat'],
+  ['runs', 'Runs', 'runs'],
+  ['workers', 'Workers', 'server'],
+  ['locks', 'Locks and pools', 'lock'],
+  ['calendar', 'Calendar', 'cal'],
+  ['audit', 'Audit', 'scroll'],
+  ['access', 'Access', 'key'],
+  ['doctor', 'Doctor', 'pulse'],
+];
+
+// chords are the two letters that go to a page.
+export const chords: Record<string, string> = { '': 'G O', 'job-types': 'G J', runs: 'G R', workers: 'G W', locks: 'G L', calendar: 'G C', audit: 'G A', doctor: 'G D' };
+
+export const keys: [string, string][] = [
+  ['/', 'Search, or run a command'],
+  ['Ctrl K', 'the same, also from a field'],
+  ['?', 'This list'],
+  ...pages.flatMap(([path, name]): [string, string][] => (chords[path] ? [[chords[path], name]] : [])),
+  ['Home', 'The first row, or line of an output, of what has the focus'],
+  ['End', 'The last one; an output is followed again'],
+  ['Enter', 'The next line of an output with the text that is searched'],
+  ['Esc', 'Close what is on top'],
+];
+
+const typed = (event: KeyboardEvent) => event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
+
+// patience is how long the second letter of a chord may take.
+const patience = 1500;
+
+// listen calls what a key is for, until the answer is called.
+export function listen(open: (what: 'search' | 'sheet') => void, go: (path: string) => void): () => void {
+  let began = 0;
+  const press = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || document.querySelector('dialog[open]')) return;
+    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      open('search');
+      return;
+    }
+    if (typed(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const second = Date.now() - began < patience;
+    began = 0;
+    if (event.key === '/' || event.key === '?') {
+      event.preventDefault();
+      open(event.key === '/' ? 'search' : 'sheet');
+    } else if (second) {
+      const path = Object.keys(chords).find((one) => chords[one] === `G ${event.key.toUpperCase()}`);
+      if (path !== undefined) go(path);
+    } else if (event.key === 'g') began = Date.now();
+  };
+  addEventListener('keydown', press);
+  return () => removeEventListener('keydown', press);
+}

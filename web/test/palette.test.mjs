@@ -1,0 +1,91 @@
+// The palette: a job by its key over all runs, a page, an action; and the sheet of shortcuts.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { after, before, test } from 'node:test';
+import { missing, Stage, until } from './stage.mjs';
+import { sources } from './source.mjs';
+
+const skip = missing();
+let stage;
+let page;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  await stage.shell('roundsman start failing');
+  await until('a job that failed', async () => (await stage.get('/items?key=bad')).items.some((item) => item.state === 'failed'), 60_000);
+  page = await stage.page();
+  await stage.open(page, '');
+});
+after(() => stage?.down());
+
+const hits = () => page.$$eval('.hit', (all) => all.map((e) => e.innerText.replaceAll('\n', ' ')));
+const chosen = () => page.$eval('.hit[aria-selected=true] .name', (e) => e.textContent);
+const open = () => page.$('dialog[open]');
+
+test('a job is found by its key over all runs', { skip, timeout: 60_000 }, async () => {
+  await page.keyboard.press('/');
+  await page.waitForSelector('.palette[open] input');
+  await page.keyboard.type('bad');
+  await until('the job', async () => (await hits()).some((text) => /^bad job-0000\d of group\/failing.*failed$/.test(text)));
+  assert.equal(await chosen(), 'bad');
+  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
+  const { violations } = await page.evaluate(() => window.axe.run('dialog', { resultTypes: ['violations'] }));
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(', ')}`), []);
+  await page.keyboard.press('Enter');
+  await until('its page', () => page.$eval('h1', (e) => /^job-0000\d$/.test(e.textContent)));
+  assert.equal(await open(), null);
+});
+
+test('an action opens its dialog, and does nothing before', { skip, timeout: 60_000 }, async () => {
+  await page.keyboard.down('Control');
+  await page.keyboard.press('k');
+  await page.keyboard.up('Control');
+  await page.waitForSelector('.palette[open] input');
+  await page.keyboard.type('compact');
+  await until('its actions', async () => (await hits()).some((text) => /^Pause/.test(text)));
+  const at = (await hits()).findIndex((text) => /^Pause/.test(text));
+  for (let i = 0; i < at; i++) await page.keyboard.press('ArrowDown');
+  assert.equal(await chosen(), 'Pause');
+  await page.keyboard.press('Enter');
+  await until('the dialog', () => page.$eval('dialog[open] h2', (e) => /compact/.test(e.textContent)));
+  assert.equal((await stage.get('/job-types/compact')).paused, false);
+  await page.evaluate(() => document.querySelector('dialog[open] button[type=submit]').click());
+  await until('the effect', async () => (await stage.get('/job-types/compact')).paused === true);
+  await until('no dialog', async () => (await open()) === null);
+});
+
+test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 60_000 }, async () => {
+  await stage.open(page, 'runs');
+  const field = await page.$('.filters input');
+  await field.focus();
+  await page.keyboard.type('a/b?');
+  assert.equal(await page.evaluate(() => document.activeElement.value), 'a/b?');
+  assert.equal(await open(), null);
+  await page.focus('.find');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.palette[open]');
+  await page.keyboard.press('Escape');
+  await until('the focus', () => page.evaluate(() => document.activeElement?.matches('.find')));
+});
+
+test('two letters go to a page, and ? lists all keys', { skip, timeout: 60_000 }, async () => {
+  await stage.open(page, '');
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await until('the workers', () => page.$eval('h1', (e) => e.textContent === 'Workers'));
+  await page.keyboard.press('?');
+  await until('the sheet', () => page.$eval('.shortcuts[open]', (e) => /Search, or run a command/.test(e.textContent)));
+  await page.keyboard.press('Escape');
+  assert.equal(await open(), null);
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+});
+
+test('every page of the menu is found, and each key is listed once', async () => {
+  const { chords, keys, pages } = await sources((load) => load('/src/keys.ts'));
+  assert.equal(new Set(Object.values(chords)).size, Object.values(chords).length);
+  assert.equal(new Set(keys.map(([name]) => name)).size, keys.length);
+  for (const path of Object.keys(chords)) assert.ok(pages.some(([page]) => page === path), path);
+});

@@ -46,7 +46,7 @@ function pageOf({ parts, params }: Route): ComponentChildren {
       return second === undefined ? <Workers params={params} /> : <WorkerPage key={second} id={second} />;
     case 'runs':
       if (second === undefined) return <Runs params={params} />;
-      if (parts[3] !== undefined) return <ItemPage key={parts.join('/')} run={second} id={parts[3]} />;
+      if (parts[3] !== undefined) return <ItemPage key={parts.join('/')} run={second} id={parts[3]} params={params} />;
       return <RunPage key={second} id={second} params={params} />;
     case 'locks':
       return <Locks params={params} />;

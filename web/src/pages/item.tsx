@@ -1,17 +1,18 @@
 // A job or a task: what it does or what came of it, its attempts, and what it printed.
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
-import { base, quote } from '../api';
+import { quote } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
+import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
 import { exact, span, Time, Took } from '../time';
-import type { ItemDetail, Printed, Snapshot } from '../types';
-import { Empty, Facts, Json, Loaded, Page, Section, State, Table } from '../ui';
+import type { ItemDetail, Snapshot } from '../types';
+import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
-export function ItemPage({ run, id }: { run: string; id: string }) {
+export function ItemPage({ run, id, params }: { run: string; id: string; params: URLSearchParams }) {
   const found = useGet<ItemDetail>(itemPath(run, id));
   const of = useGet<Snapshot>(runPath(run));
   const workflow = of.data?.workflow_id;
@@ -22,26 +23,46 @@ export function ItemPage({ run, id }: { run: string; id: string }) {
         ['Runs', href('runs')],
         [workflow ?? run, runHref(run)],
       ]}
+      head={found.data && headOf(found.data)}
       actions={found.data && actsOnItem(found.data).map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={id}>
         {(item) => (
-          <>
-            <Now item={item} />
-            <Given item={item} />
-            {!item.standing.ended && workflow && (
-              <Section title="What it waits for">
-                <Explain thing={`${workflow}/${id}`} />
-              </Section>
-            )}
-            {item.standing.on_worker && <Attempts item={item} />}
-            {item.standing.on_worker && <Output item={item} />}
-            <Asked item={item} />
-          </>
+          <div class="cols">
+            <div class="stack">
+              {!item.standing.ended && workflow && (
+                <Section title="What it waits for">
+                  <Explain thing={`${workflow}/${id}`} />
+                </Section>
+              )}
+              {item.standing.on_worker && <Output item={item} ended={item.standing.ended} attempt={Number(params.get('attempt') ?? 0)} />}
+              {item.standing.on_worker && <Result item={item} />}
+              {item.standing.on_worker && <Attempts item={item} />}
+              <Asked item={item} />
+            </div>
+            <div class="stack">
+              <Now item={item} />
+              <Given item={item} />
+            </div>
+          </div>
         )}
       </Loaded>
     </Page>
   );
+}
+
+// headOf is the header of an item: its state, its cause and its age.
+function headOf(item: ItemDetail): Head {
+  return {
+    state: { word: item.state },
+    age: (
+      <>
+        {item.ended_at ? <Time at={item.ended_at} /> : item.started_at && <Took from={item.started_at} />}
+        {(item.attempt ?? 0) > 1 && ` · attempt ${item.attempt}`}
+      </>
+    ),
+    cause: item.error || (ended.has(item.state) ? item.summary : item.waiting),
+  };
 }
 
 // shownNeeds are links: a task may need 100,000 others.
@@ -60,7 +81,6 @@ function Now({ item }: { item: ItemDetail }) {
           ['Waits for', item.waiting],
           ['Until', item.until && <Time key="until" at={item.until} relative={false} />],
           ['Not before', item.not_before && <Time key="before" at={item.not_before} relative={false} />],
-          ['Error', item.error],
           ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
           ['Stage', progress?.stage],
           ['Says', progress?.message],
@@ -160,35 +180,16 @@ function Attempts({ item }: { item: ItemDetail }) {
   );
 }
 
-function Output({ item }: { item: ItemDetail }) {
-  const printed = useGet<Printed>(`${itemPath(item.run.workflow_id, item.id)}/output`, !item.standing.ended);
+function Result({ item }: { item: ItemDetail }) {
   const data = item.result?.data ?? item.value;
-  const text = printed.data?.text || item.result?.output;
   return (
-    <>
-      <Section title="Output" note={(printed.data?.offset ?? 0) > 0 ? 'its end' : undefined}>
-        {printed.data?.note && <p class="note">{printed.data.note}</p>}
-        {printed.data?.from === 'worker' && (
-          <p>
-            <a href={`${base}${itemPath(item.run.workflow_id, item.id)}/output/text?attempt=${printed.data.attempt ?? 0}`} download>
-              Download all of attempt {printed.data.attempt}
-            </a>
-          </p>
-        )}
-        {text ? (
-          <pre tabIndex={0}>{text}</pre>
-        ) : (
-          !printed.data?.note && <Empty>It has printed nothing yet.</Empty>
-        )}
-      </Section>
-      <Section title="Result">
-        {item.result?.summary && <p>{item.result.summary}</p>}
-        {data !== undefined && <Json of={data} />}
-        {!item.result?.summary && data === undefined && (
-          <Empty>{item.standing.ended ? 'It returned nothing.' : 'It comes with the end of an attempt.'}</Empty>
-        )}
-      </Section>
-    </>
+    <Section title="Result">
+      {item.result?.summary && <p>{item.result.summary}</p>}
+      {data !== undefined && <Json of={data} />}
+      {!item.result?.summary && data === undefined && (
+        <Empty>{item.standing.ended ? 'It returned nothing.' : 'It comes with the end of an attempt.'}</Empty>
+      )}
+    </Section>
   );
 }
 

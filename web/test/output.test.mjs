@@ -1,0 +1,169 @@
+// The output of a job on its page: followed, searched, read backwards, in colors, by attempt.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { key, missing, Stage, until } from './stage.mjs';
+import { sources } from './source.mjs';
+
+const skip = missing();
+const lines = 6000;
+let stage;
+let run;
+let page;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  const file = join(stage.dir, 'talk.yaml');
+  const script = [
+    `cd ${stage.dir}`,
+    '[ -e first ] || { touch first; echo "the first attempt"; exit 3; }',
+    `i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i"; done`,
+    'printf "\\033[31mred\\033[0m plain \\033[38;5;46mgreen\\nstill green\\033[0m\\n"',
+    'printf "reverse \\342\\200\\256gnp.exe\\n10 %%\\r90 %%\\n"',
+    'while [ ! -e go ]; do sleep 0.1; done',
+    'i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo "after $i"; done',
+    'echo "ERROR no such disk"',
+    'while [ ! -e end ]; do sleep 0.1; done; echo "the last words"; exit 3',
+  ].join('\n');
+  writeFileSync(file, `version: 1
+owner: talk
+job_types:
+  talk:
+    handler: command
+    schedule: {every: 365d, first_run: scheduled}
+    policy: {retry_limit: 1, retry_backoff: 1s}
+    detect: {command: [printf, 'sda\\n'], format: lines}
+    execute: {command: [sh, -c, ${JSON.stringify(script)}]}
+`);
+  await stage.shell(`roundsman apply --config ${file}`);
+  await stage.shell('roundsman start talk');
+  run = await until('the second attempt', async () => {
+    const [found] = (await stage.get('/runs?job_type=talk')).runs;
+    if (!found) return false;
+    const output = await stage.get(`/runs/${key(found.workflow_id)}/items/job-00001/output`);
+    return output.attempt === 2 && /90 %/.test(output.text) && found.workflow_id;
+  }, 60_000);
+  page = await stage.page();
+  await stage.open(page, `runs/${key(run)}/items/job-00001`);
+  await page.waitForSelector('.log .ln');
+});
+after(() => stage?.down());
+
+const says = (text) => until(text, () => page.$eval('.viewer', (e, t) => e.textContent.includes(t), text)).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+// seen is whether a line is within what is shown of the output.
+const seen = (text) => until(`${text} on screen`, () => page.evaluate((t) => {
+  const box = document.querySelector('.log').getBoundingClientRect();
+  return [...document.querySelectorAll('.ln')].some((e) => {
+    const at = e.getBoundingClientRect();
+    return e.querySelector('.text').textContent === t && at.top >= box.top - 1 && at.bottom <= box.bottom + 1;
+  });
+}, text)).catch(async (cause) => { throw new Error(await page.$eval('.log', (e) => `${e.scrollTop} of ${e.scrollHeight}: ${e.innerText}`), { cause }); });
+const press = (name) => page.evaluate((n) => [...document.querySelectorAll('main button')].find((b) => b.textContent.trim().startsWith(n)).click(), name);
+
+test('the end is shown, and says which part it is', { skip, timeout: 60_000 }, async () => {
+  await says('The last 16 KiB of');
+  await seen('90 %');
+  const elements = await page.evaluate(() => document.querySelectorAll('body *').length);
+  assert.ok(elements <= 600, `${elements} elements`);
+});
+
+test('colors are those of the theme, and hidden letters are shown', { skip, timeout: 60_000 }, async () => {
+  const colors = await page.evaluate(() => {
+    const of = (text) => getComputedStyle([...document.querySelectorAll('.ln .text span')].find((e) => e.textContent === text)).color;
+    const role = (name) => {
+      const probe = document.createElement('i');
+      probe.style.color = `var(--${name})`;
+      document.body.append(probe);
+      const { color } = getComputedStyle(probe);
+      probe.remove();
+      return color;
+    };
+    return { red: of('red') === role('failed-ink'), green: of('green') === role('done-ink'), still: of('still green') === role('done-ink') };
+  });
+  assert.deepEqual(colors, { red: true, green: true, still: true });
+  await says('reverse ⟨U+202E⟩gnp.exe');
+});
+
+test('what comes is followed until somebody scrolls up', { skip, timeout: 60_000 }, async () => {
+  writeFileSync(join(stage.dir, 'go'), '');
+  await seen('after 5000');
+  await seen('ERROR no such disk');
+  assert.ok(await page.$('.ln.error'), 'a line that calls itself an error is marked');
+  const box = await (await page.$('.log')).boundingBox();
+  await page.mouse.move(box.x + 50, box.y + 50);
+  await page.mouse.wheel({ deltaY: -2000 });
+  await says('Not following');
+  const before = await page.$eval('.log', (e) => e.scrollTop);
+  writeFileSync(join(stage.dir, 'end'), '');
+  await until('the end of the job', async () => (await stage.get(`/runs/${key(run)}/items/job-00001`)).state === 'failed');
+  await says('It prints no more');
+  assert.equal(await page.$eval('.log', (e) => e.scrollTop), before, 'nobody is moved who has scrolled up');
+  await page.focus('.log');
+  await page.keyboard.press('End');
+  await seen('the last words');
+});
+
+test('what was printed before is read part by part, and searched', { skip, timeout: 60_000 }, async () => {
+  await press('Show ');
+  await says(`${(lines + 5006).toLocaleString('en')} lines`);
+  await page.focus('.log');
+  await page.keyboard.press('Home');
+  await seen('line 1');
+  await page.type('[aria-label="Search the output"]', 'line 12');
+  await says('1 of 111 lines');
+  await page.keyboard.press('Enter');
+  await says('2 of 111 lines');
+  await seen('line 120');
+  assert.equal(await page.$eval('mark.current', (e) => e.textContent), 'line 12');
+  const elements = await page.evaluate(() => document.querySelectorAll('body *').length);
+  assert.ok(elements <= 600, `${elements} elements`);
+});
+
+test('all of it is a download', { skip, timeout: 60_000 }, async () => {
+  const address = await page.$eval('.viewer a[download]', (a) => a.href);
+  const text = await (await fetch(address)).text();
+  assert.match(text, /^line 1\n/);
+  assert.match(text, /the last words\n$/);
+});
+
+test('another attempt is a link', { skip, timeout: 60_000 }, async () => {
+  await press('Attempt 1');
+  await says('the first attempt');
+  assert.match(page.url(), /attempt=1/);
+  await page.reload();
+  await page.waitForSelector('.log .ln');
+  await says('the first attempt');
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+});
+
+test('parts that overlap, meet or leave a gap', async () => {
+  const { joined } = await sources((load) => load('/src/output/lines.ts'));
+  const read = { offset: 10, next: 14, text: 'äbc' };
+  assert.deepEqual(joined(undefined, read), read);
+  assert.deepEqual(joined(read, { offset: 14, next: 15, text: 'd' }), { offset: 10, next: 15, text: 'äbcd' });
+  assert.deepEqual(joined(read, { offset: 12, next: 16, text: 'bcde' }), { offset: 10, next: 16, text: 'äbcde' });
+  assert.deepEqual(joined(read, { offset: 8, next: 12, text: 'yz\ufffd' }), undefined, 'bytes were replaced');
+  assert.deepEqual(joined(read, { offset: 8, next: 10, text: 'yz' }), { offset: 8, next: 14, text: 'yzäbc' });
+  assert.equal(joined(read, read), read);
+  assert.equal(joined(read, { offset: 15, next: 16, text: 'x' }), undefined, 'a gap');
+});
+
+test('sequences of a terminal become roles, or nothing', async () => {
+  const { spansOf, linesOf, found, shortened } = await sources(async (load) => ({ ...(await load('/src/output/ansi.ts')), ...(await load('/src/output/lines.ts')) }));
+  const looks = (line) => spansOf(line, {}).spans.map(({ text, style }) => [text, style.fg, style.bg, style.bold]);
+  assert.deepEqual(looks('a\x1b[1;31mb\x1b[0mc'), [['a', undefined, undefined, undefined], ['b', 1, undefined, true], ['c', undefined, undefined, undefined]]);
+  assert.deepEqual(looks('\x1b[38;5;196mr\x1b[38;2;0;0;250;44mb'), [['r', 1, undefined, undefined], ['b', 4, 4, undefined]]);
+  assert.deepEqual(looks('\x1b]8;;http://x\x07link\x1b]8;;\x1b\\\x1b[2K\x1b[?25l.'), [['link', undefined, undefined, undefined], ['.', undefined, undefined, undefined]]);
+  assert.deepEqual(looks('x\u202ey\x00'), [['x⟨U+202E⟩y⟨U+0000⟩', undefined, undefined, undefined]]);
+  const lines = linesOf('10 %\r90 %\r\n\x1b[32mgreen\nstill\n\n' + 'w'.repeat(9000));
+  assert.deepEqual(lines.map((line) => line.plain.length), [4, 5, 5, 0, 4000, 4000, 1000]);
+  assert.equal(lines[2].spans[0].style.fg, 2, 'a color lasts until it ends');
+  assert.deepEqual(found(lines, 'GREEN'), [1]);
+  const long = { offset: 0, next: 3_000_000, text: `${'x'.repeat(999)}\n`.repeat(3000) };
+  const short = shortened(long);
+  assert.equal(short.next - short.offset, short.text.length);
+  assert.equal(short.offset % 1000, 0, 'a whole line is first');
+});

@@ -4,9 +4,10 @@ import { segment } from './api';
 import { useGet } from './data';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
+import { itemHref } from './runs';
 import { Time } from './time';
 import type { Explanation, Reason } from './types';
-import { Empty, Loaded } from './ui';
+import { Empty, Loaded, State } from './ui';
 
 export function Explain({ thing }: { thing: string }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(thing)}`);
@@ -23,16 +24,47 @@ export function Explain({ thing }: { thing: string }) {
           );
         }
         return (
-          <ul class="reasons">
-            {reasons.map((reason) => (
-              <li key={`${reason.code}${reason.of}${reason.object}`}>
-                <ReasonLine reason={reason} thing={explanation} />
-              </li>
-            ))}
-          </ul>
+          <>
+            <ul class="reasons">
+              {reasons.map((reason) => (
+                <li key={`${reason.code}${reason.of}${reason.object}`}>
+                  <ReasonLine reason={reason} thing={explanation} />
+                </li>
+              ))}
+            </ul>
+            <Chain of={explanation.chain ?? []} />
+          </>
         );
       }}
     </Loaded>
+  );
+}
+
+type Link = NonNullable<Explanation['chain']>[number];
+
+// Chain leads from the first holder to the root, which has the buttons.
+function Chain({ of }: { of: Link[] }) {
+  if (of.length === 0) return null;
+  return (
+    <ol class="chain" aria-label="Who is in the way">
+      {of.map((link, i) => (
+        <li key={`${link.run} ${link.item}`} class={i === of.length - 1 ? 'root' : undefined}>
+          <strong>{i === of.length - 1 ? 'Root' : 'Then'}</strong> <a href={link.item ? itemHref(link.run, link.item) : runHref(link.run)}>{link.item ? `${link.item} of ${link.run}` : link.run}</a> has{' '}
+          <code>{link.holds}</code>
+          {link.state && (
+            <>
+              {' '}
+              <State word={link.state} />
+            </>
+          )}
+          <p class="why">
+            {link.because && <span class="code">{link.because} </span>}
+            {link.detail}
+          </p>
+          <Remedies of={link.actions} />
+        </li>
+      ))}
+    </ol>
   );
 }
 

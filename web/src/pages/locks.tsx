@@ -2,10 +2,12 @@
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
-import { runHref } from '../route';
+import { Explain } from '../explain';
+import { runHref, setParams } from '../route';
+import { itemHref } from '../runs';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
-import { Loaded, Meter, Page, Section, Table } from '../ui';
+import { type Head, Loaded, Meter, Page, Section, Table } from '../ui';
 import { Past, pastHref } from './past';
 
 export function Locks({ params }: { params: URLSearchParams }) {
@@ -16,12 +18,23 @@ export function Locks({ params }: { params: URLSearchParams }) {
     { name: 'Held by', show: (of: T) => <Uses of={holders(of) ?? []} none="free" />, wide: true },
     {
       name: 'Waiting',
-      show: (of: T) => <Uses of={of.waiting ?? []} more={(of.waiting_count ?? 0) - (of.waiting ?? []).length} none="nobody" />,
+      show: (of: T) => <Uses of={of.waiting ?? []} more={(of.waiting_count ?? 0) - (of.waiting ?? []).length} none="nobody" waits />,
       wide: true,
     },
   ];
+  const why = params.get('why') ?? '';
   return (
-    <Page title="Locks and pools">
+    <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
+      {why !== '' && (
+        <Section title={`Who blocks ${why}`}>
+          <Explain thing={why} />
+          <p>
+            <button type="button" class="small" onClick={() => setParams({ why: '' })}>
+              Close
+            </button>
+          </p>
+        </Section>
+      )}
       {lanes.data?.recovering && (
         <p class="note">Admission has just been started again: nothing is granted until the open runs have told what they hold.</p>
       )}
@@ -86,18 +99,54 @@ export function Locks({ params }: { params: URLSearchParams }) {
   );
 }
 
-function Uses({ of, none, more = 0 }: { of: Use[]; none: string; more?: number }) {
+// headOf is the header: what waits, the longest of them first.
+function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): Head {
+  if (!lanes || !pools || !objects) return {};
+  if (lanes.recovering) return { state: { word: 'recovering', role: 'unknown' } };
+  const all = [...lanes.lanes, ...pools.pools, ...objects.objects];
+  const waiting = all.reduce((sum, one) => sum + (one.waiting_count ?? (one.waiting ?? []).length), 0);
+  if (waiting === 0) return { state: { word: 'nothing waits', role: 'done' } };
+  const [oldest] = all.flatMap((one) => (one.waiting ?? []).map((use) => ({ use, of: one.name }))).sort((a, b) => Date.parse(a.use.since) - Date.parse(b.use.since));
+  return {
+    state: { word: `${waiting.toLocaleString('en')} wait`, role: 'waiting' },
+    age: oldest && (
+      <>
+        since <Time at={oldest.use.since} />
+      </>
+    ),
+    cause: oldest && (
+      <>
+        {oldest.use.for ? `${oldest.use.for} of ` : ''}
+        <a href={runHref(oldest.use.workflow_id)}>{oldest.use.workflow_id}</a> waits for {oldest.of}
+      </>
+    ),
+  };
+}
+
+const thingOf = (use: Use) => (use.for ? `${use.workflow_id}/${use.for}` : use.workflow_id);
+
+function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; more?: number; waits?: boolean }) {
   if (of.length === 0) return <span class="faint">{none}</span>;
   return (
     <ul class="uses">
       {of.map((use) => (
         <li key={`${use.workflow_id}${use.id}`}>
-          <a href={runHref(use.workflow_id)}>{use.for || use.workflow_id}</a>
+          {use.for && (
+            <>
+              <a href={itemHref(use.workflow_id, use.for)}>{use.for}</a> of{' '}
+            </>
+          )}
+          <a href={runHref(use.workflow_id)}>{use.workflow_id}</a>
           {use.n !== undefined && use.n > 1 && ` ×${use.n}`}
           {use.shared && ' (reads)'}{' '}
           <small>
             <Time at={use.since} />
-          </small>
+          </small>{' '}
+          {waits && (
+            <button type="button" class="small" onClick={() => setParams({ why: thingOf(use) })} aria-label={`Who blocks ${thingOf(use)}`}>
+              Who blocks it
+            </button>
+          )}
         </li>
       ))}
       {more > 0 && <li>and {more} more</li>}

@@ -1,0 +1,70 @@
+// Who blocks a run: a chain from a lane over a pool to its root, which has the button that
+// ends the wait.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { key, missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+let stage;
+let waiter;
+let middle;
+
+const openRun = (jobType, has) => until(`an open run of ${jobType}`, async () => {
+  const [run] = (await stage.get(`/runs?running=true&counts=true&job_type=${jobType}`)).runs;
+  return run && (await has(run)) && run.workflow_id;
+}, 60_000);
+const waits = (code) => async (run) => (await stage.get(`/explain?thing=${encodeURIComponent(run.workflow_id)}`)).reasons.some((reason) => reason.code === code);
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  const dag = join(stage.dir, 'holder.yaml');
+  writeFileSync(dag, `version: 1
+name: holder
+tasks:
+  - {id: keep, command: [sleep, "600"], exclusive: ["volume/42"]}
+`);
+  const file = join(stage.dir, 'chain.yaml');
+  const type = (name) => `  ${name}:
+    handler: command
+    schedule: {every: 365d, first_run: scheduled}
+    lane: tape
+    detect: {command: [printf, '{"dedupe_key": "volume-42", "exclusive": ["volume/42"], "params": {"item": "volume-42"}}\\n'], format: json}
+    execute: {command: [sleep, "600"]}
+`;
+  writeFileSync(file, `version: 1\nowner: chain\nlanes: {tape: {exclusive: true}}\njob_types:\n${type('middle')}${type('waiter')}`);
+  await stage.shell(`roundsman apply --config ${file}`);
+  await stage.shell(`roundsman dag run ${dag} --as keeps --detach`);
+  await until('the task that holds the object', async () => (await stage.get('/objects')).objects.some((one) => one.name === 'volume/42' && one.holders?.length === 1));
+  await stage.shell('roundsman start middle');
+  middle = await openRun('middle', waits('CLAIM_HELD'));
+  await stage.shell('roundsman start waiter');
+  waiter = await openRun('waiter', waits('LANE_BUSY'));
+});
+after(() => stage?.down());
+
+test('a chain leads to its root, whose button ends the wait', { skip, timeout: 120_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'locks');
+  const lane = '[aria-label=Lanes] tbody tr';
+  await until('who holds the lane, and who waits', () => page.$$eval(lane, (rows, [m, w]) => rows.some((row) => row.textContent.includes(m) && row.textContent.includes(w)), [middle, waiter]));
+  await until('the header', () => page.$eval('.title', (e) => /2 wait/.test(e.querySelector('.pill').textContent) && / waits for /.test(e.querySelector('.says').textContent)));
+  assert.ok(await page.$$eval('[aria-label=Objects] a', (all) => all.some((a) => a.textContent === 'keep' && a.hash.endsWith('/items/keep'))), 'a holder is a link to the task');
+  await page.click(`button[aria-label="Who blocks ${waiter}"]`);
+  assert.match(decodeURIComponent(page.url()), /why=group\/waiter/);
+  const chain = () => page.$$eval('.chain > li', (all) => all.map((li) => ({ text: li.innerText, buttons: [...li.querySelectorAll('button, a.button')].map((b) => b.textContent) })));
+  await until('two links', async () => (await chain()).length === 2).catch(async (cause) => { throw new Error(await page.$eval('main', (e) => e.innerText), { cause }); });
+  const [first, root] = await chain();
+  assert.ok(first.text.includes(middle) && /CLAIM_HELD/.test(first.text), first.text);
+  assert.deepEqual(first.buttons, [], 'only the root has buttons');
+  assert.match(root.text, /Root keep of dag\/holder\/keeps/);
+  await page.evaluate(() => [...document.querySelectorAll('.chain .root button')].find((b) => /^Cancel/.test(b.textContent)).click());
+  await page.waitForSelector('dialog[open] button[type=submit]');
+  await page.click('dialog[open] button[type=submit]');
+  await until('the middle run has the object', async () => (await stage.get('/objects')).objects.some((one) => one.name === 'volume/42' && one.holders?.some((use) => use.workflow_id === middle)));
+  await until('the chain is shorter', async () => (await chain()).length === 1 && (await chain())[0].text.includes(middle));
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});

@@ -110,7 +110,8 @@ func alive(name, text string) (found []program) {
 			continue // It has just ended.
 		}
 		args := strings.Split(string(line), "\x00")
-		if filepath.Base(args[0]) != name || !strings.Contains(strings.Join(args, " ")+" ", text) {
+		script := len(args) > 1 && filepath.Base(args[1]) == name // borg is one.
+		if (filepath.Base(args[0]) != name && !script) || !strings.Contains(strings.Join(args, " ")+" ", text) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))

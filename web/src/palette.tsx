@@ -4,14 +4,14 @@ import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { type Act, ask } from './action';
 import { actsOnItem } from './acts/items';
 import { detect, pauseJobType, resumeJobType, runJobType } from './acts/jobtypes';
-import { cancelRun, pauseRun, resumeRun } from './acts/runs';
+import { actsOnRun } from './acts/runs';
 import { cordon, drain, uncordon } from './acts/workers';
 import { query } from './api';
 import { useGet } from './data';
 import { looks, roleOf } from './design/state';
 import { chords, keys, pages } from './keys';
 import { go, href, runHref } from './route';
-import { isOpen, itemHref, stateOfRun } from './runs';
+import { itemHref } from './runs';
 import type { FoundItems, JobTypeList, RunList, WorkerList } from './types';
 import './palette.css';
 
@@ -78,7 +78,7 @@ function useHits(text: string): Hit[] {
       name: item.dedupe_key ?? item.id,
       more: `${item.id} of ${item.run.workflow_id}, ${item.state}`,
       href: itemHref(item.run.workflow_id, item.id),
-      acts: item.ended_at ? [] : actsOnItem(item, true),
+      acts: actsOnItem(item),
     }));
     const ofTypes = best(
       (types.data?.job_types ?? []).map((type) => ({
@@ -95,11 +95,11 @@ function useHits(text: string): Hit[] {
       (runs.data?.runs ?? []).map((run) => ({
         id: `run ${run.workflow_id} ${run.run_id}`,
         group: 'Runs',
-        sign: sign(stateOfRun(run)),
+        sign: looks(run.standing.role),
         name: run.workflow_id,
-        more: stateOfRun(run),
+        more: run.standing.state,
         href: runHref(run.workflow_id),
-        acts: isOpen(run) ? [run.status === 'Paused' ? resumeRun(run.workflow_id) : pauseRun(run.workflow_id), cancelRun(run.workflow_id, run.kind)] : [],
+        acts: actsOnRun(run),
       })),
     );
     const ofWorkers = best(

@@ -4,7 +4,7 @@ import type { Act } from '../action';
 import { quote } from '../api';
 import { runHref } from '../route';
 import { runPath } from '../runs';
-import type { Run, RunRef, Snapshot } from '../types';
+import type { Run, RunRef } from '../types';
 import { filled, flag, signal, update } from './shell';
 
 const why = { name: 'note', label: 'Why', hint: 'Kept with the run, where it is shown to others.' };
@@ -82,7 +82,7 @@ export const addTasks = (id: string): Act => ({
 
 // actsOnRun are the buttons of the operations that the API lists for a run. The preview
 // says what a retry would do.
-export function actsOnRun(run: Snapshot, preview: ComponentChildren): Act[] {
+export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
   const id = run.workflow_id;
   const acts: Record<string, () => Act> = {
     'release-run': () => releaseRun(id),

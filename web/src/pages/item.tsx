@@ -61,7 +61,7 @@ function headOf(item: ItemDetail): Head {
         {(item.attempt ?? 0) > 1 && ` · attempt ${item.attempt}`}
       </>
     ),
-    cause: item.error || (ended.has(item.state) ? item.summary : item.waiting),
+    cause: item.error || (item.standing.ended ? item.summary : item.waiting),
   };
 }
 

@@ -226,3 +226,11 @@ type ProbeWorkerResult struct {
 	BeatAt time.Time `json:"beat_at,omitzero"`
 	Used   int       `json:"used,omitempty"`
 }
+
+// WaitCode is the code of the wait that a deferral causes.
+func (k FailureKind) WaitCode() Code {
+	if k == FailureGuard {
+		return CodeGuard
+	}
+	return CodeDeferred
+}

@@ -30,7 +30,7 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"internal/doctor":                      {26, 14},
 	"internal/edge/api":                    {19, 14},
 	"internal/edge/api/auth":               {17, 16},
-	"internal/edge/api/authoring":          {38, 13},
+	"internal/edge/api/authoring":          {27, 13},
 	"internal/edge/api/guard":              {18, 24},
 	"internal/edge/api/problem":            {22, 12},
 	"internal/edge/console":                {7, 10},

@@ -33,7 +33,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// sharedDir is a directory whose parents another user may enter, which those of t.TempDir are not.
+// sharedDir is a directory that other users may enter. They may not enter the parents of t.TempDir.
 func sharedDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "roundsman-example-") //nolint:usetesting // see above
@@ -101,7 +101,7 @@ type program struct {
 	worker string
 }
 
-// alive returns the processes of a program whose arguments contain the text, and the workers that started them.
+// alive returns the processes of a program with the text in their arguments, and their workers.
 func alive(name, text string) (found []program) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range lines {

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// TestWeb checks real certificates, compresses old logs, and restarts three HTTP servers of which one does not come
+// TestWeb checks real certificates, compresses old logs, and restarts three HTTP servers. One does not come
 // back at first.
 func TestWeb(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestWeb(t *testing.T) {
 	assert.NoFileExists(t, dir("www/web-2.down"))
 }
 
-// book is what happened.
+// book lists events in their order.
 type book struct {
 	mu    sync.Mutex
 	lines []string

@@ -22,7 +22,7 @@ func (e *Engine) deferItem(it *item, end Ending, now time.Time) {
 	wait := min(max(end.Delay, jobtype.MinDeferral.Std()), jobtype.MaxDeferral.Std())
 	if it.Deferral != end.Failure {
 		it.Deferral, it.DeferredAt = end.Failure, now
-		e.note(Note{Verdict: Delayed, Code: it.deferralCode(), Item: it.ID, Detail: clip(end.Message), Waited: wait})
+		e.note(Note{Verdict: Delayed, Code: it.Deferral.WaitCode(), Item: it.ID, Detail: clip(end.Message), Waited: wait})
 	}
 	e.enqueue(it, now.Add(wait), now)
 	it.Error = clip(end.Message)
@@ -50,14 +50,8 @@ func (e *Engine) due(it *item, at, now time.Time) {
 	e.reports = append(e.reports, Report{Kind: Due, Item: it.ID})
 }
 
-func (it *item) deferralCode() contract.Code {
-	if it.Deferral == contract.FailureGuard {
-		return contract.CodeGuard
-	}
-	return contract.CodeDeferred
-}
-
 // waitOfDeferred describes the wait of a deferred item. Since is the first deferral in a row.
 func (it *item) waitOfDeferred() Wait {
-	return Wait{Code: it.deferralCode(), Since: it.DeferredAt, Until: it.ReadyAt, Detail: explain.TextDeferred(it.deferralCode(), it.ReadyAt, it.Error)}
+	code := it.Deferral.WaitCode()
+	return Wait{Code: code, Since: it.DeferredAt, Until: it.ReadyAt, Detail: explain.TextDeferred(code, it.ReadyAt, it.Error)}
 }

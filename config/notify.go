@@ -86,6 +86,9 @@ func (l *loader) shell(n *yamlread.Node, path string, into *receiver.Command) {
 	path += ".shell"
 	var text string
 	l.text(written, path, &text)
+	if written.Kind != yamlread.Text {
+		return
+	}
 	if n.Get("argv") != nil {
 		l.fault(written.Place(), path, "write argv or shell, not both")
 		return

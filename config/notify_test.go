@@ -28,6 +28,14 @@ func TestNotifyIsRead(t *testing.T) {
 	require.NoError(t, err, "the control plane's file has the receivers")
 }
 
+// A receiver has no templates: braces in its script are those of the script.
+func TestReceiverMayBeAScript(t *testing.T) {
+	t.Parallel()
+	loaded, err := load("version: 1\nnotify:\n  receivers:\n    ops:\n      command:\n        shell: |\n          docker ps --format '{{.Names}}' | mail ops\n" + toldType)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"bash", "-euo", "pipefail", "-c", "docker ps --format '{{.Names}}' | mail ops\n", "shell"}, loaded.Notify.Receivers["ops"].Command.Argv)
+}
+
 func TestNotifyFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -36,6 +44,8 @@ func TestNotifyFaults(t *testing.T) {
 		"receivers: {ops: {webhook: {url: 'ftp://x/y'}}}":                                         "is not an address like",
 		"receivers: {ops: {webhook: {url: 'https://x'}, command: {argv: [a]}}}":                   "write one of webhook, smtp and command",
 		"receivers: {ops: {command: {argv: []}}}":                                                 "names no program",
+		"receivers: {ops: {command: {argv: [a], shell: b}}}":                                      "ops.command.shell: write argv or shell, not both",
+		"receivers: {ops: {command: {shell: 'if true'}}}":                                         "ops.command.shell: line 1 of the script: bash would not read it",
 		"receivers: {ops: {command: {argv: [a], timeout: 5m}}}":                                   "out of range",
 		"receivers: {ops: {command: {argv: [a]}, template: '{{range .Nope}}{{end}}'}}":            "there is no .Nope here",
 		"receivers: {ops: {smtp: {server: mail, from: a@b.c, to: [a@b.c]}}}":                      "is not host:port",

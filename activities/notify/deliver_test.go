@@ -22,6 +22,7 @@ import (
 
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/jobtype"
@@ -172,6 +173,29 @@ func TestCommandGetsTheBody(t *testing.T) {
 	assert.Equal(t, "failed/group/scrub-1/r ", first)
 	assert.JSONEq(t, `"failed"`, string(mustField(t, body, "outcome")))
 	assert.Contains(t, deliver(t, receiver.Receiver{Command: &receiver.Command{Argv: []string{"sh", "-c", "echo hidden; exit 3"}}}).Error, "exit status 3")
+}
+
+// A script gets the body and the variables as a program does, and a failure within its pipeline counts.
+func TestCommandMayBeAScript(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"cat | cat > out\necho \"$ROUNDSMAN_NOTIFICATION_EVENT $0\" >> out": "",
+		"false | true":               "exit status 1",
+		"echo \"$TEMPORAL_API_KEY\"": "exit status 1",
+	} {
+		script, err := bash.Plain(text)
+		require.NoError(t, err)
+		result := deliver(t, receiver.Receiver{Command: &receiver.Command{Argv: script.Argv, Spec: launch.Spec{Dir: dir}}, Template: "{{.ID}}\n"})
+		if want == "" {
+			assert.Empty(t, result.Error, text)
+			continue
+		}
+		assert.Contains(t, result.Error, want, text)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, "out"))
+	require.NoError(t, err)
+	assert.Equal(t, "failed/group/scrub-1/r\nfailed shell\n", string(written))
 }
 
 func mustField(t *testing.T, body, name string) json.RawMessage {

@@ -131,8 +131,12 @@ var (
 	// evaluating are builtins that execute an argument, or take it for a name.
 	evaluating = regexp.MustCompile(`^(?:eval|trap|unset|read|mapfile|readarray|getopts)$`)
 	// shells are programs that execute the argument of an option.
-	shells       = regexp.MustCompile(`^(?:bash|sh|dash|ash|ksh|zsh|su|runuser|script|flock|sg)$`)
-	scriptOption = regexp.MustCompile(`^(?:-[a-zA-Z]*c|--command)$`)
+	shells = regexp.MustCompile(`^(?:bash|sh|dash|ash|ksh|zsh|su|runuser|script|flock|sg)$`)
+	// scriptOption may be followed by further options; the script is the first argument that is none.
+	scriptOption = regexp.MustCompile(`^(?:-[a-zA-Z]*c[a-zA-Z]*|--(?:session-)?command)$`)
+	scriptWithin = regexp.MustCompile(`^(?:-c|--(?:session-)?command=)`)
+	otherOption  = regexp.MustCompile(`^[-+]`)
+	namedOption  = regexp.MustCompile(`^[-+][a-zA-Z]*[oO]$`)
 	prefixes     = []string{"command", "builtin", "exec"} //nolint:gochecknoglobals // constant table
 )
 
@@ -155,7 +159,30 @@ func executes(call *syntax.CallExpr, below syntax.Node) bool {
 	case slices.Contains([]string{"printf", "test", "["}, words[program]) && words[at-1] == "-v":
 		return true
 	}
-	return scriptOption.MatchString(words[at-1]) && slices.ContainsFunc(words[:at], func(word string) bool { return shells.MatchString(path.Base(word)) })
+	shell := slices.IndexFunc(words[:at], func(word string) bool { return shells.MatchString(path.Base(word)) })
+	return shell >= 0 && (scriptWithin.MatchString(beginning(call.Args[at])) || scriptFollows(words[shell+1:at]))
+}
+
+// scriptFollows reports whether the next argument of a shell is a script.
+func scriptFollows(words []string) bool {
+	asked := false
+	for k, word := range words {
+		switch {
+		case scriptOption.MatchString(word):
+			asked = true
+		case asked && !otherOption.MatchString(word) && !namedOption.MatchString(words[k-1]):
+			return false // It was this one.
+		}
+	}
+	return asked
+}
+
+// beginning is the literal text at the begin of a word.
+func beginning(word *syntax.Word) string {
+	if literal, ok := word.Parts[0].(*syntax.Lit); ok {
+		return literal.Value
+	}
+	return ""
 }
 
 // verdict returns the first fault.

@@ -123,7 +123,9 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 	}
 	out.Spec = s.Map(put)
 	if s.Shell != "" {
-		err = errors.Join(err, s.script(block, &out, put))
+		if wrong := s.script(block, &out, put); wrong != nil {
+			err = errors.Join(err, wrong)
+		}
 	}
 	if err == nil {
 		err = s.unnamed(block, out.Spec)

@@ -128,7 +128,7 @@ func TestNotificationsArriveAtLeastOnce(t *testing.T) {
 notify:
   receivers:
     hook: {webhook: {url: "http://%s/hook", secret: {file: %s}, allow_private: true}}
-    file: {command: {argv: [sh, -c, "cat >> %s; echo >> %s"]}}
+    file: {command: {shell: "cat | cat >> %s; echo >> %s"}}
   rules:
     - {on: [approval], to: [hook]}
 job_types: {}

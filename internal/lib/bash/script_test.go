@@ -1,7 +1,6 @@
 package bash_test
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,7 @@ func hostile(pwned string) []string {
 }
 
 // places are scripts that print the value once, whole.
-var places = []string{ //nolint:gochecknoglobals // constant table
+var places = []string{
 	`printf %s {{.Params.x}}`,
 	`printf %s "{{.Params.x}}"`,
 	`printf %s pre{{.Params.x}}"post"`,
@@ -120,7 +119,7 @@ func TestPlacesThatWouldExecuteAValueAreRefused(t *testing.T) {
 		_, err := bash.Templated(script)
 		require.ErrorContains(t, err, want, script)
 		var fault *bash.Fault
-		assert.True(t, errors.As(err, &fault), script)
+		assert.ErrorAs(t, err, &fault, script)
 	}
 }
 

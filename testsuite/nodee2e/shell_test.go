@@ -30,7 +30,7 @@ job_types:
         printf '%%s\n' "one '; touch %[3]s; '" 'two $(touch %[3]s)' | cat
     execute:
       shell: |
-        read -r params
+        [[ $(cat) == *'"item":'* ]]
         printf '<%%s><%%s>' {{.Params.item}} "{{.Params.text}}" | cat >> "$OUT"
 `, out, hostile, pwned))
 	result := s.Result(s.Begin("script"))

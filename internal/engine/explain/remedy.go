@@ -216,10 +216,8 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 		return found, true
 	case ItemFailed:
 		return act(lookAt(run.ID, first), about(action.RetryRun, "run", run.ID)), true
-	case Sleeping, NotBefore, Deferred:
+	case Sleeping, NotBefore, Deferred, Guard:
 		return or(on(action.CancelItem, item.ID)), true
-	case Guard:
-		return Remedy{Wait: true, Hint: "repair the state that the guard checks", Actions: []action.Action{on(action.CancelItem, item.ID)}}, true
 	case RetryBackoff:
 		if run.DAG != "" {
 			return Remedy{Wait: true, Hint: "lower retries.backoff of the task"}, true

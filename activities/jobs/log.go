@@ -31,7 +31,9 @@ func (a *Activities) logEnd(r *attempt, in contract.ExecuteInput, state contract
 	level, outcome := slog.LevelInfo, outcomeCompleted
 	if state.Failure != "" {
 		outcome = string(state.Failure)
-		level = slog.LevelWarn
+		if state.Failure != contract.FailureDeferred && state.Failure != contract.FailureGuard {
+			level = slog.LevelWarn
+		}
 	}
 	warning := state.Result.Warning
 	if warning != "" {

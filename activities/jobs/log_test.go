@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,4 +44,19 @@ func TestAJobsEndIsOneLineOfTheLog(t *testing.T) {
 	assert.Equal(t, "reading block 7\n", printed.Text)
 	assert.Equal(t, 3, printed.Attempt)
 	assert.False(t, b.activities.Log(contract.LogQueryInput{GroupID: "group/x-1", JobID: "job-00002"}).Known)
+}
+
+// TestADeferralIsNoWarningOfTheLog: a guard may be checked each second.
+func TestADeferralIsNoWarningOfTheLog(t *testing.T) {
+	t.Parallel()
+	for outcome, deferral := range map[string]error{"deferred": jobtype.Defer(time.Minute, "not now"), "guard": jobtype.DeferGuard(time.Minute, "not now")} {
+		var logged bytes.Buffer
+		b := executing(t, func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, deferral
+		}, func(o *Options) { o.Logger = slog.New(slog.NewJSONHandler(&logged, nil)) })
+		b.run(t, input(`{}`))
+		var line map[string]any
+		require.NoError(t, json.Unmarshal(logged.Bytes(), &line), "one line: %s", &logged)
+		assert.Equal(t, []any{"INFO", outcome, "not now"}, []any{line["level"], line["outcome"], line["error"]})
+	}
 }

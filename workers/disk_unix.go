@@ -10,6 +10,6 @@ func spaceOf(dir string) (space, error) {
 	if err := syscall.Statfs(dir, &found); err != nil {
 		return space{}, err
 	}
-	block := uint64(found.Bsize) //nolint:gosec,unconvert // a size, signed on Linux only
+	block := uint64(found.Bsize) //nolint:gosec // a size, signed on Linux only
 	return space{bytes: found.Blocks * block, bytesLeft: found.Bavail * block, files: found.Files, filesLeft: found.Ffree}, nil
 }

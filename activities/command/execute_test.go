@@ -149,7 +149,7 @@ func TestExecuteFailures(t *testing.T) {
 		"killed by a signal (terminated) and said nothing":        {shell(`kill -TERM $$`), false},
 		"argument list too long":                                  {block{"command": []string{"true", strings.Repeat("x", 300_000)}}, true},
 		`execute.command[1]: template: command[1]:1:9: executing`: {block{"command": []string{"echo", "{{.Params.missing}}"}}, true},
-		`execute: json: unknown field "shell"`:                    {block{"command": []string{"true"}, "shell": true}, true},
+		`execute: json: unknown field "through"`:                  {block{"command": []string{"true"}, "through": true}, true},
 		`error calling index: index of untyped nil`:               {block{"command": []string{"echo", "{{index .Params.nothing 0}}"}}, true},
 	} {
 		got := execute(t, c.settings, jobtype.Job{Params: json.RawMessage(`{"nothing":null}`)})

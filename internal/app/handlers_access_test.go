@@ -155,7 +155,9 @@ func TestRightsByHandlerHoldInEveryOperation(t *testing.T) {
 			if operation == nil || !named {
 				continue
 			}
-			declared, err := access.ParsePermission(operation.Extensions[api.PermissionExtension].(string))
+			needed, ok := operation.Extensions[api.PermissionExtension].(string)
+			require.True(t, ok)
+			declared, err := access.ParsePermission(needed)
 			require.NoError(t, err)
 			if declared.Verb == access.View {
 				continue
@@ -167,7 +169,7 @@ func TestRightsByHandlerHoldInEveryOperation(t *testing.T) {
 			assert.Equal(t, "403", ask("scrubber", "shell"), "%s %s", method, path)
 			assert.NotEqual(t, "403", ask("admin", "shell"), "%s %s", method, path)
 			own := ask("scrubber", "scrub")
-			if any := operation.OperationID == "restore-job-type" || operation.OperationID == "add-tasks"; any {
+			if operation.OperationID == "restore-job-type" || operation.OperationID == "add-tasks" {
 				assert.Equal(t, "403", own, "%s %s", method, path)
 			} else {
 				assert.NotEqual(t, "403", own, "%s %s", method, path)

@@ -3,6 +3,7 @@ package rerun
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/roundsman/roundsman/contract"
@@ -90,9 +91,7 @@ func (c Client) claimed(ctx context.Context, jobType string, units []unit) (map[
 		if err != nil {
 			return nil, err
 		}
-		for key, use := range uses {
-			claimed[key] = use
-		}
+		maps.Copy(claimed, uses)
 	}
 	return claimed, nil
 }

@@ -21,7 +21,7 @@ const linkPage = 500
 // Later lists the workflow ids of the runs that resume a run, oldest first. Visibility may lag by a second.
 func (c Client) Later(ctx context.Context, of starter.Run) ([]string, error) {
 	if of.Open() || jobtype.ValidateName(of.Name()) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // no run resumes an open one, or one without a name
 	}
 	kind, prefix := contract.JobGroupWorkflow, contract.AdHocWorkflowID(of.JobType, contract.RetryPrefix)
 	if of.Kind == starter.KindDAG {

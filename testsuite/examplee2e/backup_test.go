@@ -1,6 +1,7 @@
 package examplee2e
 
 import (
+	"bytes"
 	"crypto/rand"
 	"os"
 	"path/filepath"
@@ -86,7 +87,7 @@ func backup(t *testing.T, name string) {
 		require.NoError(t, err)
 		after, err := os.ReadFile(filepath.Join(restored, source, file))
 		require.NoError(t, err)
-		assert.True(t, string(before) == string(after), file)
+		assert.True(t, bytes.Equal(before, after), file)
 	}
 	assert.NotContains(t, s.Command("jobs", "show", name+"@/job-00001"), "correct horse")
 }

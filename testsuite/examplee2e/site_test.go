@@ -1,7 +1,6 @@
 package examplee2e
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,7 +116,7 @@ func alive(name, text string) (found []program) {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		environ, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
 		one := program{pid: pid}
-		for _, variable := range strings.Split(string(environ), "\x00") {
+		for variable := range strings.SplitSeq(string(environ), "\x00") {
 			if id, is := strings.CutPrefix(variable, "ROUNDSMAN_WORKER_ID="); is {
 				one.worker = id
 			}
@@ -148,7 +147,7 @@ func need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skip(fmt.Sprintf("%s is not installed", name))
+			t.Skipf("%s is not installed", name)
 		}
 	}
 }

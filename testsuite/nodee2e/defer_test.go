@@ -95,6 +95,9 @@ tasks:
 	require.NoError(t, err)
 	testsuite.WaitFor(t, time.Minute, "b has run in the place of a", func() bool { return len(s.lines("ran")) == 1 })
 	s.explained(ref.WorkflowID+"/a", "GUARD", "the lag is 40 s")
+	testsuite.WaitFor(t, time.Minute, "a waits in the list", func() bool {
+		return strings.Contains(s.Command("jobs", "list", ref.WorkflowID), "the guard fails, its next check is at")
+	})
 	s.killAll(worker)
 	checked := len(s.lines("checks"))
 	testsuite.WaitFor(t, time.Minute, "the guard runs again", func() bool { return len(s.lines("checks")) > checked+1 })

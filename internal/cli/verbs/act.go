@@ -174,7 +174,7 @@ Examples:
 			if run.Kind() != starter.KindDAG {
 				inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID)
 				if err != nil || ctx.Bool(flagFailed) || ctx.Bool(flagMissed) || ctx.Bool(ui.FlagDryRun) {
-					return retryGroup(ctx, run, t.item.ID), nil
+					return retryGroup(ctx, run, t.item.ID), nil //nolint:nilerr // it has no run of a DAG
 				}
 				run = inner
 			}

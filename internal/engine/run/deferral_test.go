@@ -25,13 +25,13 @@ func TestADeferredItemGivesItsPlaceBack(t *testing.T) {
 		s := newStage(t, start, jobtype.Policy{RetryLimit: 0}, make([]work, 11), online("a", 50))
 		require.Equal(t, "1@a 2@a 3@a 4@a 5@a 6@a 7@a 8@a 9@a 10@a", s.first)
 		assert.Equal(t, "11@a", s.deferBy(1, contract.FailureDeferred, 5*time.Minute), "another item has the place")
-		assert.Contains(t, s.source.(explained).waits(s.now), "DEFERRED ×1")
+		assert.Contains(t, s.waits(t), "DEFERRED ×1")
 		assert.Empty(t, s.wait(4*time.Minute+59*time.Second))
 		assert.Empty(t, s.wait(time.Minute), "its time has come, and there is no place")
 		assert.Equal(t, "1@a", s.end(2, ""))
 		for range 5 {
 			assert.Empty(t, s.deferBy(1, contract.FailureGuard, time.Minute))
-			assert.Contains(t, s.source.(explained).waits(s.now), "GUARD ×1")
+			assert.Contains(t, s.waits(t), "GUARD ×1")
 			assert.Equal(t, "1@a", s.wait(time.Minute))
 		}
 		assert.Equal(t, 7, s.attempt[1])

@@ -373,3 +373,11 @@ func node(id string, slots int, state contract.WorkerState) contract.WorkerView 
 }
 
 func online(id string, slots int) contract.WorkerView { return node(id, slots, contract.WorkerOnline) }
+
+// waits are those of the source.
+func (s *stage) waits(t *testing.T) []string {
+	t.Helper()
+	source, is := s.source.(explained)
+	require.True(t, is)
+	return source.waits(s.now)
+}

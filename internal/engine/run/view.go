@@ -44,10 +44,14 @@ func (e *Engine) View(id int) (View, bool) {
 	if it == nil {
 		return View{}, false
 	}
-	return View{
-		Phase: it.Phase, Attempt: it.Attempt, Retries: it.Retries, Worker: it.Worker, Error: it.Error, Canceling: it.Canceling,
+	view := View{
+		Phase: it.Phase, Attempt: it.Attempt, Retries: it.Retries, Worker: it.Worker, Canceling: it.Canceling,
 		ReadyAt: it.ReadyAt, QueuedAt: it.QueuedAt, StartedAt: it.StartedAt, ChangedAt: it.changedAt(), Granted: it.Granted, Idle: it.Want.Idle, Checkpoint: len(it.Checkpoint) > 0,
-	}, true
+	}
+	if it.Deferral == "" { // The reason of a deferral is no error.
+		view.Error = it.Error
+	}
+	return view, true
 }
 
 // Len is how many items have not settled.

@@ -95,7 +95,7 @@ func events() []*historypb.HistoryEvent {
 			AcceptedRequest: &updatepb.Request{Meta: &updatepb.Meta{UpdateId: "u"}, Input: &updatepb.Input{Name: "register"}},
 		}}},
 		{EventType: enums.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED, Attributes: &historypb.HistoryEvent_SignalExternalWorkflowExecutionInitiatedEventAttributes{SignalExternalWorkflowExecutionInitiatedEventAttributes: &historypb.SignalExternalWorkflowExecutionInitiatedEventAttributes{
-			WorkflowTaskCompletedEventId: 7, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: "watcher"}, SignalName: "changed", Control: "8",
+			WorkflowTaskCompletedEventId: 7, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: "watcher"}, SignalName: "changed", Control: "8", //nolint:staticcheck // the server of today writes it
 		}}},
 		{EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED, Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateCompletedEventAttributes{WorkflowExecutionUpdateCompletedEventAttributes: &historypb.WorkflowExecutionUpdateCompletedEventAttributes{
 			Meta: &updatepb.Meta{UpdateId: "u"}, AcceptedEventId: 8, Outcome: &updatepb.Outcome{Value: &updatepb.Outcome_Success{}},

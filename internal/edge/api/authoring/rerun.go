@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/handled"
 	"github.com/roundsman/roundsman/starter/rerun"
 )
 
@@ -31,13 +32,19 @@ func (in *retryInput) ofGroup() bool { return in.Ref().Kind() == starter.KindGro
 
 // choice checks the body of a retry of a run of a job type. Starting its jobs needs the permission to run
 // the job type.
-func (in *retryInput) choice(call *api.Call, starts bool) (rerun.Choice, error) {
+func (in *retryInput) choice(ctx context.Context, call *api.Call, starts bool) (rerun.Choice, error) {
 	body, choice := in.Body, rerun.Choice{Failed: in.Body.Failed, Missed: in.Body.Missed, Items: in.Body.Items}
 	if len(body.From)+len(body.Files)+len(body.Params) > 0 || body.As != "" || body.Document != "" || body.Deadline != 0 || body.AcceptDiff {
 		return choice, problem.Newf(http.StatusUnprocessableEntity, "", "%s is a run of a job type: from, as, deadline, document, files, params and accept_diff are about runs of DAGs", in.Ref())
 	}
-	run := access.Permission{Verb: access.Operate, Kind: access.JobTypes}
-	if starts && !call.Rights.Allows(run, in.Scope()) {
+	run, scope := access.Permission{Verb: access.Operate, Kind: access.JobTypes}, in.Scope()
+	if starts && call.Rights.ByHandler() {
+		var err error
+		if scope.Handlers, err = handled.OfJobType(ctx, call.Client, scope.JobType); err != nil {
+			return choice, err
+		}
+	}
+	if starts && !call.Rights.Allows(run, scope) {
 		return choice, problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not %s here, which a retry of a run of a job type needs", call.Name, run)
 	}
 	return choice, nil
@@ -45,7 +52,7 @@ func (in *retryInput) choice(call *api.Call, starts bool) (rerun.Choice, error) 
 
 // previewGroup is the preview for a run of a job type.
 func previewGroup(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
-	choice, err := in.choice(call, false)
+	choice, err := in.choice(ctx, call, false)
 	if err != nil {
 		return RetryPreview{}, err
 	}
@@ -55,7 +62,7 @@ func previewGroup(ctx context.Context, call *api.Call, in *retryInput) (RetryPre
 
 // retryGroup starts a run with jobs of a run of a job type.
 func retryGroup(ctx context.Context, call *api.Call, in *retryInput) (Retried, error) {
-	choice, err := in.choice(call, true)
+	choice, err := in.choice(ctx, call, true)
 	if err != nil {
 		return Retried{}, err
 	}

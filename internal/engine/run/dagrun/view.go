@@ -139,8 +139,8 @@ func (g *Graph) waiting(t *task) string {
 	case t.admitted:
 		return textAdmitted
 	case item.Phase == run.PhaseWaiting:
-		if wait := g.engine.WaitOf(int(t.i), g.now); item.Error == "" || wait.Code != contract.CodeBackoff {
-			return wait.Detail
+		if item.Error == "" {
+			return g.engine.WaitOf(int(t.i), g.now).Detail
 		}
 		return "the next attempt: " + item.Error
 	case item.Phase == run.PhaseAsking:

@@ -51,18 +51,39 @@ func (c Client) Preview(ctx context.Context, of starter.RunRef, choice Choice) (
 
 // Start starts a run with the proposals of the chosen jobs. A request that is repeated starts nothing.
 func (c Client) Start(ctx context.Context, of starter.RunRef, choice Choice, by string) (Started, error) {
-	started := Started{Resumes: of.WorkflowID}
 	id := submissionID(ctx)
-	if _, repeatable := starter.RequestOf(ctx); repeatable {
-		earlier, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: contract.AdHocWorkflowID(starter.JobTypeOfRun(of.WorkflowID), id)})
-		if err == nil && earlier.Resumes == of.WorkflowID {
-			started.RunRef, started.Already = earlier.RunRef, true
-			return started, nil
-		}
-		if err != nil && !errors.Is(err, starter.ErrNotFound) {
-			return started, err
-		}
+	if earlier, err := c.already(ctx, of, id); err != nil || earlier.Already {
+		return earlier, err
 	}
+	started, err := c.start(ctx, of, choice, id, by)
+	if err == nil {
+		return started, nil
+	}
+	// The same request at the same time may have claimed the keys.
+	if earlier, failed := c.already(ctx, of, id); failed == nil && earlier.Already {
+		return earlier, nil
+	}
+	return started, err
+}
+
+// already finds the run that an earlier copy of the request started.
+func (c Client) already(ctx context.Context, of starter.RunRef, id string) (Started, error) {
+	started := Started{Resumes: of.WorkflowID}
+	if _, repeatable := starter.RequestOf(ctx); !repeatable {
+		return started, nil
+	}
+	earlier, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: contract.AdHocWorkflowID(starter.JobTypeOfRun(of.WorkflowID), id)})
+	if errors.Is(err, starter.ErrNotFound) {
+		return started, nil
+	}
+	if err == nil && earlier.Resumes == of.WorkflowID {
+		started.RunRef, started.Already = earlier.RunRef, true
+	}
+	return started, err
+}
+
+func (c Client) start(ctx context.Context, of starter.RunRef, choice Choice, id, by string) (Started, error) {
+	started := Started{Resumes: of.WorkflowID}
 	plan, known, err := c.plan(ctx, of, choice)
 	if started.Plan = plan; err != nil {
 		return started, err

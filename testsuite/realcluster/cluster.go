@@ -28,6 +28,19 @@ import (
 // tests may change. The cluster needs four volume servers or more.
 const Environment = "ROUNDSMAN_TEST_SEAWEEDFS"
 
+// FilerEnvironment names the environment variable with the HTTP address of a filer of that cluster.
+const FilerEnvironment = "ROUNDSMAN_TEST_SEAWEEDFS_FILER"
+
+// Filer returns the address of a filer. Without one the test is skipped.
+func (c *Cluster) Filer() string {
+	c.T.Helper()
+	filer := os.Getenv(FilerEnvironment)
+	if filer == "" {
+		c.T.Skipf("%s names no filer", FilerEnvironment)
+	}
+	return filer
+}
+
 // Cluster is a real cluster with objects of one collection.
 type Cluster struct {
 	T          *testing.T

@@ -44,18 +44,34 @@ type Gate struct {
 	phase   Phase
 	skip    int
 	hit     chan struct{}
+	calls   []string
 }
 
 // Gate opens a gate for the time of the test.
 func (c *Cluster) Gate() *Gate {
 	c.T.Helper()
 	g := &Gate{cluster: c, proxies: map[string]uint32{}}
-	target, err := weed.ParseAddress(c.Master)
-	require.NoError(c.T, err)
-	port, err := g.proxy(target)
-	require.NoError(c.T, err)
-	g.Master = c.Master + "." + strconv.Itoa(int(port))
+	g.Master = g.Pass(c.Master)
 	return g
+}
+
+// Pass returns the address of the gate in front of one more server.
+func (g *Gate) Pass(address string) string {
+	g.cluster.T.Helper()
+	target, err := weed.ParseAddress(address)
+	require.NoError(g.cluster.T, err)
+	port, err := g.proxy(target)
+	require.NoError(g.cluster.T, err)
+	return address + "." + strconv.Itoa(int(port))
+}
+
+// Calls returns the methods of the calls since the last use of Calls, in order.
+func (g *Gate) Calls() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	calls := g.calls
+	g.calls = nil
+	return calls
 }
 
 // Hold holds the call of method that follows skip others of it. The channel is closed when the call
@@ -71,6 +87,7 @@ func (g *Gate) Hold(method string, skip int, phase Phase) <-chan struct{} {
 func (g *Gate) held(method string) (Phase, func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.calls = append(g.calls, method)
 	if method != g.method {
 		return "", nil
 	}

@@ -30,9 +30,21 @@ func (c *Cluster) RemoveNotes(address string) {
 
 // Arriving reports whether address has the note of a copy of a volume.
 func (c *Cluster) Arriving(address string, id uint32) bool {
+	return c.note(address, id) != ""
+}
+
+// note is the .note file of a volume.
+func (c *Cluster) note(address string, id uint32) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.servers[address].arriving[id]) > 0 || c.servers[address].interrupted[id]
+	source := c.servers[address].interrupted[id]
+	if under := c.servers[address].arriving[id]; len(under) > 0 {
+		source = under[len(under)-1]
+	}
+	if source == "" {
+		return ""
+	}
+	return "copying from " + source
 }
 
 // LoseFiles removes the files of a volume that its server holds open: the caller of a copy

@@ -43,7 +43,7 @@ type Server struct {
 	// arriving are the sources of copies under way, by volume.
 	arriving map[uint32][]string
 	// interrupted are the copies that a restart ended: their notes stay.
-	interrupted map[uint32]bool
+	interrupted map[uint32]string // sources by volume
 }
 
 // lease is the master's exclusive lock of one name.
@@ -73,7 +73,7 @@ func (c *Cluster) Add(s Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.volumes, s.shards, s.vifs = map[uint32]*volume{}, map[uint32]*ecVolume{}, map[uint32]vif{}
-	s.arriving, s.interrupted = map[uint32][]string{}, map[uint32]bool{}
+	s.arriving, s.interrupted = map[uint32][]string{}, map[uint32]string{}
 	c.servers[s.Address] = &s
 }
 
@@ -155,8 +155,8 @@ func (c *Cluster) SetDown(address string, down bool) {
 	s.down = down
 	// A server that starts removes a copy with a note only where an .idx or a .vif file is
 	// there, which come after the .dat file. Seen on 4.44 after kill -9.
-	for id := range s.arriving {
-		s.interrupted[id] = true
+	for id, sources := range s.arriving {
+		s.interrupted[id] = sources[len(sources)-1]
 	}
 	clear(s.arriving)
 	if down {

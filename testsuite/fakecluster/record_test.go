@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,8 +36,15 @@ var record = flag.Bool("record", false, "record the answers of the cluster in "+
 
 const (
 	realMaster = "ROUNDSMAN_TEST_SEAWEEDFS"
-	recording  = "testdata/volume-servers.json"
+	// realRestart names a program that kills and starts the volume server whose HTTP address it gets.
+	realRestart = "ROUNDSMAN_TEST_SEAWEEDFS_RESTART"
 )
+
+// recordings are the conversations by their files.
+var recordings = map[string]func(id uint32, collection string) []question{
+	"testdata/volume-servers.json": conversation,
+	"testdata/arrivals.json":       arrivals,
+}
 
 // recorded is a conversation with three servers of a real cluster about one volume.
 type recorded struct {
@@ -144,6 +152,8 @@ type asker struct {
 	conns map[string]*grpc.ClientConn
 	// names are the addresses by the names in the recording.
 	names map[string]string
+	// acts are what happens to a server, by method.
+	acts map[string]func(server string)
 }
 
 func newAsker(t *testing.T, id uint32, names map[string]string) *asker {
@@ -162,6 +172,10 @@ func newAsker(t *testing.T, id uint32, names map[string]string) *asker {
 // ask sends one question and returns what is the same in every run of it.
 func (a *asker) ask(q question) exchange {
 	a.t.Helper()
+	if act := a.acts[q.method]; act != nil {
+		act(q.server)
+		return exchange{Note: q.note, Server: q.server, Method: q.method, Request: json.RawMessage(`{}`)}
+	}
 	request, err := protojson.Marshal(q.request)
 	require.NoError(a.t, err)
 	made := exchange{Note: q.note, Server: q.server, Method: q.method, Request: compact(a.t, request)}
@@ -172,7 +186,7 @@ func (a *asker) ask(q question) exchange {
 		if copied, ok := answer.(*volumepb.VolumeCopyResponse); ok && copied.GetLastAppendAtNs() == 0 {
 			continue // progress
 		}
-		made.Answers = append(made.Answers, a.steady(answer))
+		made.Answers = append(made.Answers, a.steady(q, answer))
 	}
 	if err != nil {
 		made.Code, made.Error = status.Code(err).String(), a.anonymous(status.Convert(err).Message())
@@ -206,14 +220,21 @@ func (a *asker) call(ctx context.Context, q question, request proto.Message) (an
 }
 
 // steady replaces times by 1, and a file by its fields.
-func (a *asker) steady(answer proto.Message) json.RawMessage {
+func (a *asker) steady(q question, answer proto.Message) json.RawMessage {
 	a.t.Helper()
+	file, _ := q.request.(*volumepb.CopyFileRequest)
 	switch answer := answer.(type) {
+	case *volumepb.FileStatusResponse:
+		answer.VolumeInfo = nil
 	case *volumepb.VolumeCopyResponse:
 		answer.ProcessedBytes, answer.LastAppendAtNs = 0, 1
 	case *volumepb.CopyFileResponse:
+		if file.GetExt() == ".note" || file.GetExt() == ".idx" {
+			return a.json(&volumepb.CopyFileResponse{FileContent: []byte(a.anonymous(string(answer.GetFileContent())))})
+		}
 		info := &volumepb.VolumeInfo{}
 		require.NoError(a.t, protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(answer.GetFileContent(), info))
+		info.BytesOffset = 0 // of the build
 		if shards := info.GetEcShardConfig(); shards != nil {
 			shards.EncodeTsNs = min(shards.GetEncodeTsNs(), 1)
 		}
@@ -242,16 +263,37 @@ var prefix = regexp.MustCompile(`rpc error: code = \w+ desc = `)
 func (a *asker) anonymous(text string) string {
 	for name, address := range a.names {
 		text = strings.ReplaceAll(text, address, name)
+		text = strings.ReplaceAll(text, host(address), name)
 	}
+	text = heldPort.ReplaceAllString(text, "$1")
 	return prefix.ReplaceAllString(text, "")
 }
 
-// TestFakeAnswersLikeTheRealOne holds the recorded conversation with the fake.
+// heldPort is the port of a copy that is held.
+var heldPort = regexp.MustCompile(`(copying from source)\.\d+`)
+
+// host is an address without the port of gRPC.
+func host(address string) string {
+	name, ports, _ := strings.Cut(address, ":")
+	http, _, _ := strings.Cut(ports, ".")
+	return name + ":" + http
+}
+
+// TestFakeAnswersLikeTheRealOne holds the recorded conversations with the fake.
 func TestFakeAnswersLikeTheRealOne(t *testing.T) {
 	t.Parallel()
-	if *record {
-		recordReal(t)
+	for recording, conversation := range recordings {
+		t.Run(filepath.Base(recording), func(t *testing.T) {
+			if *record {
+				recordReal(t, recording, conversation)
+			}
+			replay(t, recording, conversation)
+		})
 	}
+}
+
+func replay(t *testing.T, recording string, conversation func(uint32, string) []question) {
+	t.Helper()
 	text, err := os.ReadFile(recording)
 	require.NoError(t, err)
 	var want recorded
@@ -278,6 +320,7 @@ func TestFakeAnswersLikeTheRealOne(t *testing.T) {
 		names[name] = topology.Servers[i].Address
 	}
 	a := newAsker(t, first.VolumeID, names)
+	a.acts = fakeActs(t, c, first.VolumeID)
 	questions := conversation(first.VolumeID, "recorded")
 	require.Len(t, questions, len(want.Exchanges))
 	for i, q := range questions {
@@ -292,8 +335,8 @@ func readable(t *testing.T, e exchange) string {
 	return string(text)
 }
 
-// recordReal holds the conversation with a real cluster, about a volume of its own.
-func recordReal(t *testing.T) {
+// recordReal holds a conversation with a real cluster, about a volume of its own.
+func recordReal(t *testing.T, recording string, conversation func(uint32, string) []question) {
 	t.Helper()
 	master := os.Getenv(realMaster)
 	cluster, err := weed.Dial(weed.Spec{Masters: []string{master}})
@@ -319,6 +362,7 @@ func recordReal(t *testing.T) {
 		send(t, http.MethodDelete, fmt.Sprintf("http://%s/%d,%x00000001", source, id, i+1), nil)
 	}
 	a := newAsker(t, id, names)
+	a.acts = a.realActs()
 	for _, q := range conversation(id, "recorded") {
 		made.Exchanges = append(made.Exchanges, a.ask(q))
 	}

@@ -162,14 +162,11 @@ func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.Server
 			}
 			return s.cluster.idxFile(s.address, in.GetVolumeId())
 		case ".note":
-			if s.cluster.Arriving(s.address, in.GetVolumeId()) {
-				return []byte("copying from its source"), nil
-			}
-			return nil, nil
+			return []byte(s.cluster.note(s.address, in.GetVolumeId())), nil
 		}
 		return s.cluster.vifFile(s.address, in.GetVolumeId())
 	})
-	if err != nil {
+	if err != nil || len(content) == 0 && in.GetExt() == ".note" {
 		return err
 	}
 	return stream.Send(&volumepb.CopyFileResponse{FileContent: content})

@@ -114,7 +114,7 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
 	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman holds verify`")
 	h.run("jobtypes", "list").OK().Says("1 key held back")
-	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume verify --kind budget")
+	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume --kind budget verify")
 
 	r := h.reason("verify")
 	assert.Equal(t, explain.RetryBudget, r.Code)

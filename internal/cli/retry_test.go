@@ -111,7 +111,7 @@ func TestRetryOfARunOfAJobType(t *testing.T) {
 	assert.Empty(t, claimed.Again)
 	h.run("retry", first, "--dry-run").OK().Says("the same work is active in " + again.WorkflowID)
 	h.background("worker", "--id", "node-z", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
-	h.eventually("node-z completed 2", "show", again.WorkflowID)
+	h.eventually("2 completed", "show", again.WorkflowID).Says("node-z")
 	assert.Equal(t, []string{"db-04 /srv/db-04", "db-11 /srv/db-11"}, ran(t, dir))
 }
 

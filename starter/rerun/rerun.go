@@ -109,7 +109,7 @@ func submissionID(ctx context.Context) string {
 func nothing(of starter.RunRef, plan Plan) error {
 	reason := "all of its jobs were done"
 	if plan.KeptTotal > 0 {
-		first := plan.Kept[0]
+		first := plan.Kept[max(0, slices.IndexFunc(plan.Kept, func(k Kept) bool { return k.Why.Chosen() }))]
 		reason = fmt.Sprintf("%s: %s", cmp.Or(first.DedupeKey, first.Job), first.Detail)
 		if more := plan.KeptTotal - 1; more > 0 {
 			reason += fmt.Sprintf("; and %d more: `roundsman retry %s --dry-run`", more, ref.OfRun(of.WorkflowID))

@@ -38,7 +38,7 @@ func TestRestoreRefusesWhatItCannotRead(t *testing.T) {
 		"an empty item":           func(s *Snapshot) { s.Items[0] = nil },
 		"an item twice":           func(s *Snapshot) { s.Items[1] = s.Items[0] },
 		"no phase":                func(s *Snapshot) { s.Items[0].Phase = PhaseNone },
-		"a phase of another time": func(s *Snapshot) { s.Items[0].Phase = PhaseLate + 1 },
+		"a phase of another time": func(s *Snapshot) { s.Items[0].Phase = PhaseDue + 1 },
 		"asks and does not ask":   func(s *Snapshot) { s.Items[3].Asking = !s.Items[3].Asking },
 		"runs without an attempt": func(s *Snapshot) { s.Items[7].Attempt = 0 },
 		"waits on a worker":       func(s *Snapshot) { s.Items[7].Want.Nowhere = false },

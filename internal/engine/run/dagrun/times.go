@@ -62,7 +62,11 @@ func (g *Graph) at(ms int64) time.Time { return g.startedAt.Add(time.Duration(ms
 func (g *Graph) noteMoves(moves []dag.Transition, now time.Time) {
 	for _, m := range moves {
 		if m.To != dag.Running && (m.From != dag.Running || !m.To.Terminal()) {
-			g.noteSpan(m.Task, span{begin: moved, end: now.Sub(g.startedAt).Milliseconds()})
+			begin := int64(moved)
+			if last, ended := g.book.times[m.Task]; ended && m.To.Terminal() {
+				begin = last.begin // An ended task is skipped.
+			}
+			g.noteSpan(m.Task, span{begin: begin, end: now.Sub(g.startedAt).Milliseconds()})
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput
 	interval := o.thresholds.Applied(ctx).WithDefaults().HeartbeatInterval.Std()
 	ticker := time.NewTicker(interval / probesPerInterval)
 	defer ticker.Stop()
-	limit := time.NewTimer(timing{interval}.probe())
+	limit := time.NewTimer(timing{interval}.fresh())
 	defer limit.Stop()
 	var before map[string]*workerpb.WorkerHeartbeat
 	for {

@@ -75,12 +75,8 @@ type timing struct {
 // at the default interval.
 func (t timing) poll() time.Duration { return t.interval * 3 / 10 }
 
-// fresh is how long a change counts: three intervals, less the time until the next look,
-// so that a silence is noticed within three.
-func (t timing) fresh() time.Duration { return t.probe() - t.poll() }
-
-// probe is how long a probe waits for a change.
-func (t timing) probe() time.Duration { return 3 * t.interval }
+// fresh is how long a change counts.
+func (t timing) fresh() time.Duration { return 3 * t.interval }
 
 // gap is the pause between two looks from which on the observer was away.
 func (t timing) gap() time.Duration { return 2 * t.interval }

@@ -88,8 +88,12 @@ func TestEveryExampleIsValid(t *testing.T) {
 			require.NoError(t, err, string(example.text))
 			continue
 		}
+		dir := filepath.Join(root, "examples")
+		if strings.HasPrefix(example.name, dir) {
+			dir = filepath.Dir(example.name)
+		}
 		loaded, err := config.Load(config.Options{
-			Sources:  []config.Source{{Name: example.name, Data: example.text, Dir: filepath.Join(root, "examples")}},
+			Sources:  []config.Source{{Name: example.name, Data: example.text, Dir: dir}},
 			Handlers: descriptors, Validators: validators, AllowUnregistered: foreign(example.name), WithoutJobTypes: !regexp.MustCompile(`(?m)^job_types:`).Match(example.text),
 		})
 		require.NoError(t, err, string(example.text))

@@ -316,9 +316,4 @@ func (e *Engine) discard(c *class) {
 	e.pinned[c.node] = rest
 }
 
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func latest(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -169,7 +169,7 @@ func (a *asker) realActs() map[string]func(string) {
 			out, err := exec.CommandContext(a.t.Context(), program, host(a.names[server])).CombinedOutput() //nolint:gosec // the person's own
 			require.NoError(a.t, err, "%s", out)
 			testsuite.WaitFor(a.t, time.Minute, "the server", func() bool {
-				response, err := http.Get("http://" + host(a.names[server]) + "/status") //nolint:noctx // a probe
+				response, err := http.Get("http://" + host(a.names[server]) + "/status")
 				if err == nil {
 					_ = response.Body.Close()
 				}

@@ -73,8 +73,12 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 		name string
 		time time.Time
 	}{
-		{"created", job.CreatedAt}, {"modified", job.ModifiedAt}, {"not before", job.NotBefore},
-		{"until", job.Until}, {"started", job.StartedAt}, {"ended", job.EndedAt},
+		{"created", job.CreatedAt},
+		{"modified", job.ModifiedAt},
+		{"not before", job.NotBefore},
+		{"until", job.Until},
+		{"started", job.StartedAt},
+		{"ended", job.EndedAt},
 	} {
 		if !at.time.IsZero() {
 			shown.Add(at.name, ui.Textf("%s (%s)", ui.Stamp(at.time), ui.Ago(at.time, now)))

@@ -12,8 +12,16 @@ import (
 func TestPhasesHaveTexts(t *testing.T) {
 	t.Parallel()
 	phases := []contract.GroupPhase{
-		{Phase: "preparing"}, {Phase: "waiting", Code: "WINDOW_CLOSED_UNTIL"}, {Phase: "waiting", Code: "LANE_BUSY"}, {Phase: "waiting", Code: "NO_WORKER"},
-		{Phase: "waiting", Code: "NOT_BEFORE"}, {Phase: "waiting", Code: "PAUSED"}, {Phase: "detecting"}, {Phase: "claiming"}, {Phase: "dispatching"}, {Phase: "ended"},
+		{Phase: "preparing"},
+		{Phase: "waiting", Code: "WINDOW_CLOSED_UNTIL"},
+		{Phase: "waiting", Code: "LANE_BUSY"},
+		{Phase: "waiting", Code: "NO_WORKER"},
+		{Phase: "waiting", Code: "NOT_BEFORE"},
+		{Phase: "waiting", Code: "PAUSED"},
+		{Phase: "detecting"},
+		{Phase: "claiming"},
+		{Phase: "dispatching"},
+		{Phase: "ended"},
 	}
 	explain.Phases(phases)
 	texts := make([]string, len(phases))

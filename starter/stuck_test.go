@@ -76,7 +76,7 @@ func TestStuckWorkflow(t *testing.T) {
 	})
 	assert.Contains(t, stuck.Message, "a matching Timer command was expected")
 	assert.Equal(t, "v1.0", stuck.Version, "that which can continue with it")
-	require.ErrorContains(t, err, "start `roundsman server` in the version that began it")
+	require.ErrorContains(t, err, "start the version that began it, or a corrected one, in place of all others: it continues by itself; or `temporal workflow terminate --workflow-id "+ref.WorkflowID+"`")
 	shown, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err, "what the server itself knows is shown")
 	assert.Contains(t, shown.Unanswered, "WORKFLOW_STUCK")

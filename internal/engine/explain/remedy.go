@@ -20,16 +20,20 @@ type Remedy struct {
 // Text is the remedy in one line. It has the command lines of the actions in backquotes.
 func (r Remedy) Text() string {
 	var change, see []string
+	join := "; or " // A dangerous action is no step after the hint.
 	for _, one := range r.Actions {
 		if line := "`" + one.Command + "`"; one.Reads() {
 			see = append(see, line)
 		} else {
 			change = append(change, line)
+			if !one.Danger {
+				join = ", then "
+			}
 		}
 	}
 	text := strings.Join(change, ", or ")
 	if r.Hint != "" && text != "" {
-		text = r.Hint + ", then " + text
+		text = r.Hint + join + text
 	}
 	text = cmp.Or(text, r.Hint)
 	switch {

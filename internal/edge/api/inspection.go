@@ -131,7 +131,7 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 		return explanation, err
 	}
 	if !call.Sees(access.Scope{}) {
-		explanation.Receiver = nil // Its queue is of all job types.
+		explanation.Receiver, explanation.Chain = nil, nil // They are of all job types.
 		for i := range explanation.Reasons {
 			blank(&explanation.Reasons[i])
 		}
@@ -141,7 +141,7 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 
 // blank leaves the code of a reason and its times.
 func blank(reason *explain.Reason) {
-	reason.Object, reason.Detail, reason.Remedy, reason.Actions = "", "", "", []action.Action{}
+	reason.Object, reason.Holder, reason.Detail, reason.Remedy, reason.Actions = "", nil, "", "", []action.Action{}
 }
 
 // Needs are the states that wait for a person.

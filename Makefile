@@ -38,10 +38,10 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 25m
-# Packages that are tested at once on two cores: some unit packages wait for servers. An end-to-end test works for
-# 2 of its 20 seconds, so three such packages run with four tests each.
+# Packages that are tested at once on two cores: some unit packages wait for servers. Two end-to-end packages
+# with four tests each keep both cores busy; with three, waits of tests ran out.
 UNIT_PACKAGES ?= 4
-E2E_PACKAGES  ?= 3
+E2E_PACKAGES  ?= 2
 E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=
 # Packages for `make test` and `make lint`, e.g. PKG=./dag/...

@@ -102,7 +102,7 @@ func (i Item) DAGTask() contract.DAGTask {
 // Ended reports whether the item is in a final state.
 func (i Item) Ended() bool { return explain.EndedState(i.State) }
 
-// standing adds what follows from the state; open is that of the run.
+// standing adds the standing. Open reports whether the run is open.
 func (i Item) standing(open bool) Item {
 	facts := explain.ItemStandingFacts{Open: open, Job: i.Kind == KindJob, Kind: i.Kind, State: i.State}
 	if i.Wait != nil {

@@ -25,7 +25,7 @@ type space struct {
 	bytes, bytesLeft, files, filesLeft uint64
 }
 
-// scarce says what is left of a disk that is full, or nearly; empty: it is not.
+// scarce returns the little space left on a disk. It is empty if the disk has enough.
 func (s space) scarce() string {
 	switch {
 	case s.bytes > 0 && s.bytesLeft < min(s.bytes/scarceShare, scarceBytes):

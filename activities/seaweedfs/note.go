@@ -34,7 +34,7 @@ func (w *walk) forget(ctx context.Context, end steps.End) {
 	}
 }
 
-// underLease changes notes only while this process holds the lease: all notes are one value.
+// underLease changes notes while this process holds the lease. All notes are one value.
 func (w *walk) underLease(ctx context.Context, change func(context.Context) error) error {
 	deadline, err := w.hold.Check()
 	if err != nil {

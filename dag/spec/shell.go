@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// shell reads a script and reports what is wrong with it at its own line.
+// shell reads a script and reports its faults at their lines.
 func (r reader) shell(n *yamlread.Node) string {
 	text := r.text(n, "shell")
 	if !isScalar(n) {

@@ -17,8 +17,8 @@ import (
 // lossShown is how long the end of a notifier is named.
 const lossShown = 24 * time.Hour
 
-// checkReceivers names receivers that fail, and those that a job type
-// names and no control plane has.
+// checkReceivers names failing receivers, and receivers of job types without a
+// definition in a control plane.
 func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) Check {
 	check := Check{Name: "notifications", Verdict: VerdictOK}
 	view, err := client.Notifications().View(ctx)

@@ -59,7 +59,7 @@ const (
 	minServer = "1.29"
 	// minRetention is how long closed runs should stay readable.
 	minRetention = 24 * time.Hour
-	// goodRetention is what the remedies write.
+	// goodRetention is the retention in remedies.
 	goodRetention = "72h"
 	// maxSkew is the clock difference that starts to confuse people who compare
 	// times of several machines.
@@ -179,7 +179,8 @@ func checkSearchAttributes(ctx context.Context, c *starter.Client) Check {
 	return check
 }
 
-func createAttributes(namespace string, names []string) (remedy explain.Remedy) {
+func createAttributes(namespace string, names []string) explain.Remedy {
+	remedy := explain.Remedy{All: true}
 	for _, name := range names {
 		remedy.Actions = append(remedy.Actions, do(action.CreateSearchAttribute, "namespace", namespace, "name", name))
 	}

@@ -16,8 +16,8 @@ import (
 // storeTimeout bounds the one write, which the server itself repeats for seconds.
 const storeTimeout = 15 * time.Second
 
-// checkStorage makes the server store something: a full disk fails no read. It is a signal
-// to the registry that changes nothing there, the end of a subscription that nobody has.
+// checkStorage makes the server store something, because a full disk fails no read. It
+// sends the registry a signal without effect: the end of a subscription without a holder.
 func checkStorage(ctx context.Context, c *starter.Client) Check {
 	input, err := starter.DataConverter().ToPayloads(contract.WatchFleetInput{WorkflowID: "doctor"})
 	if err != nil {

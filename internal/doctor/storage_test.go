@@ -25,3 +25,11 @@ func TestStorageIsJudged(t *testing.T) {
 		assert.Equal(t, c.verdict == VerdictFail, check.Fix != "")
 	}
 }
+
+// TestAllAttributesAreCreated: with one of two the next check fails again.
+func TestAllAttributesAreCreated(t *testing.T) {
+	t.Parallel()
+	text := createAttributes("default", []string{"A", "B"}).Text()
+	assert.Contains(t, text, "--name A` and `temporal operator search-attribute create")
+	assert.Contains(t, text, "--name B`")
+}

@@ -24,7 +24,7 @@ func source(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// pagesOf lists the operations of which the console opens a page.
+// pagesOf lists the operations with a page in the console.
 func pagesOf(t *testing.T) map[string]bool {
 	t.Helper()
 	_, table, found := strings.Cut(source(t, "web", "src", "remedies.tsx"), "const pages:")

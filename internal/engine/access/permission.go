@@ -84,7 +84,7 @@ func (p Permission) covers(wanted Permission) bool {
 type Scope struct {
 	JobType string `json:"job_type,omitempty"`
 	DAG     string `json:"dag,omitempty"`
-	// Handlers are those that it executes; none: they are not known.
+	// Handlers lists the executed handlers. It is empty if they are unknown.
 	Handlers []string `json:"handlers,omitempty"`
 }
 

@@ -15,6 +15,8 @@ type Remedy struct {
 	// Hint is a step before the actions, or the whole remedy if there are none.
 	Hint    string
 	Actions []action.Action
+	// All means that each action is needed, not one of them.
+	All bool
 }
 
 // Text is the remedy in one line. It has the command lines of the actions in backquotes.
@@ -31,7 +33,11 @@ func (r Remedy) Text() string {
 			}
 		}
 	}
-	text := strings.Join(change, ", or ")
+	between := ", or "
+	if r.All {
+		between = " and "
+	}
+	text := strings.Join(change, between)
 	if r.Hint != "" && text != "" {
 		text = r.Hint + join + text
 	}

@@ -81,7 +81,7 @@ export const addTasks = (id: string): Act => ({
 });
 
 // actsOnRun are the buttons of the operations that the API lists for a run. The preview
-// says what a retry would do.
+// shows the effect of a retry.
 export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
   const id = run.workflow_id;
   const acts: Record<string, () => Act> = {

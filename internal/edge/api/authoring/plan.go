@@ -136,8 +136,7 @@ func (s *service) make(ctx context.Context, call *api.Call, in *PlanInput) (plan
 	return p, nil
 }
 
-// need fails unless the caller may change a job type: as it is, and into what the plan
-// makes of it.
+// need fails unless the caller may change a job type, both as it is and as it is planned.
 func (p planned) need(ctx context.Context, call *api.Call, name string) error {
 	scope := access.Scope{JobType: name}
 	if at := slices.IndexFunc(p.specs, func(spec contract.JobTypeSpec) bool { return spec.Name == name }); at >= 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/retry"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -18,43 +18,19 @@ const (
 	holdsAtOnce = 500
 )
 
-// admitted keeps proposals back whose key another open run has, or that the retry budget or an
-// operator holds back. Without a control plane the new run alone decides.
-func (c Client) admitted(ctx context.Context, plan *Plan, units []unit) ([]unit, error) {
-	if len(units) == 0 {
-		return nil, nil
-	}
-	held, err := c.holds(ctx, plan.JobType)
-	var claimed map[string]contract.AdmissionUse
+// admission reads holds and claims. Without a control plane the new run alone decides.
+func (c Client) admission(ctx context.Context, plan *Plan, units []retry.Unit, facts *retry.Facts) error {
+	holds, err := c.holds(ctx, plan.JobType)
+	var claims map[string]contract.AdmissionUse
 	if err == nil {
-		claimed, err = c.claimed(ctx, plan.JobType, units)
+		claims, err = c.claimed(ctx, plan.JobType, units)
 	}
 	if starter.Unanswered(err) {
 		plan.Unchecked = err.Error()
-		return units, nil
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	var kept []unit
-	for _, u := range units {
-		hold, isHeld := held[u.DedupeKey]
-		if ofType, all := held[""]; all {
-			hold, isHeld = ofType, true
-		}
-		use, isClaimed := claimed[u.DedupeKey]
-		switch {
-		case isHeld && hold.Code == contract.HoldMarkedDone:
-			plan.keep(u.Again, explain.Kept{Why: contract.KeptMarkedDone, Hold: &hold})
-		case isHeld:
-			plan.keep(u.Again, explain.Kept{Why: contract.KeptHeldBack, Hold: &hold})
-		case isClaimed && u.DedupeKey != "":
-			plan.keep(u.Again, explain.Kept{Why: contract.KeptClaimed, By: use.WorkflowID})
-		default:
-			kept = append(kept, u)
-		}
-	}
-	return kept, nil
+	facts.Holds, facts.Claims = holds, claims
+	return err
 }
 
 // holds lists the holds of a job type by key; the empty key is the job type itself.
@@ -75,7 +51,7 @@ func (c Client) holds(ctx context.Context, jobType string) (map[string]contract.
 }
 
 // claimed lists the keys that jobs of open runs have.
-func (c Client) claimed(ctx context.Context, jobType string, units []unit) (map[string]contract.AdmissionUse, error) {
+func (c Client) claimed(ctx context.Context, jobType string, units []retry.Unit) (map[string]contract.AdmissionUse, error) {
 	var keys []string
 	for _, u := range units {
 		if u.DedupeKey != "" {

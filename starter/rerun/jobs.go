@@ -1,16 +1,14 @@
 package rerun
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/retry"
 	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -22,52 +20,36 @@ var (
 	openStates   = []string{contract.JobPending, contract.JobAssigned, contract.JobRunning, contract.JobRecalling, contract.JobHeld} //nolint:gochecknoglobals // constants
 )
 
-// selects reports whether the choice has jobs in this state.
-func (c Choice) selects(state string) bool {
-	all := !c.Failed && !c.Missed
-	switch state {
-	case contract.JobNotStarted, contract.JobExpired, contract.JobCanceled, contract.JobPending, contract.JobAssigned:
-		return all || c.Missed
+// chosen reads the jobs that were not done and selects among them.
+func (c Client) chosen(ctx context.Context, plan *Plan, run starter.Snapshot, choice retry.Choice) (retry.Selection, error) {
+	items, err := c.notDone(ctx, run)
+	if err != nil {
+		return retry.Selection{}, err
 	}
-	return all || c.Failed
+	jobs := make([]retry.Job, 0, len(items))
+	for _, item := range items {
+		job := jobOf(item)
+		if item.Work != "" {
+			if err := json.Unmarshal([]byte(item.Work), &job.Work); err != nil {
+				return retry.Selection{}, fmt.Errorf("the proposals of %s of %s: %w", item.ID, run.WorkflowID, err)
+			}
+		}
+		jobs = append(jobs, job)
+	}
+	if run.Result != nil {
+		plan.Done = run.Result.Counts.Done()
+		for _, missed := range run.Result.Missed {
+			jobs = append(jobs, retry.Job{Summary: run.JobType + " on " + missed.Worker, State: contract.JobNotStarted, Error: missed.Detail})
+		}
+	}
+	selection := retry.Select(jobs, choice, time.Now())
+	done, err := c.done(ctx, run, selection.Unknown)
+	selection.Kept = append(selection.Kept, done...)
+	return selection, err
 }
 
-// chosen reads the jobs that were not done and returns the proposals of the chosen ones.
-func (c Client) chosen(ctx context.Context, plan *Plan, run starter.Snapshot, choice Choice) ([]unit, error) {
-	jobs, err := c.notDone(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	wanted := map[string]bool{}
-	for _, name := range choice.Items {
-		wanted[name] = false
-	}
-	var units []unit
-	now := time.Now()
-	for _, job := range jobs {
-		var work contract.JobWork
-		if job.Work != "" {
-			if err := json.Unmarshal([]byte(job.Work), &work); err != nil {
-				return nil, fmt.Errorf("the proposals of %s of %s: %w", job.ID, run.WorkflowID, err)
-			}
-		}
-		one := Again{Job: job.ID, DedupeKey: job.DedupeKey, Summary: job.Summary, State: job.State, Error: job.Error}
-		switch {
-		case len(wanted) > 0 && !named(job, work, wanted), len(wanted) == 0 && !choice.selects(job.State):
-			plan.keep(one, explain.Kept{Why: contract.KeptNotChosen})
-		case len(work.Proposals) == 0:
-			plan.keep(one, explain.Kept{Why: contract.KeptNoProposal})
-		default:
-			for _, p := range work.Proposals {
-				one.DedupeKey, one.Summary = p.DedupeKey, p.Summary
-				u := unit{Again: one, proposal: p, batchKey: work.BatchKey}
-				fresh(&u, now)
-				units = append(units, u)
-			}
-		}
-	}
-	keepWorkers(plan, run, choice)
-	return units, c.others(ctx, plan, run, wanted)
+func jobOf(item starter.Item) retry.Job {
+	return retry.Job{ID: item.ID, DedupeKey: item.DedupeKey, Summary: item.Summary, State: item.State, Error: item.Error}
 }
 
 // notDone lists the jobs that were not done, by number.
@@ -85,51 +67,25 @@ func (c Client) notDone(ctx context.Context, run starter.Snapshot) ([]starter.It
 			Reason: fmt.Sprintf("the record of its jobs is gone, the namespace keeps it for its retention only; `roundsman start %s` detects again (%v)", run.JobType, err),
 		}
 	}
-	sortByNumber(jobs)
 	return jobs, err
 }
 
-// keepWorkers notes the workers that a run did not reach: without a detection there is no
-// proposal for them.
-func keepWorkers(plan *Plan, run starter.Snapshot, choice Choice) {
-	if run.Result == nil || len(choice.Items) > 0 || !choice.selects(contract.JobNotStarted) {
-		return
-	}
-	for _, missed := range run.Result.Missed {
-		plan.keep(Again{Summary: run.JobType + " on " + missed.Worker, State: contract.JobNotStarted, Error: missed.Detail}, explain.Kept{Why: contract.KeptNoProposal})
-	}
-}
-
-// others finds the named jobs that were done. A name without a job is an error.
-func (c Client) others(ctx context.Context, plan *Plan, run starter.Snapshot, wanted map[string]bool) error {
-	for name, found := range wanted {
-		if found {
-			continue
-		}
+// done finds the named jobs that were done. A name without a job is an error.
+func (c Client) done(ctx context.Context, run starter.Snapshot, names []string) ([]retry.Kept, error) {
+	var kept []retry.Kept
+	for _, name := range names {
 		filter := starter.ItemFilter{DedupeKey: name, Limit: 1}
 		if _, is := contract.JobNumber(name); is {
 			filter = starter.ItemFilter{ID: name, Limit: 1}
 		}
 		jobs, _, err := c.client.Runs().Items(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, filter)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(jobs) == 0 {
-			return &starter.NotFoundError{What: "job", Name: name, Hint: "see `roundsman jobs " + run.WorkflowID + "`"}
+			return nil, &starter.NotFoundError{What: "job", Name: name, Hint: "see `roundsman jobs " + run.WorkflowID + "`"}
 		}
-		job := jobs[0]
-		plan.keep(Again{Job: job.ID, DedupeKey: job.DedupeKey, Summary: job.Summary, State: job.State}, explain.Kept{Why: contract.KeptDone})
+		kept = append(kept, retry.Kept{Job: jobOf(jobs[0]), Why: contract.KeptDone})
 	}
-	if run.Result != nil {
-		plan.Done = run.Result.Counts.Done()
-	}
-	return nil
-}
-
-func sortByNumber(jobs []starter.Item) {
-	slices.SortFunc(jobs, func(a, b starter.Item) int {
-		x, _ := contract.JobNumber(a.ID)
-		y, _ := contract.JobNumber(b.ID)
-		return cmp.Compare(x, y)
-	})
+	return kept, nil
 }

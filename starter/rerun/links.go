@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -50,11 +49,11 @@ func (c Client) Later(ctx context.Context, of starter.Run) ([]string, error) {
 	}
 }
 
-// retriedAlready keeps the jobs back that an earlier retry of the run did. It finds jobs by their keys.
-func (c Client) retriedAlready(ctx context.Context, plan *Plan, run starter.Snapshot, units []unit) ([]unit, error) {
+// retried has the keys that earlier retries of a run did, with the retry.
+func (c Client) retried(ctx context.Context, plan *Plan, run starter.Snapshot) (map[string]string, error) {
 	later, err := c.Later(ctx, run.Run)
-	if err != nil || len(later) == 0 || len(units) == 0 {
-		return units, err
+	if err != nil {
+		return nil, err
 	}
 	done := map[string]string{}
 	for _, id := range later {
@@ -72,11 +71,5 @@ func (c Client) retriedAlready(ctx context.Context, plan *Plan, run starter.Snap
 			done[job.DedupeKey] = id
 		}
 	}
-	return slices.DeleteFunc(units, func(u unit) bool {
-		by, is := done[u.DedupeKey]
-		if is = is && u.DedupeKey != ""; is {
-			plan.keep(u.Again, explain.Kept{Why: contract.KeptRetried, By: by})
-		}
-		return is
-	}), nil
+	return done, nil
 }

@@ -1,11 +1,9 @@
 package rerun
 
 import (
-	"encoding/json"
-
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/engine/retry"
 )
 
 // MaxListed is how many jobs each list of a plan has at most.
@@ -47,42 +45,21 @@ type Kept struct {
 	Detail string `json:"detail"`
 }
 
-// unit is a proposal with its earlier job.
-type unit struct {
-	Again
-	proposal jobtype.Proposal
-	batchKey string
-}
-
-// keep notes that a proposal is not executed again.
-func (p *Plan) keep(one Again, kept explain.Kept) {
-	kept.JobType, kept.Key, kept.State = p.JobType, one.DedupeKey, one.State
-	p.Kept = append(p.Kept, Kept{Again: one, Why: kept.Why, By: kept.By, Detail: kept.String()})
-}
-
-// take fills the submission with as many proposals as one run accepts.
-func (p *Plan) take(units []unit, most int) error {
-	bytes := 2
-	for i, u := range units {
-		encoded, err := json.Marshal(u.proposal)
-		if err != nil {
-			return err
-		}
-		if bytes += len(encoded) + 1; i >= most || bytes > contract.MaxSubmissionBytes {
-			for _, left := range units[i:] {
-				p.keep(left.Again, explain.Kept{Why: contract.KeptOverLimit})
-			}
-			return nil
-		}
-		p.Again = append(p.Again, u.Again)
-		p.submission.Proposals = append(p.submission.Proposals, u.proposal)
-		p.submission.BatchKeys = append(p.submission.BatchKeys, u.batchKey)
+// decided fills the plan and its submission.
+func (p *Plan) decided(again []retry.Unit, kept []retry.Kept) {
+	for _, unit := range again {
+		p.Again = append(p.Again, againOf(unit.Job))
+		p.submission.Proposals = append(p.submission.Proposals, unit.Proposal)
+		p.submission.BatchKeys = append(p.submission.BatchKeys, unit.Work.BatchKey)
 	}
-	return nil
-}
-
-// listed counts the lists and cuts them.
-func (p *Plan) listed() {
+	for _, k := range kept {
+		why := explain.Kept{JobType: p.JobType, Key: k.DedupeKey, State: k.State, Why: k.Why, By: k.By, Hold: k.Hold}
+		p.Kept = append(p.Kept, Kept{Again: againOf(k.Job), Why: k.Why, By: k.By, Detail: why.String()})
+	}
 	p.AgainTotal, p.KeptTotal = len(p.Again), len(p.Kept)
 	p.Again, p.Kept = p.Again[:min(len(p.Again), MaxListed)], p.Kept[:min(len(p.Kept), MaxListed)]
+}
+
+func againOf(job retry.Job) Again {
+	return Again{Job: job.ID, DedupeKey: job.DedupeKey, Summary: job.Summary, State: job.State, Error: job.Error}
 }

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/engine/retry"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -24,14 +24,7 @@ type Client struct{ client *starter.Client }
 func Of(c *starter.Client) Client { return Client{c} }
 
 // Choice selects jobs of a run. The zero value selects all that were not done.
-type Choice struct {
-	// Failed selects jobs that failed or are stale. Missed selects jobs that were never executed:
-	// not started, expired or canceled.
-	Failed, Missed bool
-	// Items selects jobs by number, id or dedupe key, in any state; a job that was done is
-	// never executed again.
-	Items []string
-}
+type Choice = retry.Choice
 
 // Started is a retry that was started.
 type Started struct {
@@ -128,23 +121,27 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 		return Plan{}, known, fmt.Errorf("retry %s: %w", of, err)
 	}
 	plan := Plan{JobType: run.JobType, Again: []Again{}, Kept: []Kept{}, submission: contract.Submission{Resumes: run.WorkflowID}}
-	units, err := c.chosen(ctx, &plan, run, choice)
+	selection, err := c.chosen(ctx, &plan, run, choice)
 	if err != nil {
 		return plan, known, err
 	}
-	if units, err = c.retriedAlready(ctx, &plan, run, units); err != nil {
+	facts := retry.Facts{MostJobs: known.Spec.Policy.MaxJobsPerDetection}
+	if len(selection.Units) > 0 {
+		if facts.Retried, err = c.retried(ctx, &plan, run); err != nil {
+			return plan, known, err
+		}
+		if err := c.admission(ctx, &plan, selection.Units, &facts); err != nil {
+			return plan, known, err
+		}
+	}
+	again, kept, err := retry.Decide(selection.Units, facts)
+	if err != nil {
 		return plan, known, err
 	}
-	if units, err = c.admitted(ctx, &plan, units); err != nil {
-		return plan, known, err
-	}
-	if err := plan.take(units, known.Spec.Policy.MaxJobsPerDetection); err != nil {
-		return plan, known, err
-	}
+	plan.decided(again, append(selection.Kept, kept...))
 	if known.Spec.Batch == nil {
 		plan.submission.BatchKeys = nil
 	}
-	plan.listed()
 	if plan.AgainTotal > 0 {
 		plan.submission.ID = contract.RetryPrefix + "preview"
 		err = jobtypes.CheckSubmission(known, plan.submission)
@@ -168,29 +165,4 @@ func (c Client) ended(ctx context.Context, of starter.RunRef) (starter.Snapshot,
 		return run, &starter.RefusedError{Asked: asked, Reason: fmt.Sprintf("the run is open: wait for its end with `roundsman watch %s`, or cancel it first", of.WorkflowID)}
 	}
 	return run, nil
-}
-
-// fresh removes times that have passed.
-func fresh(u *unit, now time.Time) {
-	if p := &u.proposal; !p.ExpiresAt.IsZero() && !p.ExpiresAt.After(now) {
-		p.ExpiresAt = time.Time{}
-	}
-	if p := &u.proposal; !p.NotBefore.After(now) {
-		p.NotBefore = time.Time{}
-	}
-}
-
-// named reports whether the choice names a job, and notes that it was found.
-func named(item starter.Item, work contract.JobWork, wanted map[string]bool) bool {
-	names := []string{item.ID, strings.TrimLeft(strings.TrimPrefix(item.ID, "job-"), "0"), item.DedupeKey}
-	for _, p := range work.Proposals {
-		names = append(names, p.DedupeKey)
-	}
-	found := false
-	for _, name := range slices.DeleteFunc(names, func(name string) bool { return name == "" }) {
-		if _, is := wanted[name]; is {
-			wanted[name], found = true, true
-		}
-	}
-	return found
 }

@@ -129,8 +129,8 @@ func TestWatchHoldersStops(t *testing.T) {
 	assert.ErrorContains(t, err, "the control plane is stopping")
 }
 
-// TestAskHolders: everybody who runs is asked once, those too who showed only at
-// the second look; who has ended meanwhile is not waited for.
+// TestAskHolders: each running workflow gets one request, also a workflow that is listed only by
+// the second query; ended workflows are not waited for.
 func TestAskHolders(t *testing.T) {
 	t.Parallel()
 	f := &temporal{
@@ -143,8 +143,8 @@ func TestAskHolders(t *testing.T) {
 	assert.Equal(t, []string{"a reassert", "late reassert"}, f.asked)
 }
 
-// TestAskHoldersThatShowLate: a workflow that visibility shows after the recovery is
-// asked, one that admission has heard is not, and one that is still to be heard is.
+// TestAskHoldersThatShowLate: a workflow that visibility lists after the recovery gets a request.
+// A workflow that has asserted its holdings gets none, one that has not gets one.
 func TestAskHoldersThatShowLate(t *testing.T) {
 	t.Parallel()
 	f := &temporal{

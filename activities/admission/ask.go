@@ -25,10 +25,10 @@ func latePauses() []time.Duration {
 	return []time.Duration{10 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}
 }
 
-// AskHolders is [contract.AskHoldersActivity]: every running group and run of a DAG is
-// asked to assert what it holds and waits for. With LateSince it asks those that show
-// later than the others and that admission does not know by then. A repeat asks
-// again, which is harmless.
+// AskHolders is [contract.AskHoldersActivity]: it requests every running group and run of a DAG
+// to assert its holdings and requests. With LateSince it requests this only of workflows that
+// visibility lists later and that admission does not list. A repeat sends the requests again,
+// which is harmless.
 func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
 	result := contract.AskHoldersResult{Inherited: a.inherited(ctx, in.Previous)}
 	asked := map[string]bool{}
@@ -78,7 +78,7 @@ func (a *Activities) sleep(ctx context.Context, pause time.Duration) error {
 	return nil
 }
 
-// known adds the holders that admission has heard.
+// known adds the holders that have asserted their holdings.
 func (a *Activities) known(ctx context.Context, asked map[string]bool) error {
 	holders, err := a.holders(ctx)
 	for _, holder := range holders {
@@ -87,7 +87,7 @@ func (a *Activities) known(ctx context.Context, asked map[string]bool) error {
 	return err
 }
 
-// inherited asks the run before a reset what it knew last.
+// inherited queries the last state of the run before a reset.
 func (a *Activities) inherited(ctx context.Context, previous string) contract.Inherited {
 	if previous == "" {
 		return contract.Inherited{}
@@ -107,9 +107,9 @@ func (a *Activities) inherited(ctx context.Context, previous string) contract.In
 	return inherited
 }
 
-// running lists the open workflows that may hold something. One that is paused in
-// Temporal itself holds what it has, and says so when it is unpaused: it is waited
-// for as one that does not answer is.
+// running lists the open workflows that may hold something. A workflow that is paused in
+// Temporal itself keeps its holdings and asserts them when it is unpaused: it is waited for,
+// like one that does not answer.
 func (a *Activities) running(ctx context.Context, filter string) ([]string, error) {
 	var ids []string
 	listed := map[string]bool{}

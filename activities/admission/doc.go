@@ -1,6 +1,5 @@
-// Package admission holds the activities of the admission workflow: it watches
-// for holders that end without saying so, and asks running groups what they hold
-// when admission does not know it.
+// Package admission has the activities of the admission workflow. They find holders that ended
+// without a release, and request running groups to assert their holdings after a recovery.
 //
-// They change nothing but sending the signal that asks, so each may be repeated.
+// Their only effect is the signal with that request, so each may be repeated.
 package admission

@@ -21,18 +21,18 @@ const (
 	// interval is how often holders are looked at. It bounds how long the lane of
 	// a terminated group stays taken.
 	interval = 2 * time.Second
-	// idle is how long the watcher stays when there is nobody to watch: starting
-	// it again costs history, looking costs one query.
+	// idle is the time that the watcher stays without holders: another start costs history, a look
+	// costs one query.
 	idle = 5 * time.Minute
 )
 
-// Watched is what is needed to look at holders; the SDK's client has it.
+// Watched is the part of the SDK's client that looks at holders.
 type Watched interface {
 	QueryWorkflowWithOptions(ctx context.Context, request *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error)
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 }
 
-// Asked is what is needed to ask running groups; the SDK's client has it.
+// Asked is the part of the SDK's client that sends requests to running groups.
 type Asked interface {
 	ListWorkflow(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error)
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
@@ -69,15 +69,14 @@ func Register(r Registry, a *Activities) {
 	r.RegisterActivityWithOptions(a.AskHolders, activity.RegisterOptions{Name: contract.AskHoldersActivity})
 }
 
-// WatchHolders is [contract.WatchHoldersActivity]. It asks admission every two
-// seconds whom to watch, so that a new holder costs no history, and returns as
-// soon as one of them has ended. While admission is recovering nobody gets
-// anything before those that it still has to hear, which it names without a first
-// run, were heard or have ended: then it looks twice as often.
+// WatchHolders is [contract.WatchHoldersActivity]. It queries the holders from admission every
+// two seconds, so a new holder costs no history. It returns as soon as one of them has ended.
+// A recovering admission grants nothing until each former holder has asserted its holdings or
+// has ended; such holders are listed without a first run. The watcher then looks twice as often.
 //
-// When the control plane stops it returns an error that is retried, so that an
-// orderly stop waits for nothing and the next control plane watches within a
-// second instead of after the heartbeat timeout.
+// If the control plane stops, it returns an error that is retried. So an orderly stop does not
+// wait, and the next control plane watches within a second instead of after the heartbeat
+// timeout.
 func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersResult, error) {
 	var result contract.WatchHoldersResult
 	busy := time.Now()

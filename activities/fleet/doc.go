@@ -8,22 +8,22 @@
 // registry. A healthy idle fleet therefore costs no history, restarts of the
 // control plane included: a retried activity continues from its heartbeat.
 //
-// A worker is judged by change of its heartbeat's time, never by the time
-// itself: that is the worker's clock, which may be minutes off. Everything is
-// dated in the observer's time: the server's clock when the attempt started,
-// plus what has elapsed since by the monotonic clock of this process. So
+// A worker is judged by changes of its heartbeat's time, never by the time
+// itself: that is the worker's clock, which may be minutes off. All dates are
+// in the observer's time: the server's clock at the start of the attempt,
+// plus the time elapsed by the monotonic clock of this process. So
 // several control planes with different clocks agree.
 //
-// "Not listed" is no news. The server keeps its list in memory: it is empty
+// A missing entry is no evidence. The server keeps its list in memory: it is empty
 // after a restart until each worker beats again, and drops entries after five
-// minutes. Time in which the observer could not look (no control plane, no
-// server) does not count against a worker that beat before it; for one that was
-// silent before it the time continues, but nothing is reported until the observer
-// has looked for long enough that a living worker would have been seen.
+// minutes. A gap, in which the observer could not look (no control plane, no
+// server), does not count against a worker that beat before it. For a worker that was
+// silent before the gap the time continues, but nothing is reported until the observer
+// has looked for long enough to see a living worker.
 //
-// The list does not carry the heartbeat's time, and asking for each worker
-// costs one request each. So the list is filtered by it: the server is asked
-// who beat within the last moments, in the clock that most workers share. Only
-// those outside of that window are looked at one by one: the silent and those
-// whose clock is off.
+// The list lacks the heartbeat's time, and reading one worker
+// costs one request. So the list is filtered by that time: the query selects the
+// workers that beat within the last moments, in the clock that most workers share. Only
+// workers outside of that window are read one by one: silent workers and workers
+// with another clock.
 package fleet

@@ -20,14 +20,14 @@ import (
 const (
 	// pageSize keeps one answer of the list below half a megabyte.
 	pageSize = 1000
-	// describers is how many entries are asked for at once.
+	// describers is the number of entries read at once.
 	describers = 8
-	// queuePrefix is what the private queues of all workers begin with.
+	// queuePrefix is the prefix of the private queues of all workers.
 	queuePrefix = "roundsman/worker/"
 )
 
-// list returns what the server lists at now: who is in the tracker's window,
-// and the others with their heartbeat's time.
+// list returns the server's list at now: the workers in the tracker's window, and the others
+// with their heartbeat's time.
 func (o *Observer) list(ctx context.Context, track *tracker, now time.Time) ([]sighting, error) {
 	from, to := track.window(now)
 	near, err := o.pages(ctx, fmt.Sprintf("TaskQueue starts_with '%s' AND HeartbeatTime >= '%s' AND HeartbeatTime <= '%s'", queuePrefix, stamp(from), stamp(to)))

@@ -31,7 +31,7 @@ type Lists interface {
 	DescribeNamespace(ctx context.Context, in *workflowservice.DescribeNamespaceRequest, opts ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error)
 }
 
-// Queries ask processes.
+// Queries sends queries to processes.
 type Queries interface {
 	QueryWorkflow(ctx context.Context, in *workflowservice.QueryWorkflowRequest, opts ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error)
 }
@@ -52,8 +52,7 @@ func NewObserver(service Service, namespace string, thresholds Thresholds) *Obse
 	return &Observer{service: service, namespace: namespace, thresholds: thresholds}
 }
 
-// Thresholds are the registry's settings as the control plane knows them; zero fields
-// mean the default.
+// Thresholds has the registry's settings of the control plane; zero fields mean the default.
 type Thresholds interface {
 	// Missing returns those for a registry that has none.
 	Missing(ctx context.Context) contract.FleetConfig
@@ -70,8 +69,8 @@ func (f Fixed) Missing(context.Context) contract.FleetConfig { return contract.F
 // Applied implements [Thresholds].
 func (f Fixed) Applied(context.Context) contract.FleetConfig { return contract.FleetConfig(f) }
 
-// ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when the
-// registry has to hear something; see the package comment.
+// ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when there is
+// a change for the registry; see the package comment.
 //
 // On repeat it continues from the heartbeat of the attempt before. When it is
 // canceled it returns the context's error. When the control plane stops it
@@ -113,8 +112,8 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 	}
 }
 
-// left is what the attempt before knew; nil if there was none or its memory
-// cannot be read, which costs precision but nothing else.
+// left is the memory of the attempt before. It is nil if there was none or if it cannot be
+// read, which costs only precision.
 func left(ctx context.Context) *memory {
 	if !activity.HasHeartbeatDetails(ctx) {
 		return nil

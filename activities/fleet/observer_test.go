@@ -66,7 +66,7 @@ func (s *server) DescribeNamespace(context.Context, *workflowservice.DescribeNam
 	}}, nil
 }
 
-// QueryWorkflow notes which process was asked to look at the registry.
+// QueryWorkflow notes the process that was requested to look at the registry.
 func (s *server) QueryWorkflow(_ context.Context, in *workflowservice.QueryWorkflowRequest, _ ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func observe(t *testing.T, s *server, in contract.ObserveWorkersInput, left ...m
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	// An observation that has nothing to say continues for ever.
+	// An observation without changes continues for ever.
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})

@@ -12,16 +12,16 @@ func compareIncarnations(a, b contract.Incarnation) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Instance, b.Instance))
 }
 
-// pulse is what the observer knows of one incarnation.
+// pulse is the observer's record of one incarnation.
 type pulse struct {
 	contract.WorkerPulse
 	// assumed: LastChange is only a bound, because beats of a fresh worker are
-	// not reported; what the server's list says is better.
+	// not reported; the server's list is more precise.
 	assumed bool
 	// near is when it was last found among those that beat just now; LastChange
 	// is not moved by that.
 	near time.Time
-	// told is what the registry knows; known: that it knows of it at all.
+	// told is the registry's last report; known is true if there was one.
 	told  contract.WorkerPulse
 	known bool
 }
@@ -34,10 +34,10 @@ func (p *pulse) last() time.Time {
 	return p.LastChange
 }
 
-// news reports whether the registry must hear of it. The registry forgets an
-// incarnation that neither holds an id nor beats, so nothing is ever news about such
-// a one: the server lists the predecessor of a restarted worker, as shutting down, for
-// five minutes more, and each observation would end with it at once.
+// news reports whether the registry needs a report of the incarnation. It forgets an
+// incarnation that neither holds an id nor beats, so there are no reports of such an
+// incarnation: the server lists the predecessor of a restarted worker as shutting down for
+// five minutes more, and each observation would end at once.
 func (p *pulse) news() bool {
 	if !p.known && !p.Fresh {
 		return false
@@ -104,7 +104,7 @@ func (t timing) late() time.Duration { return t.interval * 3 / 2 }
 // news; only one of a whole interval is news by itself.
 const smallDrift = 500 * time.Millisecond
 
-// drift is how much the skew differs from what the registry knows.
+// drift is the difference of the skew from the last report.
 func (p *pulse) drift() time.Duration {
 	return (time.Duration(p.SkewMS-p.told.SkewMS) * time.Millisecond).Abs()
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// recallers is how many processes are asked at once.
+// recallers is the number of processes queried at once.
 const recallers = 8
 
-// recall asks the processes that beat without being registered to look at the
-// registry. A registry that was terminated has lost its workers, and each of them
+// recall requests processes that beat without being registered to look at the
+// registry. A terminated registry has lost its workers, and each of them
 // looks by itself only once a minute.
 func (o *Observer) recall(ctx context.Context, strangers []contract.Incarnation) {
 	var group sync.WaitGroup

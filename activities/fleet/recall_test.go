@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Workers that beat without being registered are asked to look at the registry.
+// Workers that beat without being registered are requested to look at the registry.
 func TestObserveRecallsStrangers(t *testing.T) {
 	t.Parallel()
 	s := newServer()

@@ -37,7 +37,7 @@ type world struct {
 	nodes  map[string]*node
 	listed map[string]*node
 	beats  map[string]time.Time
-	// known is what the registry was told.
+	// known has the reports to the registry.
 	known        map[contract.Incarnation]contract.WorkerPulse
 	wakeAt       time.Time
 	since, until time.Time
@@ -138,7 +138,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// tell is what the registry does: it remembers, and observes again.
+// tell acts as the registry: it keeps the report, and observes again.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation
@@ -216,7 +216,7 @@ func TestASkewedClockIsJudgedByChange(t *testing.T) {
 			assert.True(t, w.pulse("x").Fresh)
 			n.dead = true
 			died := n.last
-			// A skewed dead one passes through everybody else's window later.
+			// A dead worker with a skewed clock enters the common window later.
 			for w.now.Sub(died) < 6*time.Minute {
 				w.run(100 * time.Millisecond)
 				age := w.now.Sub(died)
@@ -279,12 +279,12 @@ func TestADeadWorkerIsDatedThoughItLeavesTheList(t *testing.T) {
 	delete(w.listed, "a/detect")
 	w.run(14 * time.Second)
 	assert.False(t, w.pulse("a").Fresh)
-	// What is not listed any more can only be dated by the last look.
+	// An entry that is gone can only be dated by the last look.
 	assert.WithinRange(t, w.pulse("a").LastChange, n.last.Add(-time.Second), n.last.Add(9*time.Second))
 }
 
-// The server forgets everybody when it restarts; each is listed again with its
-// next beat. Nobody is lost, and the silent stay silent since when they were.
+// The server forgets all workers when it restarts; each is listed again with its next beat. No
+// worker is lost, and a silent worker keeps the time of its last beat.
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -309,8 +309,8 @@ func TestServerRestart(t *testing.T) {
 	assert.Equal(t, died, w.pulse("b").LastChange)
 }
 
-// While nobody looked, nothing counts; what was silent before is confirmed
-// before its threshold is reported.
+// A gap does not count; the silence of a worker that was silent before it is confirmed before
+// its threshold is reported.
 func TestObserverGap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -335,8 +335,7 @@ func TestObserverGap(t *testing.T) {
 	assert.InDelta(t, 30, w.now.Sub(resumed).Seconds(), 2.5, "after the observer has looked for six intervals")
 }
 
-// A worker that beats again while nobody looks is back before its threshold is
-// reported.
+// A worker that beats again within a gap is back before its threshold is reported.
 func TestComingBackWithinAGapPrecedesTheThreshold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -356,7 +355,7 @@ func TestComingBackWithinAGapPrecedesTheThreshold(t *testing.T) {
 	require.Equal(t, []string{"b fresh=true stopping=false"}, w.reports)
 }
 
-// One that died while nobody looked, with the server up: its entry tells when.
+// The death of a worker within a gap, with the server up, is dated by its entry.
 func TestDeathWithinAGapIsDatedByTheList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -447,9 +446,8 @@ func TestDeathIsFoundThoughEveryObservationIsShort(t *testing.T) {
 	}
 }
 
-// TestAPredecessorThatStopsIsNoNews: after a restart the server lists the stopped
-// process for five minutes more. The registry knows nothing of it any more; to be
-// told of it again and again would fill its history.
+// TestAPredecessorThatStopsIsNoNews: after a restart the server lists the stopped process for
+// five minutes more. The registry has forgotten it; repeated reports would fill its history.
 func TestAPredecessorThatStopsIsNoNews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

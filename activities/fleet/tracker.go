@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// tracker judges heartbeats. It is pure: time and what the server listed enter
-// as data.
+// tracker judges heartbeats. It is pure: times and the server's lists are data.
 type tracker struct {
 	timing
 	wakeAt time.Time
@@ -22,15 +21,15 @@ type tracker struct {
 	polls  int
 }
 
-// memory is what an attempt leaves for the next one, as its heartbeat.
+// memory is the state that an attempt leaves for the next one, as its heartbeat.
 type memory struct {
 	Since  time.Time              `json:"since,omitzero"`
 	Until  time.Time              `json:"until,omitzero"`
 	Pulses []contract.WorkerPulse `json:"pulses,omitempty"`
 }
 
-// newTracker starts from what the registry knows and, if this is a retry, from
-// what the attempt before remembered, which is newer.
+// newTracker starts from the registry's state and, in a retry, from the memory of the attempt
+// before, which is newer.
 func newTracker(in contract.ObserveWorkersInput, left *memory) *tracker {
 	t := &tracker{
 		timing: timing{in.Config.HeartbeatInterval.Std()}, wakeAt: in.WakeAt,
@@ -69,7 +68,7 @@ func (t *tracker) remember(left *memory) {
 	}
 }
 
-// memory returns what the next attempt needs.
+// memory returns the state for the next attempt.
 func (t *tracker) memory() memory {
 	m := memory{Since: t.since, Until: t.until}
 	for _, who := range t.order() {
@@ -98,7 +97,7 @@ func (t *tracker) trusts(owner contract.Incarnation) bool {
 	return p != nil && p.Seen && (p.Skew()-t.common).Abs() <= t.aligned()
 }
 
-// look takes what one poll found at now.
+// look takes the result of one poll at now.
 func (t *tracker) look(now time.Time, found []sighting) {
 	t.resume(now)
 	running, stopping := map[contract.Incarnation]bool{}, map[contract.Incarnation]bool{}
@@ -119,8 +118,7 @@ func (p *pulse) fresh(now time.Time, limit time.Duration) bool {
 	return !p.last().IsZero() && now.Sub(p.last()) < limit
 }
 
-// resume notices that nobody looked for a while. For who was fresh before it,
-// that time does not count.
+// resume notices a gap. It does not count for workers that were fresh before it.
 func (t *tracker) resume(now time.Time) {
 	if t.until.IsZero() {
 		t.since = now
@@ -168,9 +166,9 @@ func (t *tracker) see(now time.Time, s sighting) {
 }
 
 // first is the first reading of an entry in this attempt. With a known skew it
-// dates the beat. A worker that was never seen must show that it lives: by a
-// beat in the window, its clock is then taken for the common one; or by another
-// beat than an observation before this one read. One old beat says nothing: a
+// dates the beat. A worker that was never seen proves its life by a
+// beat in the window, and its clock is then assumed to be the common one; or by a
+// beat that differs from the previous observation. One old beat proves nothing: a
 // dead worker's entry stays listed for minutes.
 func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 	switch {
@@ -178,7 +176,7 @@ func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 	case s.near:
 		p.Seen, p.SkewMS = true, t.common.Milliseconds()
 	case !p.told.Beat.IsZero() && s.beat.Sub(p.told.Beat).Abs() > t.interval/2:
-		// The queues of one process beat at the same time, but for a moment.
+		// The queues of one process beat at almost the same time.
 		p.Seen, p.SkewMS = true, s.beat.Sub(now).Milliseconds()
 	default:
 		p.Beat = s.beat
@@ -224,7 +222,7 @@ func (t *tracker) align() {
 	t.common = median(skews)
 }
 
-// report returns what the registry must hear, and whether it must hear it now.
+// report returns the report for the registry, and whether it is due now.
 func (t *tracker) report() (contract.ObserveWorkersResult, bool) {
 	result := contract.ObserveWorkersResult{SightSince: t.since, SightUntil: t.until}
 	due := t.thresholdReached()
@@ -242,8 +240,8 @@ func (t *tracker) report() (contract.ObserveWorkersResult, bool) {
 	return result, due
 }
 
-// thresholdReached: the registry's next threshold is over, and the observer has
-// looked for long enough to say so.
+// thresholdReached: the registry's next threshold is over, and the observer has looked for
+// long enough to report it.
 func (t *tracker) thresholdReached() bool {
 	return !t.wakeAt.IsZero() && !t.until.Before(t.wakeAt) && t.until.Sub(t.since) >= t.settle()
 }

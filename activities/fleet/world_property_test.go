@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever clocks, phases, short observations and clock changes there are: as
-// long as server and observer are up, a living worker is never lost and a dead
-// one is lost 15 s after its last beat, give or take two polls.
+// With any clocks, phases, short observations and clock changes: while server and observer are
+// up, a living worker is never lost, and a dead worker is lost 15 s after its last beat, give
+// or take two polls.
 func TestTheLivingAreKeptAndTheDeadAreFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

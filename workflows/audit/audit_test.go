@@ -25,7 +25,7 @@ import (
 type auditBench struct {
 	*sdktest.TestWorkflowEnvironment
 	t *testing.T
-	// adopted is what the log takes over, asked is how it asked.
+	// adopted is the result of the adoption, asked its input.
 	adopted contract.AdoptAuditResult
 	fault   error
 	asked   []contract.AdoptAuditInput

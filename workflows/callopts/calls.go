@@ -13,15 +13,13 @@ import (
 // controlTimeout bounds one attempt of a short control activity.
 const controlTimeout = 30 * time.Second
 
-// inTaskTimeout bounds a call that a workflow task waits for. The slot of the task is
-// taken meanwhile, also by those that the call asks something of, and the server
-// repeats a task after 10 s.
+// inTaskTimeout bounds a call that a workflow task waits for. The task keeps its slot meanwhile,
+// which the workflow that the call queries may need, and the server repeats a task after 10 s.
 const inTaskTimeout = 3 * time.Second
 
-// InTaskOptions returns the options of a call that the workflow task waits for: it
-// costs one event where an activity costs three and another task. A process that dies
-// repeats it, and what it returns must not depend on having been called once. One that
-// fails is not repeated: the caller does the same in another way.
+// InTaskOptions returns the options of a call that the workflow task waits for. It costs one
+// event; an activity costs three and another task. The call is repeated if its process dies, so
+// it must be idempotent. It is not repeated if it fails: the caller has another way.
 func InTaskOptions(summary string) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: inTaskTimeout, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, Summary: summary,
@@ -52,7 +50,7 @@ func (s *Short) Ready() bool { return s != nil && s.future.IsReady() }
 // meanwhile.
 func (s *Short) InTask() bool { return s != nil && s.inTask }
 
-// Get takes what is ready. It returns false if the call is made once more.
+// Get reads the result. It returns false if the call is made once more.
 func (s *Short) Get(result any) (done bool, err error) {
 	err = s.future.Get(s.ctx, result)
 	if err == nil || !s.inTask {

@@ -1,4 +1,4 @@
-// Package entity is what the workflows that serve a whole namespace share:
+// Package entity is the common part of the workflows that serve a whole namespace:
 // admission, the worker registry and the audit log. Each lives for ever, as a
 // chain of runs, and repeats the same turn:
 //
@@ -16,9 +16,9 @@
 //
 // A [Loop] promises:
 //
-//   - A cancellation ends nothing. The loop's context does not know of it; the
-//     audit log does, and the run continues as new, so that another cancellation is
-//     noticed too. Only a termination ends an entity.
+//   - A cancellation ends nothing. The loop's context is detached. The audit log
+//     records the cancellation, and the run continues as new, so that another
+//     cancellation is noticed too. Only a termination ends an entity.
 //   - A termination is recorded by the next entity of that id.
 //   - A reset is noticed once, and is in the audit log, see [Loop.WasReset].
 //   - Waiting writes no event into the history: one timer runs for the next

@@ -15,11 +15,11 @@ type Loop struct {
 	// root is the context that a cancellation ends, ctx is detached from it.
 	root, ctx workflow.Context
 	name      string
-	// Audit records what operators do to the entity and what it decides.
+	// Audit records the actions of operators and the decisions of the entity.
 	Audit  *recorder.Recorder
 	tasks  Tasks
 	timers Timers
-	// predecessor tells how the chain of runs before this one ended; nil: it is known.
+	// predecessor returns the end of the previous chain of runs; nil if it was read.
 	predecessor workflow.Future
 	// passed are earlier runs whose ends are not in the audit log yet.
 	passed []string
@@ -36,9 +36,9 @@ type Loop struct {
 
 // Options describe an entity.
 type Options struct {
-	// Name is what audit entries call it: its workflow id.
+	// Name is the name in audit entries: the workflow id.
 	Name string
-	// Audit is what the run before had not recorded; nil: nothing.
+	// Audit has the unrecorded entries of the run before; nil if there are none.
 	Audit *contract.AuditTrailState
 	// Continued: the run continues another one as new, or looks by itself for who
 	// ended the run before.
@@ -84,7 +84,7 @@ func (l *Loop) Received(n int) {
 // Fits takes an order of that size into the current workflow task, if there is room.
 func (l *Loop) Fits(size int) bool { return l.tasks.Fits(l.ctx, size) }
 
-// Flush sends to the audit log what is to be sent.
+// Flush sends due entries to the audit log.
 func (l *Loop) Flush() { l.Audit.Flush() }
 
 // Wait blocks until woken reports true, until the deadline if it is not zero, or
@@ -148,9 +148,9 @@ func (l *Loop) noticeCancel() {
 	l.Audit.Canceled(contract.AuditEntry{Action: l.name + ".cancel", Object: l.name, Code: "CANCEL_IGNORED"})
 }
 
-// NoticeReset compares the id of the run, for [Loop.WasReset]. [Loop.Wait] does so, too,
-// which is late for the handler of an update. A side effect tells: during the replay of
-// the history before the reset it has the value of then.
+// NoticeReset compares run IDs, for [Loop.WasReset]. [Loop.Wait] calls it too, but after the
+// handlers of updates. The ID comes from a side effect, which replays the value recorded before
+// the reset.
 func (l *Loop) NoticeReset() {
 	var run string
 	info := workflow.GetInfo(l.ctx)
@@ -158,8 +158,7 @@ func (l *Loop) NoticeReset() {
 		return info.WorkflowExecution.RunID
 	}, func(x, y any) bool { return x == y })
 	if l.run == "" {
-		// A reset to before the first side effect. A test environment knows no
-		// original run.
+		// A reset to before the first side effect. A test environment has no original run.
 		l.run = cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID)
 	}
 	if err := value.Get(&run); err != nil || run == l.run {

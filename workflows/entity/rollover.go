@@ -34,10 +34,9 @@ func lull(events int) time.Duration {
 	return time.Second
 }
 
-// Full reports whether the run must make room for the next one now: at a limit, or,
-// once the server suggests it or somebody canceled the run, when no message came
-// for a moment and idle says that nothing is left to send. It sets a timer for that
-// moment.
+// Full reports whether the run must continue as new now. That is so at a limit. It is also so
+// after a suggestion of the server or a cancellation, as soon as no message has come for a
+// moment and idle is true: nothing is left to send. Full sets a timer for that moment.
 func (l *Loop) Full(limits Limits, idle bool) bool {
 	info := workflow.GetInfo(l.ctx)
 	if info.GetCurrentHistoryLength() >= limits.Events || info.GetCurrentHistorySize() >= limits.Bytes || l.received >= limits.Messages {

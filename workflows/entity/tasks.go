@@ -2,17 +2,16 @@ package entity
 
 import "go.temporal.io/sdk/workflow"
 
-// The bounds of what one workflow task may order. The server refuses an answer of
-// more than 4 MiB and terminates the workflow for it, so a burst of large starts is
-// spread over several tasks. Orders are counted as they are in memory: encoding
-// them as JSON may blow up each byte to six.
+// The bounds of the orders in one workflow task. The server terminates a workflow whose task
+// completion exceeds 4 MiB, so a burst of large starts is spread over several tasks. Orders are
+// counted as they are in memory: each byte may become six in JSON.
 const (
 	maxOrdered = 640 << 10
-	// orderBytes is the cost of any order, besides what it carries.
+	// orderBytes is the fixed cost of an order, without its payload.
 	orderBytes = 512
 )
 
-// Tasks counts what the current workflow task orders.
+// Tasks counts the orders of the current workflow task.
 type Tasks struct {
 	// task is the history's length at that task.
 	task, ordered int

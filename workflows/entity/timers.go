@@ -44,7 +44,7 @@ func (t *Timers) ClearFired() bool {
 	return len(t.set) < before
 }
 
-// Earlier returns the earlier of two times, of which a zero one is none.
+// Earlier returns the earlier of two times. A zero time means none.
 func Earlier(a, b time.Time) time.Time {
 	if b.IsZero() || !a.IsZero() && a.Before(b) {
 		return a

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Actions of scheduler entries: what a workflow decided, or noticed.
+// Actions of scheduler entries: decisions and observations of a workflow.
 const (
 	Refused = "refused"
 	Delayed = "delayed"
@@ -25,8 +25,7 @@ const maxAggregates = 50
 // Decision is something that the workflow refused, delayed or did again.
 type Decision struct {
 	Action, Code string
-	// Object is what it was about: a job, a worker. JobType is set where the
-	// workflow serves several.
+	// Object is the job or worker concerned. JobType is set if the workflow serves several.
 	Object, JobType, Detail string
 	// N is how many it were; 0: one. Waited is how long the longest was delayed.
 	N      int

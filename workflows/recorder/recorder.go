@@ -24,17 +24,15 @@ const (
 	longestPace = time.Hour
 	// perRecord is how many entries one activity takes, 2 KiB each at most.
 	perRecord = 200
-	// maxTravel bounds the entries that travel when a workflow continues as new
-	// before they are recorded: 2 KiB each at most, with the aggregates an eighth of
-	// what a payload may have.
+	// maxTravel bounds the unrecorded entries that a workflow carries when it continues as new:
+	// 2 KiB each at most, with the aggregates an eighth of the limit of a payload.
 	maxTravel = 40
 )
 
 // Recorder is the sender of one workflow's audit entries.
 type Recorder struct {
 	ctx workflow.Context
-	// base has what all entries of the workflow share: the job type, and the run
-	// for a workflow that is one.
+	// base has the common fields of all entries: the job type, and the run if the workflow is one.
 	base contract.AuditEntry
 	pace time.Duration
 	// pending are the entries to send, in the order of noting.
@@ -78,20 +76,20 @@ func New(ctx workflow.Context, pace time.Duration, base contract.AuditEntry) *Re
 	return &Recorder{ctx: ctx, pace: pace, wait: pace, base: base, received: map[string]int{}}
 }
 
-// Object is what all entries are about; empty for a workflow that serves all.
+// Object is the object of all entries; empty if the workflow serves several.
 func (r *Recorder) Object() string { return r.base.Object }
 
 // SetJobType sets the job type of later entries.
 func (r *Recorder) SetJobType(name string) { r.base.JobType = name }
 
-// Signaled notes what an operator did by a signal. It must be called for every
-// signal of that name, in the order in which they were received.
+// Signaled notes an operator's signal. It must be called for every signal of that name, in the
+// order of receipt.
 func (r *Recorder) Signaled(name string, entry contract.AuditEntry) {
 	r.received[name]++
 	r.operator(entry, sender{signal: name, number: r.received[name]})
 }
 
-// Updated notes what an operator did by an update; ctx is its handler's.
+// Updated notes an operator's update; ctx is the context of its handler.
 func (r *Recorder) Updated(ctx workflow.Context, entry contract.AuditEntry) {
 	r.operator(entry, sender{update: workflow.GetCurrentUpdateInfo(ctx).ID})
 }
@@ -125,7 +123,7 @@ func (r *Recorder) add(entry contract.AuditEntry, by sender) {
 	r.pending = append(r.pending, pending{audit.Bounded(entry), by})
 }
 
-// Flush sends what is to be sent, unless something is on its way.
+// Flush sends due entries, unless others are being sent.
 func (r *Recorder) Flush() {
 	if len(r.aggregates) > 0 && !workflow.Now(r.ctx).Before(r.flushAt) {
 		r.flushAggregates()
@@ -146,9 +144,8 @@ func (r *Recorder) entries(n int) []contract.AuditEntry {
 	return list
 }
 
-// origins says where the messages of the first entries are found in this run's
-// history. All signals up to now have been received, so the number of those that
-// came after one tells which it is.
+// origins locates the messages of the first entries in this run's history. All signals so far
+// have been received, so a signal is located by the number of later ones.
 func (r *Recorder) origins(n int) []contract.AuditOrigin {
 	var list []contract.AuditOrigin
 	info := workflow.GetInfo(r.ctx)
@@ -192,8 +189,8 @@ func (r *Recorder) delivered() bool { return r.sending != nil && r.sending.IsRea
 // continue as new only then.
 func (r *Recorder) Idle() bool { return r.sending == nil && len(r.pending) == 0 }
 
-// Collect takes in what became of the entries. Only what the server refuses for
-// good is dropped: the workflow continues without.
+// Collect takes in the results of sending. It drops only entries that the server refuses for
+// good; the workflow continues without them.
 func (r *Recorder) Collect() {
 	if !r.delivered() {
 		return
@@ -223,9 +220,9 @@ func (r *Recorder) Settle() error {
 	return nil
 }
 
-// State is what travels when the workflow continues as new: at most maxTravel
-// entries and maxAggregates. Of more, decisions are dropped before operators'
-// entries, the oldest first. A workflow that waits until it is Idle loses none.
+// State is the state for the next run: at most maxTravel entries and maxAggregates. Above that
+// it drops decisions before operators' entries, the oldest first. A workflow that waits until
+// it is Idle loses none.
 func (r *Recorder) State() *contract.AuditTrailState {
 	if r.count == 0 && len(r.aggregates) == 0 {
 		return nil

@@ -79,7 +79,7 @@ func load(from fs.FS) (map[string]page, error) {
 func newPage(from fs.FS, name string) (page, error) {
 	plain, err := fs.ReadFile(from, name)
 	if err != nil {
-		return page{}, err //nolint:wrapcheck // the caller says what it was
+		return page{}, err //nolint:wrapcheck // the caller adds the file
 	}
 	var zipped bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
@@ -95,7 +95,7 @@ func newPage(from fs.FS, name string) (page, error) {
 	kind := mime.TypeByExtension(path.Ext(name))
 	switch {
 	case path.Ext(name) == ".woff2":
-		kind = "font/woff2" // Not every machine knows it.
+		kind = "font/woff2" // The table of types of some machines lacks it.
 	case kind == "":
 		kind = "application/octet-stream"
 	}
@@ -133,6 +133,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(body) // The client is gone: there is nobody to tell.
+		_, _ = w.Write(body) // It fails only if the client is gone.
 	}
 }

@@ -67,7 +67,7 @@ func TestServing(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, recorder.Code)
 }
 
-// TestHandler: whatever this binary was built with, it serves a page.
+// TestHandler: a binary built with or without Node.js serves a page.
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, http.StatusOK, get(Handler(), "/", "").Code)

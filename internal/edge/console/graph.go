@@ -41,8 +41,7 @@ type RunGraph struct {
 	// there where Drawing does not show each task.
 	Map    []byte   `json:"map,omitempty"`
 	States []string `json:"states"`
-	// Task is the one that was asked for; Omitted counts tasks next to it that the
-	// drawing leaves out.
+	// Task is the requested task; Omitted counts its neighbors that the drawing leaves out.
 	Task    *starter.Item `json:"task,omitempty"`
 	Omitted int           `json:"omitted,omitempty"`
 	AsOf    time.Time     `json:"as_of"`

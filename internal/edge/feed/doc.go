@@ -1,4 +1,4 @@
-// Package feed keeps pictures of what changes and shows them to any number of viewers.
+// Package feed keeps pictures of changing data and shows them to any number of viewers.
 //
 // A [Topic] has one fetcher, which sleeps while nobody views the topic. It makes one
 // picture for each permission set that has viewers, so 500 viewers with the same
@@ -6,9 +6,8 @@
 // misses pictures in between and gets the newest.
 //
 // A fetcher looks at fixed intervals, and at once when [Hub.Intercept] sees that the
-// own control plane has completed a task of a workflow that concerns the topic. When
-// the server refuses, the last picture stays and the viewers are told how old it is.
+// own control plane has completed a task of a workflow that concerns the topic. If
+// the server refuses, the last picture stays and the viewers get its age.
 //
-// A [Source] is what lists and topics share: a fetch that is made once for everyone
-// who asks within a second.
+// A [Source] is common to lists and topics: one fetch serves all requests within a second.
 package feed

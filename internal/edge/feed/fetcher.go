@@ -100,7 +100,7 @@ func (l *looking) paced(news bool) {
 	}
 }
 
-// await returns when it is time for the next look; false: nobody views any more.
+// await returns when it is time for the next look; false if there are no viewers left.
 func (l *looking) await(ctx context.Context, began time.Time) bool {
 	due := time.NewTimer(time.Until(time.Now().Truncate(l.pace).Add(l.pace)))
 	defer due.Stop()
@@ -158,7 +158,7 @@ func (l *looking) look(ctx context.Context) (news bool) {
 	return news
 }
 
-// show takes a picture, or a refusal, and tells the viewers if that is news.
+// show takes a picture, or a refusal, and wakes the viewers if it is new.
 func (r *room) show(picture Picture, err error) (news bool) {
 	refused := err
 	if err == nil {

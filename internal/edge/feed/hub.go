@@ -17,23 +17,23 @@ const Debounce = 250 * time.Millisecond
 // Topic is something to view.
 type Topic struct {
 	Name string
-	// Every is how often it is fetched while it is viewed. Topics with the same value
-	// fetch at the same instants and so share what they have in common.
+	// Every is the interval of fetches while the topic is viewed. Topics with the same value fetch
+	// at the same instants, and so share their sources.
 	Every time.Duration
 	// Busy is how soon it is fetched again after a fetch that brought news; each fetch
 	// without news doubles that, up to Every. Zero: Every.
 	Busy time.Duration
 	// Gap is the least time between two fetches after changes; default [Debounce].
 	Gap time.Duration
-	// Lag is how long what it is fetched from may lag behind a change: there is a
-	// second look then. Zero: it does not lag.
+	// Lag is the delay of the topic's source behind a change. After it there is a second look.
+	// Zero means no delay.
 	Lag time.Duration
 	// Of are the workflows whose changes concern it: ids, or prefixes that end in /.
 	Of []string
 	// Stale, if set, is called when something has changed.
 	Stale func()
 
-	// passing: it is forgotten when nobody views it.
+	// passing topics are forgotten when their last viewer leaves.
 	passing bool
 }
 
@@ -64,12 +64,12 @@ type Make func(context.Context) (Picture, error)
 type Hub struct {
 	mu     sync.Mutex
 	topics map[string]*fetcher
-	// every and probe are those of the patrol, which home ends; states are what it saw.
+	// every and probe belong to the patrol, which home ends; states are its last results.
 	every  time.Duration
 	probe  Probe
 	home   context.CancelFunc
 	states map[string]string
-	// heard is when the server answered last, in nanoseconds.
+	// heard is the time of the server's last answer, in nanoseconds.
 	heard atomic.Int64
 }
 
@@ -90,12 +90,12 @@ func (h *Hub) add(topic Topic) *fetcher {
 	return f
 }
 
-// Changed says that a workflow has gone on.
+// Changed reports a change of a workflow.
 func (h *Hub) Changed(workflowID string) {
 	h.wake(func(t Topic) bool { return t.concerns(workflowID) })
 }
 
-// ChangedAll says that anything may have changed.
+// ChangedAll reports that any workflow may have changed.
 func (h *Hub) ChangedAll() { h.wake(func(Topic) bool { return true }) }
 
 func (h *Hub) wake(concerned func(Topic) bool) {
@@ -132,7 +132,7 @@ func (h *Hub) Intercept(ctx context.Context, method string, req, reply any, cc *
 	return err
 }
 
-// Heard is when the server answered last over the watched connection.
+// Heard is the time of the server's last answer over the watched connection.
 func (h *Hub) Heard() time.Time { return time.Unix(0, h.heard.Load()) }
 
 // poke leaves a note in a channel that holds one.

@@ -21,7 +21,7 @@ import (
 
 var errRefused = errors.New("namespace rate limit exceeded")
 
-// world is what the topics of these tests show.
+// world is the data of the topics in these tests.
 type world struct {
 	mu      sync.Mutex
 	state   string
@@ -29,7 +29,7 @@ type world struct {
 	fetches int
 }
 
-// seat views the topic for a permission set, of which the picture tells.
+// seat views the topic for a permission set, which the picture names.
 func (w *world) seat(topic, set string) feed.Seat {
 	return feed.Seat{Topic: topic, Set: set, Make: func(context.Context) (feed.Picture, error) {
 		w.mu.Lock()
@@ -288,8 +288,8 @@ func TestSourceKeepsWhatItHas(t *testing.T) {
 	})
 }
 
-// A change that only the server knows of reaches the viewers; without viewers nobody is
-// asked, and a workflow that is over is asked once.
+// A change that is visible only at the server reaches the viewers. Without viewers there are no
+// requests, and a workflow that is over is requested once.
 func TestPatrol(t *testing.T) {
 	t.Parallel()
 	var state, asked, over atomic.Int64
@@ -339,7 +339,7 @@ func TestPatrol(t *testing.T) {
 	again.Close()
 }
 
-// However many runs are viewed, the server is asked for twenty a second at most.
+// For any number of viewed runs there are at most twenty requests a second.
 func TestPatrolHasALimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

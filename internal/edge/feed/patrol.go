@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Probe tells how far a workflow is, as a text that changes when it continues. over: it
-// will not any more.
+// Probe returns the progress of a workflow, as a text that changes with each step, and whether
+// it is over.
 type Probe func(ctx context.Context, workflowID string) (state string, over bool, err error)
 
-// leastPatrol bounds how often workflows are asked: viewers may name any number of runs.
+// leastPatrol bounds the rate of requests: viewers may name any number of runs.
 const leastPatrol = 50 * time.Millisecond
 
-// Patrol makes the hub ask, one after the other within every, for each workflow that a
-// viewed topic names whether it has gone on; of more than 50 for each 2.5 s it takes longer. That is how viewers learn what other
-// control planes do. It is called before the first [Hub.Join].
+// Patrol makes the hub probe each workflow that a viewed topic names, one after the other,
+// within every. More than 50 workflows for each 2.5 s take longer. So viewers see the changes
+// made by other control planes. Patrol is called before the first [Hub.Join].
 func (h *Hub) Patrol(every time.Duration, probe Probe) {
 	h.every, h.probe = every, probe
 }
@@ -91,8 +91,8 @@ func (h *Hub) watched() []string {
 	return ids
 }
 
-// noted compares with the last look. The first one counts as a change: what happened
-// before it, nobody has seen.
+// noted compares with the last look. The first look counts as a change, since earlier changes
+// were not seen.
 func (h *Hub) noted(id, state string) {
 	h.mu.Lock()
 	changed := h.states[id] != state

@@ -12,13 +12,13 @@ const (
 	// floor is the least time between two fetches of a source. Two calls to
 	// visibility per fetch stay well below the ten that a namespace may make in a second.
 	floor = 500 * time.Millisecond
-	// keptFor is how long a source answers with what it has while its fetch fails.
+	// keptFor is the time for which a source returns its last value while its fetch fails.
 	keptFor = time.Minute
-	// fetchWithin bounds a fetch: it belongs to nobody who asked.
+	// fetchWithin bounds a fetch, which does not end with the request that caused it.
 	fetchWithin = 30 * time.Second
 )
 
-// Source fetches a value once for everyone who asks at about the same time.
+// Source fetches a value once for all requests at about the same time.
 type Source[T any] struct {
 	fetch func(context.Context) (T, error)
 
@@ -50,21 +50,21 @@ type fetching[T any] struct {
 	err    error
 }
 
-// NewSource makes a source of what fetch answers.
+// NewSource makes a source of fetch's results.
 func NewSource[T any](fetch func(context.Context) (T, error)) *Source[T] {
 	return &Source[T]{fetch: fetch}
 }
 
-// Stale says that something has changed: the next [Source.Get] fetches.
+// Stale makes the next [Source.Get] fetch.
 func (s *Source[T]) Stale() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.age++
 }
 
-// Get answers with a value that is no older than [FreshFor] and was fetched after the
-// last [Source.Stale]. If the fetch fails, it answers with the last value for a
-// minute, and says so in Refused. Callers share the value and must not change it.
+// Get returns a value that is no older than [FreshFor] and was fetched after the last
+// [Source.Stale]. If the fetch fails, it returns the last value for a minute, with the error in
+// Refused. Callers share the value and must not change it.
 func (s *Source[T]) Get(ctx context.Context) (Answer[T], error) {
 	s.mu.Lock()
 	wanted := s.age

@@ -11,16 +11,16 @@ const (
 	// Snapshot is the first picture of a topic in a stream, Change every later one.
 	Snapshot = "snapshot"
 	Change   = "change"
-	// Refused says that there is no newer picture than that of AsOf.
+	// Refused means that there is no newer picture than the one of AsOf.
 	Refused = "refused"
 )
 
 // Event is news for one viewer.
 type Event struct {
 	Kind, Topic string
-	// ID says what the viewer has after this event, of all topics of the stream: TOPIC=DIGEST
-	// with commas between, each topic escaped as in a query. It means the same to every
-	// control plane.
+	// ID lists the pictures that the viewer has after this event: TOPIC=DIGEST for each topic of
+	// the stream, separated by commas, each topic escaped as in a query. Every control plane
+	// understands it.
 	ID   string
 	AsOf time.Time
 	// Body is the picture, Why the refusal.
@@ -34,7 +34,7 @@ type Seat struct {
 	// Set names the permission set: viewers of one set share Make's pictures.
 	Set  string
 	Make Make
-	// Passing is a topic that is not declared; it is forgotten when nobody views it.
+	// Passing is an undeclared topic; it is forgotten when its last viewer leaves.
 	Passing *Topic
 }
 
@@ -45,7 +45,7 @@ type Stream struct {
 	ready chan struct{}
 }
 
-// taken is what a viewer has of one topic.
+// taken is the picture of one topic that a viewer has.
 type taken struct {
 	Seat
 
@@ -53,7 +53,7 @@ type taken struct {
 	// version is that of the room, digest that of the picture that the viewer has.
 	version int
 	digest  string
-	// resumed: the viewer has a picture of an earlier stream. refused: they were told.
+	// resumed: the viewer has a picture of an earlier stream. refused: the viewer got the refusal.
 	resumed, refused bool
 }
 

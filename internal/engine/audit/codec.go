@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// MaxEncoded is what an encoded log should weigh at most: half of what the
-// server takes as one argument.
+// MaxEncoded is the target size of an encoded log: half of the server's limit of an argument.
 const MaxEncoded = 1 << 20
 
 // maxDecoded guards against a corrupt input.
@@ -56,7 +55,7 @@ func (s state) encode() ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// Decode reads what [Log.Encode] wrote.
+// Decode is the inverse of [Log.Encode].
 func Decode(encoded []byte) (*Log, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(encoded))
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package audit is the log of what operators did and what the scheduler refused
-// or delayed. It is pure: a bounded log of entries that drops the oldest ones,
-// counts what it dropped, takes every entry once however often it is recorded,
-// and answers filtered pages.
+// Package audit is the log of operators' actions and of the scheduler's refusals and delays. It
+// is pure: a bounded log that drops the oldest entries and counts them, takes each entry once
+// even if it is recorded again, and returns filtered pages.
 //
-// docs/adr/0015-audit.md says what is recorded, by whom, and how it gets here.
+// docs/adr/0015-audit.md lists the entries and their sources.
 package audit

@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// DefaultEntries is how many entries are kept unless told otherwise.
+	// DefaultEntries is the default number of entries kept.
 	DefaultEntries = 4000
-	// MaxEntries is the most that may be asked for.
+	// MaxEntries is the largest number that can be configured.
 	MaxEntries = 20_000
-	// MaxBytes bounds what is kept, whatever the number: 4,000 entries of usual
-	// size are a quarter of it.
+	// MaxBytes bounds the size of all entries: 4,000 entries of usual size are a quarter of it.
 	MaxBytes = 4 << 20
-	// MaxFormers bounds the former settings among it: they hardly compress further, and
-	// half of what travels is left for the texts. The oldest ones go first, and their
+	// MaxFormers bounds the former settings among them: they hardly compress further, and half of
+	// the encoded log is left for texts. The oldest former settings are dropped first; their
 	// entries stay.
 	MaxFormers = 512 << 10
 	// remembered is how many ids are known as taken. A repeat comes within
@@ -34,7 +33,7 @@ type Log struct {
 	formers int // of the bytes, those of former settings
 	seq     int64
 	dropped int64
-	// ids are hashes of those taken last, oldest first; known finds them.
+	// ids are hashes of the last entries, oldest first; known is their set.
 	ids   []uint64
 	known map[uint64]struct{}
 }

@@ -91,8 +91,7 @@ func noise(seed uint64, size int) string {
 	return text.String()
 }
 
-// TestStaysWithinBytes: what is kept, a page of it and what travels are bounded
-// whatever is recorded.
+// TestStaysWithinBytes: the log, a page of it and its encoding are bounded for all entries.
 func TestStaysWithinBytes(t *testing.T) {
 	t.Parallel()
 	l := New(MaxEntries)
@@ -152,7 +151,7 @@ type model struct {
 	all   []contract.AuditEntry
 	seen  map[string]bool
 	limit int
-	// gone counts what the limits have dropped; a raised limit brings nothing back.
+	// gone counts the entries dropped by limits; a raised limit restores none.
 	gone int
 }
 
@@ -177,8 +176,8 @@ func (m *model) page(f contract.AuditFilter) (matching []contract.AuditEntry) {
 	return matching
 }
 
-// TestAgainstModel: whatever is recorded, repeated, limited and restored, pages
-// put together are what the model has.
+// TestAgainstModel: after any sequence of records, repetitions, limits and restores all pages
+// together equal the model.
 func TestAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

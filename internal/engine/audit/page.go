@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds of a page, so that an answer stays far below what the server lets pass.
+// Bounds of a page, far below the server's limit of an answer.
 const (
 	MaxPageEntries = 500
 	MaxPageBytes   = 256 << 10

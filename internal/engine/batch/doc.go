@@ -1,3 +1,3 @@
-// Package batch renders the template of `batch: {by: …}`: what the proposals
-// of one batch have in common.
+// Package batch renders the template of `batch: {by: …}`, the common key of the proposals of
+// one batch.
 package batch

@@ -9,13 +9,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// fields are what the template finds at the top.
+// fields are the top-level names in the template.
 var fields = []string{"Params", "DedupeKey", "Summary", "Detail", "Priority", "Labels", "Node", "Resources", "Exclusive", "Shared"} //nolint:gochecknoglobals // constant table
 
 // Template is a parsed `by`. It is safe for concurrent use.
 type Template struct{ parsed *gotemplate.Template }
 
-// Parse reads a template, or says at which line and column it is wrong.
+// Parse reads a template. An error has the line and column of the fault.
 func Parse(text string) (*Template, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, fmt.Errorf("a template is missing, for example '{{.Labels.volume}}'")
@@ -56,8 +56,7 @@ func Keys(by string, params json.RawMessage, proposals []jobtype.Proposal) ([]st
 	return keys, nil
 }
 
-// view is a proposal as a template sees it. Params are only put together where
-// one asks for them.
+// view is a proposal as the data of a template. Params are decoded at the first use.
 type view struct {
 	params   json.RawMessage
 	proposal jobtype.Proposal

@@ -15,8 +15,8 @@ type Running struct {
 	Limit time.Duration
 }
 
-// Drain says when a worker would be free if it were drained now. A drain interrupts
-// nothing, so that is when all that runs there has ended.
+// Drain estimates when a worker is free if it is drained now. A drain interrupts nothing, so
+// the worker is free when its last attempt has ended.
 type Drain struct {
 	// FreeAt is when all those have ended whose end can be estimated; zero: none can,
 	// or nothing runs.
@@ -25,15 +25,15 @@ type Drain struct {
 	Unknown int `json:"unknown"`
 	// Latest is when the time limits of all are over; zero: of one none is known.
 	Latest time.Time `json:"latest,omitzero"`
-	// Jobs are what runs: those of which nothing is known first, then the last to end.
+	// Jobs are the running jobs: first jobs without an estimate, then the last to end.
 	Jobs []DrainJob `json:"jobs"`
 }
 
-// DrainJob is what is known of the end of one attempt.
+// DrainJob is the estimated end of one attempt.
 type DrainJob struct {
 	JobID      string `json:"job_id"`
 	WorkflowID string `json:"workflow_id"`
-	// EndsAt is the estimate, Basis what it rests on, Of how many past attempts that are.
+	// EndsAt is the estimate, Basis its source, Of the number of past attempts used.
 	EndsAt time.Time `json:"ends_at,omitzero"`
 	Basis  Basis     `json:"basis,omitempty"`
 	Of     int       `json:"of,omitempty"`
@@ -41,8 +41,8 @@ type DrainJob struct {
 	Latest time.Time `json:"latest,omitzero"`
 }
 
-// DrainOf estimates when everything that runs has ended; omitted counts what runs
-// besides and was not listed.
+// DrainOf estimates when all running attempts have ended; omitted counts further attempts that
+// are not in the list.
 func DrainOf(now time.Time, running []Running, omitted int) Drain {
 	drain := Drain{Unknown: omitted, Jobs: make([]DrainJob, 0, len(running))}
 	limited := omitted == 0

@@ -2,7 +2,7 @@ package duration
 
 import "time"
 
-// Basis is what an estimate rests on.
+// Basis is the source of an estimate.
 type Basis string
 
 // The bases, the best one first.
@@ -10,15 +10,15 @@ const (
 	ByProgress Basis = "progress"
 	ByEstimate Basis = "estimated_runtime"
 	ByPast     Basis = "past attempts"
-	// Unknown: nothing tells.
+	// Unknown means that there is no estimate.
 	Unknown Basis = ""
 )
 
-// minPercent is from when on progress tells how fast an attempt is: what it does
-// first, opening and listing, is not what it does all the time.
+// minPercent is the least progress from which a speed is computed: the first steps of an
+// attempt, opening and listing, are not typical.
 const minPercent = 5
 
-// Attempt is what is known of an attempt that runs.
+// Attempt is a running attempt.
 type Attempt struct {
 	Elapsed time.Duration
 	// Percent is its progress, negative where it reports none.

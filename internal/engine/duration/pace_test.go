@@ -62,8 +62,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestMostPastRunsAreUsual: whatever the past runs took, at least half of them are not
-// slower than usual, and longer is never less slow.
+// TestMostPastRunsAreUsual: at least half of any past runs are not slower than usual, and a
+// longer run is never less slow.
 func TestMostPastRunsAreUsual(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

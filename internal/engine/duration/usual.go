@@ -11,17 +11,15 @@ import (
 const (
 	// MinRuns is how many runs must be known before one is judged.
 	MinRuns = 3
-	// A run is slower than usual beyond the median by spreads spreads, and by at least
-	// a share of the median and a floor: where all past runs took the same time, a
-	// second more means nothing. Three median distances are two standard deviations of
-	// what is normally distributed.
+	// A run is slower than usual if it exceeds the median by spreads spreads, by a share of the
+	// median, and by a floor: a second more means nothing if all past runs took the same time.
+	// Three median distances are two standard deviations of a normal distribution.
 	spreads = 3
 	share   = 5
 	floor   = 2 * time.Second
 )
 
-// UsualOf is what the completed runs of a record have in common. Those that never
-// began are left out.
+// UsualOf computes the usual duration of completed runs. Runs that never began do not count.
 func UsualOf(past []contract.RunSummary) contract.Usual {
 	var took []time.Duration
 	var jobs []int

@@ -1,10 +1,8 @@
-// Package ticks says what became of each instant at which a job type was due: its
-// run ran, is open or is kept back, was skipped with a code, or was missed with a code. No instant
-// stays without an explanation.
+// Package ticks explains each instant at which a job type was due: its run ended, is open or is
+// buffered, or the instant was skipped or missed with a code. No instant is left unexplained.
 //
-// The server keeps no list of the ticks that it dropped, only their number. The
-// ledger derives the code from what is known: pauses, runs that were open, runs that
-// began late, and how far back the server remembers.
+// The server keeps only the number of the ticks that it dropped. The ledger derives the code
+// from pauses, open runs, runs that began late, and the server's retention.
 //
 // The package is pure: instants, runs and pauses are data.
 package ticks

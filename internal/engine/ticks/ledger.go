@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// Late is how long a tick may be without a run and without an explanation: the
-	// server starts what is due within seconds.
+	// Late is the longest time that a tick may have neither a run nor an explanation: the server
+	// starts due runs within seconds.
 	Late = time.Minute
 	// Noticed is how late a Schedule may notice that its run has ended.
 	Noticed = 10 * time.Second
-	// inID is what the instant in a run's id is cut to.
+	// inID is the precision of the instant in a run's id.
 	inID = time.Second
 )
 
-// JobType is what the ledger knows of one job type.
+// JobType is the ledger's input for one job type.
 type JobType struct {
 	Name string
 	// Ticks are the instants at which its present schedule was due, in order.
@@ -29,8 +29,8 @@ type JobType struct {
 	Runs []Run
 	// Jitter is how much later than in the id of its run an instant may be.
 	Jitter time.Duration
-	// Overlap is what becomes of an instant at which a run is open. Buffered counts the
-	// runs that the Schedule keeps back.
+	// Overlap is the policy for an instant at which a run is open. Buffered counts the runs that
+	// the Schedule keeps back.
 	Overlap  jobtype.Overlap
 	Buffered int
 	// Pauses are when it was paused; a zero To: it still is.
@@ -52,7 +52,7 @@ type Run struct {
 	Code contract.Code
 }
 
-// Tick is what became of one instant.
+// Tick is the explanation of one instant.
 type Tick struct {
 	JobType string             `json:"job_type"`
 	At      time.Time          `json:"at"`
@@ -159,7 +159,7 @@ func (t JobType) dropped(tick *Tick, now time.Time) bool {
 
 // keptBack finds the instants whose runs the Schedule keeps back, and the open run that
 // they wait for. buffer_one keeps the first one since that run started. Other policies keep
-// the newest ones; skip keeps none, so what it has comes from a backfill.
+// the newest ones; skip keeps none, so its buffered runs come from a backfill.
 func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open string) {
 	var since, started time.Time
 	for _, run := range t.Runs {

@@ -18,7 +18,7 @@ var monday = time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)
 
 func at(minutes int) time.Time { return monday.Add(time.Duration(minutes) * time.Minute) }
 
-// truth is what a simulated Schedule with policy.overlap skip did at an instant.
+// truth is the action of a simulated Schedule with policy.overlap skip at an instant.
 type truth struct {
 	state contract.TickState
 	code  contract.Code
@@ -81,7 +81,7 @@ func genHistory(rt *rapid.T) history {
 			h.did[tick] = truth{contract.TickSkipped, contract.CodeCaughtUp, open.WorkflowID}
 		default:
 			open = ticks.Run{WorkflowID: "group/scrub-" + due.Format(time.RFC3339), Due: due, Started: handled, Outcome: contract.OutcomeCompleted}
-			// Half minutes: never in the moment of a tick, which is nobody's to decide.
+			// Half minutes: an end at the very instant of a tick is ambiguous.
 			open.Ended = handled.Add(time.Duration(minutes(1, 600, "length"))*time.Minute + 30*time.Second)
 			did := truth{contract.TickRan, "", open.WorkflowID}
 			if minutes(0, 5, "skipped") == 0 {
@@ -120,8 +120,8 @@ func paused(pauses []window.Span, at time.Time) bool {
 	return false
 }
 
-// TestLedgerTellsWhatTheScheduleDid: every instant of a simulated week is told as it
-// was, and none is left out but for the last minute.
+// TestLedgerTellsWhatTheScheduleDid: the ledger explains every instant of a simulated week
+// correctly, except those of the last minute.
 func TestLedgerTellsWhatTheScheduleDid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

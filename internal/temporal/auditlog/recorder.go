@@ -1,7 +1,6 @@
-// Package auditlog brings entries to the audit log: it starts the log if there
-// is none, and tells it which run was there before, so that nothing is lost with
-// one that somebody terminated. It also reads identities: who sent a message,
-// and from where, as the server recorded it.
+// Package auditlog sends entries to the audit log. It starts the log if there is none, and
+// passes the previous run, so that the entries of a terminated log are kept. It also reads
+// identities: the sender of a message and its host, as the server recorded both.
 package auditlog
 
 import (
@@ -19,14 +18,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Client is what is needed of the SDK's client.
+// Client is the part of the SDK's client that the recorder uses.
 type Client interface {
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 	SignalWithStartWorkflow(ctx context.Context, workflowID, signalName string, signalArg any, options client.StartWorkflowOptions, workflow any, workflowArgs ...any) (client.WorkflowRun, error)
 }
 
-// perSignal bounds how many entries one signal carries: at 2 KiB each, and with former
-// settings as text, two thirds of what the server takes.
+// perSignal bounds the entries of one signal: at 2 KiB each, and with former settings as text,
+// two thirds of the server's limit.
 const perSignal = 100
 
 // Record sends entries to the audit log. A repeat changes nothing if the
@@ -87,8 +86,8 @@ func closedRun(ctx context.Context, c Client) (previous string, first bool, err 
 	return info.GetExecution().GetRunId(), false, nil
 }
 
-// Identity is how a client that acts for a person calls itself, so that the
-// server's record of every request says who it was.
+// Identity is the identity of a client that acts for a person. The server records it with
+// every request.
 func Identity(program, actor, host string) string { return program + ":" + actor + "@" + host }
 
 // Through is the program in the [Identity] of a client that acts for a caller who
@@ -112,9 +111,8 @@ func Origin(identity string) (via, auth string) {
 	return "", ""
 }
 
-// ParseIdentity reads who and from where out of a client's identity. The
-// `temporal` CLI and [Identity] say both; of others the whole is where it came
-// from.
+// ParseIdentity returns the person and the host of a client's identity. The `temporal` CLI and
+// [Identity] write both; any other identity is returned as the host.
 func ParseIdentity(identity string) (actor, from string) {
 	program, who, named := strings.Cut(identity, ":")
 	at := strings.LastIndex(who, "@")

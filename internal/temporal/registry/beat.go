@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// beatTimeout bounds one heartbeat; it is well below what makes a worker stale.
+// beatTimeout bounds one heartbeat; a worker is stale only much later.
 const beatTimeout = 2 * time.Second
 
 // Beats is the part of the server that takes heartbeats.
@@ -38,7 +38,7 @@ type Beat struct {
 // Slots are how many jobs and detections run, and may run.
 type Slots struct{ Executing, MaxExecute, Detecting, MaxDetect int }
 
-// Identity is what Temporal shows for a worker: <id>@<host>:<pid>.
+// Identity is the name of a worker in Temporal: <id>@<host>:<pid>.
 func Identity(r contract.WorkerRegistration) string {
 	return fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)
 }
@@ -61,8 +61,8 @@ func (b Beat) Send(ctx context.Context, service Beats) error {
 	return err
 }
 
-// entry is the heartbeat of one queue. The name of a queue of this incarnation tells
-// the observer which worker beats.
+// entry is the heartbeat of one queue. The observer recognises the worker by the name of a
+// queue of its incarnation.
 func (b Beat) entry(queue, key string) *workerpb.WorkerHeartbeat {
 	status := enumspb.WORKER_STATUS_RUNNING
 	if b.Stopping {

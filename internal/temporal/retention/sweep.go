@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// pageSize is how many runs visibility is asked for at a time.
+	// pageSize is the number of runs in one query of visibility.
 	pageSize = 100
 	// mostDeleted bounds a sweep, so that the first one in an old namespace lets others
 	// have the server in between.
 	mostDeleted = 2000
 )
 
-// Client is what a sweep needs; the SDK's client has it.
+// Client is the part of the SDK's client that a sweep uses.
 type Client interface {
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 	ScheduleClient() client.ScheduleClient
 	WorkflowService() workflowservice.WorkflowServiceClient
 }
 
-// Swept is what a sweep did.
+// Swept is the result of a sweep.
 type Swept struct {
 	Deleted, Kept int
 	// More: it ended before it had seen all.
@@ -45,7 +45,7 @@ func Query(before time.Time) string {
 		contract.JobGroupWorkflow, contract.DAGWorkflow, contract.PageWorkflow, before.UTC().Format(time.RFC3339Nano))
 }
 
-// sweep deletes what ended before an instant, with a pause after each run.
+// sweep deletes runs that ended before an instant, with a pause after each.
 type sweep struct {
 	client    Client
 	namespace string

@@ -34,12 +34,12 @@ const (
 	within = 3 * time.Minute
 )
 
-// plan says what a stand-in for a run does before it ends.
+// plan is the script of a stand-in for a run.
 type plan struct {
 	Renew, Child, Wait bool
 }
 
-// standIn is a workflow that has only what a sweep looks at.
+// standIn is a workflow with only the attributes that a sweep reads.
 func standIn(ctx workflow.Context, p plan) error {
 	if p.Renew {
 		return workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, plan{Wait: true})
@@ -64,8 +64,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	// A deletion waits up to a minute for queues to note how far they are, and
-	// visibility may be asked ten times a second.
+	// By default a deletion waits up to a minute for queues to acknowledge, and visibility
+	// allows ten queries a second.
 	server := testsuite.StartServer(t, testsuite.WithArgs(
 		"--dynamic-config-value", "frontend.namespaceRPS.visibility=1000",
 		"--dynamic-config-value", "history.transferProcessorEnsureCloseBeforeDelete=false",
@@ -147,8 +147,8 @@ func (w *world) nightly() (id string) {
 	return id
 }
 
-// TestOldRunsAreDeleted: those that nothing needs, and no others, whoever is killed
-// meanwhile.
+// TestOldRunsAreDeleted: unneeded runs are deleted and no others, with control planes killed
+// in between.
 func TestOldRunsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,7 +207,7 @@ func TestOldRunsAreDeleted(t *testing.T) {
 	assert.Equal(t, 1, w.has(nightly))
 }
 
-// denied is a server of which the runs may be seen, and not deleted.
+// denied is a server that allows to list runs, but not to delete them.
 type denied struct {
 	retention.Client
 	service deniedService
@@ -235,7 +235,8 @@ func (d *deniedService) DeleteWorkflowExecution(context.Context, *workflowservic
 	return nil, serviceerror.NewPermissionDenied("not allowed", "")
 }
 
-// TestDeniedDeletion: credentials that may not delete are told of once, and tried again.
+// TestDeniedDeletion: a refusal for lack of permission is logged once, and the deletion is
+// tried again.
 func TestDeniedDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ type Sweeper struct {
 	state State
 }
 
-// State is what a sweeper did since it was made.
+// State has the totals of a sweeper since its creation.
 type State struct {
 	Deleted int
 	// Fault is why the last sweep ended early; nil: it did not.
@@ -51,14 +51,14 @@ func New(options Options) *Sweeper {
 	return &Sweeper{options: options}
 }
 
-// State returns what it did so far.
+// State returns the totals so far.
 func (s *Sweeper) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// Sweep deletes, once and at most 2,000 runs, what ended before the limit.
+// Sweep deletes at most 2,000 runs that ended before the limit.
 func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
 	work := &sweep{client: s.options.Client, namespace: s.options.Namespace, before: now.Add(-s.options.After), pause: s.options.Pause, most: mostDeleted}
 	err := work.run(ctx)

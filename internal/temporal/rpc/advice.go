@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Advise is the text of err for people. The server's text about a namespace that
-// is missing names no remedy, whatever was asked of it.
+// Advise is the text of err for people. It adds the remedy for a missing namespace, which the
+// server's text lacks.
 func Advise(err error) string {
 	if missing, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return fmt.Sprintf("%v Name another one with --namespace or TEMPORAL_NAMESPACE, or create it: "+

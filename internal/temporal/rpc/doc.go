@@ -1,3 +1,3 @@
-// Package rpc is what every caller of Temporal's API needs besides the SDK: calls that
-// are repeated while the server cannot take them, and the server's values as Go's.
+// Package rpc complements the SDK for callers of Temporal's API: it repeats calls while the
+// server is unavailable, and converts the server's values to Go's.
 package rpc

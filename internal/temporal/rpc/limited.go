@@ -42,9 +42,9 @@ type updateQueue struct {
 	places chan struct{}
 }
 
-// Send is a client interceptor. It bounds the updates of one workflow at once, and repeats
-// one that the server refuses because of those of others. The request carries the update's
-// id, so that it has its effect once.
+// Send is a client interceptor. It bounds the concurrent updates of one workflow, and repeats an
+// update that the server refuses because of updates in flight. The request has the update's id,
+// so a repetition has no second effect.
 func (u *Updates) Send(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if name := path.Base(method); name != "UpdateWorkflowExecution" && name != "ExecuteMultiOperation" {
 		return invoke(ctx, method, req, reply, cc, options...)
@@ -109,7 +109,7 @@ func (u *Updates) acquire(ctx context.Context, workflowID string) (release func(
 	}
 }
 
-// isLimited tells whether the server refused because of updates in flight.
+// isLimited reports whether the server refused because of updates in flight.
 func isLimited(err error) bool {
 	if status.Code(err) != codes.ResourceExhausted {
 		return false

@@ -25,7 +25,7 @@ const (
 	querying = "/temporal.api.workflowservice.v1.WorkflowService/QueryWorkflow"
 )
 
-// refusal is what the server sends, as it comes off the wire.
+// refusal is the server's error, as decoded from the wire.
 func refusal(cause enumspb.ResourceExhaustedCause) error {
 	return serviceerror.ToStatus(&serviceerror.ResourceExhausted{Cause: cause, Message: "no"}).Err()
 }

@@ -1,8 +1,8 @@
-// Package runend sees the runs that a control plane brings to their end: it counts
-// their outcomes and logs one line for each.
+// Package runend counts the outcomes of the runs that a control plane completes, and logs one
+// line for each.
 //
-// [Watcher] is an interceptor of the connection. A run has ended when the server took
-// the answer to its last workflow task, so several control planes each count what they
-// served, and nothing twice. Runs that were terminated in Temporal pass no control
-// plane and are not counted. Nothing is asked of the server.
+// [Watcher] is an interceptor of the connection. A run has ended when the server accepted
+// the completion of its last workflow task. So of several control planes each counts its own
+// runs, and no run is counted twice. Runs that were terminated in Temporal pass no control
+// plane and are not counted. The package sends no requests.
 package runend

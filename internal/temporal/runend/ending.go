@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// ending is what the results of groups and of DAGs have in common, and what tells one
-// from the other: a group names its job type, a run of a DAG its DAG.
+// ending has the common fields of the results of groups and DAGs. A group has a job type, a run
+// of a DAG has a DAG.
 type ending struct {
 	JobType    string           `json:"job_type"`
 	DAG        string           `json:"dag"`

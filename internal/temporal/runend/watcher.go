@@ -56,9 +56,9 @@ type Applied struct {
 	Completed map[string]time.Time
 }
 
-// Know makes each collection begin with the counters of the applied job types, which list
-// returns. So the first failure of a job type is an increase, from 0 to 1, and the last success
-// is known to a control plane that was started after it.
+// Know adds the counters of the applied job types, which list returns, to each collection. So
+// the first failure of a job type is an increase from 0 to 1, and a control plane also exports
+// a last success before its own start.
 func (w *Watcher) Know(list func(context.Context) (Applied, error)) {
 	w.applied.Lock()
 	defer w.applied.Unlock()

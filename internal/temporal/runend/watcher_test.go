@@ -46,7 +46,7 @@ func canceled(t *testing.T, result any) *commandpb.Command {
 	}}
 }
 
-// failed is what the SDK sends for a run that fails with its result.
+// failed is the SDK's command for a run that fails with its result.
 func failed(t *testing.T, result any) *commandpb.Command {
 	t.Helper()
 	failure := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: reader}).

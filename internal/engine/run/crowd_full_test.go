@@ -62,3 +62,17 @@ func TestAFullCrowdDoesNotTryWorkers(t *testing.T) {
 		assert.NotEqual(t, wake, s.e.NextWake(), "it wakes at once again")
 	}
 }
+
+// TestAHigherLimitLetsACrowdRequest: the limit of 1 made the crowd full, and nothing else
+// happens after the change.
+func TestAHigherLimitLetsACrowdRequest(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{Claims: true, Limit: 1}, jobtype.Policy{}, node("a", 50))
+	db := Needs{Pools: map[string]int{"db": 1}}
+	s.offer(Item{ID: 1, Needs: db}, Item{ID: 2, Needs: db})
+	s.crowded(1)
+	assert.Zero(t, s.e.items[2].Ask, "the crowd is full")
+	s.e.SetLimit(2)
+	s.e.Take(s.now)
+	assert.NotZero(t, s.e.items[2].Ask)
+}

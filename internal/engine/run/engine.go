@@ -244,7 +244,10 @@ func (e *Engine) Work(name string) Work { return e.work[name] }
 func sharedRouting(work Work) bool { return work.Policy.Routing == jobtype.RoutingShared }
 
 // SetLimit replaces [Config.Limit].
-func (e *Engine) SetLimit(limit int) { e.limit = limit }
+func (e *Engine) SetLimit(limit int) {
+	e.limit = limit
+	e.touchAll() // Whether a crowd is full depends on the limit.
+}
 
 // Pause keeps items from starting until [Engine.Resume]. Granted resources are
 // released.

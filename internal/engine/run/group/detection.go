@@ -275,6 +275,9 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 	}
 	d.Open = slices.DeleteFunc(d.Open, func(open *session) bool { return open == s })
 	lost := v.Failure == failureNone && v.Pages != len(s.Answers)
+	if g.stopping == stopNone && (v.Failure == failureNotTaken || v.Failure == failureWorkerLost) {
+		g.engine.Suspect(now, s.Worker, s.Instance)
+	}
 	switch {
 	case g.stopping != stopNone:
 		g.resetProposals()
@@ -348,7 +351,7 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 	d.Avoid, d.CannotStart = s.Worker, ""
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
-	case failureAtCapacity:
+	case failureAtCapacity, failureNotTaken:
 		g.detectLater(s, now)
 		return
 	case failureDraining:
@@ -360,10 +363,8 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 	case failureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
 		return
-	case failureNotTaken, failureWorkerLost:
-		g.engine.Suspect(now, s.Worker, s.Instance)
-		d.Losses++
-		if d.Losses < maxDetectAttempts {
+	case failureWorkerLost:
+		if d.Losses++; d.Losses < maxDetectAttempts {
 			return
 		}
 	}
@@ -379,16 +380,11 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 // that would begin after the end of the group is none.
 func (g *Group) retryAt(retries int, failure run.Failure, now time.Time) time.Time {
 	at := now.Add(min(detectRetryPause<<min(retries, 10), detectRetryPauseMost))
-	final := failure == contract.FailurePermanent || failure == contract.FailureCanceled || !handlers(failure)
+	final := failure == contract.FailurePermanent || failure == contract.FailureCanceled || failure == failureWorkerLost
 	if final || retries >= g.cfg.Policy.DetectionRetries || at.Sub(now) >= g.timeLeft(now) {
 		return time.Time{}
 	}
 	return at
-}
-
-// handlers reports whether the failure is that of a handler, not of its worker.
-func handlers(failure run.Failure) bool {
-	return failure != failureNone && failure != failureNotTaken && failure != failureWorkerLost
 }
 
 // detectionNotStarted leaves a worker alone that could not start the detection's program.
@@ -418,18 +414,18 @@ func detectPause(refusals int) time.Duration {
 	return min(run.CoolDown<<min(refusals, 10), detectPauseMost)
 }
 
-// detectLater leaves a worker alone that has no slot for the detection.
+// detectLater leaves a worker alone that is too busy for the detection. A group waits for a
+// busy worker as long as the worker is alive, up to max_runtime.
 func (g *Group) detectLater(s *session, now time.Time) {
 	d := &g.detect
-	pause := detectPause(d.Refusals)
-	d.Refusals++
 	if d.BusySince.IsZero() {
 		d.BusySince = now
 	}
 	if d.Busy == nil {
 		d.Busy = map[string]time.Time{}
 	}
-	d.Busy[process(s.Worker, s.Instance)] = now.Add(pause)
+	d.Busy[process(s.Worker, s.Instance)] = now.Add(detectPause(d.Refusals))
+	d.Refusals++
 }
 
 // detectAgainAt is when a worker without a detect slot may be asked again, or is

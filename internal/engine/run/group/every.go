@@ -50,6 +50,13 @@ func (t *target) miss(code contract.Code, detail string) {
 	t.Missed, t.Code, t.Detail = true, code, detail
 }
 
+// later leaves the worker alone for a pause that grows.
+func (t *target) later(code contract.Code, detail string, now time.Time) {
+	t.BusyTill = now.Add(detectPause(t.Refusals))
+	t.Refusals++
+	t.Code, t.Detail = code, detail
+}
+
 func (g *Group) target(id string) *target {
 	d := &g.detect
 	if d.Targets == nil {
@@ -152,9 +159,10 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
 	case failureAtCapacity:
-		t.BusyTill = now.Add(detectPause(t.Refusals))
-		t.Refusals++
-		t.Code, t.Detail = contract.CodeSlots, "it has no free detect slot (raise --max-detect)"
+		t.later(contract.CodeSlots, "it has no free detect slot (raise --max-detect)", now)
+		return
+	case failureNotTaken:
+		t.later(contract.CodeSlots, clip(v.Message), now)
 		return
 	case failureDraining:
 		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
@@ -162,17 +170,14 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 		return
 	case failureCannotStart:
 		g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
-		t.BusyTill = now.Add(detectPause(t.Refusals))
-		t.Refusals++
-		t.Code, t.Detail = contract.CodeCannotStart, clip(v.Message)
+		t.later(contract.CodeCannotStart, clip(v.Message), now)
 		return
 	case failureNotInstalled:
 		t.miss(contract.CodeNotInstalled, clip(v.Message))
 	case failureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
 		t.miss(contract.CodeUnsupported, clip(v.Message))
-	case failureNotTaken, failureWorkerLost:
-		g.engine.Suspect(now, s.Worker, s.Instance)
+	case failureWorkerLost:
 		t.Losses++
 		t.Code, t.Detail = contract.CodeWorkerLost, clip(v.Message)
 		t.Missed = t.Losses >= maxTargetLosses

@@ -96,6 +96,23 @@ func TestLostDetectionIsRepeatedOnItsWorker(t *testing.T) {
 	assert.Equal(t, []contract.MissedWorker{{Worker: "a", Code: contract.CodeWorkerLost, Detail: "no beat", Attempts: 3}}, s.g.Result(s.now).Missed)
 }
 
+// A worker that is alive and takes no detection is busy, not lost: the group waits for it until
+// detection_timeout has passed since the last detection of another.
+func TestADetectionThatWasNotTakenIsRepeatedOnItsWorker(t *testing.T) {
+	t.Parallel()
+	s := everywhere(t, jobtype.Policy{DetectionTimeout: seconds(600)}, node("a", 1), node("b", 1))
+	s.step(DetectionEnded{Attempt: 2})
+	for n := range 5 {
+		s.step(DetectionEnded{Attempt: s.g.detect.Open[0].Attempt, Failure: FailureNotTaken, Message: "not in time"})
+		s.ran(run.WorkerProbed{ID: "a", Instance: node("a", 1).Instance, Alive: true})
+		require.False(t, s.g.detect.running(), "it has a pause")
+		s.wait(detectPauseMost)
+		require.True(t, s.g.detect.running(), n)
+	}
+	s.step(DetectionEnded{Attempt: s.g.detect.Open[0].Attempt})
+	assert.Equal(t, contract.OutcomeCompleted, s.g.Result(s.now).Outcome)
+}
+
 // A worker without a free detect slot is asked again, but does not hold up the others
 // for longer than detection_timeout.
 func TestBusyWorkerDoesNotHoldUpTheOthers(t *testing.T) {

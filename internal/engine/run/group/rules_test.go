@@ -305,6 +305,38 @@ func TestDetectionWaitsForADetectSlot(t *testing.T) {
 	assert.Equal(t, []string{"1@a", "2@a"}, started(s.last), "jobs have slots of their own")
 }
 
+// A live worker that takes no detection in time is busy: the group waits for it, however often.
+func TestDetectionWaitsForABusyWorkerThatLives(t *testing.T) {
+	t.Parallel()
+	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 4)})
+	for n := range 20 {
+		require.True(t, s.g.detect.running())
+		s.step(DetectionEnded{Attempt: n + 1, Failure: FailureNotTaken, Message: "worker a did not take it in time"})
+		s.wait(time.Minute)
+		require.False(t, s.g.detect.running(), "it has shown no life since")
+		s.ran(run.WorkerProbed{ID: "a", Instance: node("a", 4).Instance, Alive: true})
+	}
+	s.detected(make([]jobtype.Proposal, 1)...)
+	assert.Equal(t, []string{"1@a"}, started(s.last))
+}
+
+// The other worker is sent the detection at once, and the busy one has a pause.
+func TestADetectionThatWasNotTakenGoesElsewhere(t *testing.T) {
+	t.Parallel()
+	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 1), node("b", 1)})
+	first, _ := find[StartDetection](s.last)
+	second, ok := find[StartDetection](s.step(DetectionEnded{Attempt: 1, Failure: FailureNotTaken}))
+	require.True(t, ok)
+	assert.NotEqual(t, first.ID, second.ID)
+	s.step(DetectionEnded{Attempt: 2, Failure: FailureNotTaken})
+	decisions := s.ran(run.WorkerProbed{ID: first.ID, Instance: first.Instance, Alive: true})
+	_, again := find[StartDetection](decisions)
+	require.False(t, again, "it has a pause")
+	third, ok := find[StartDetection](s.wait(run.CoolDown))
+	require.True(t, ok)
+	assert.Equal(t, first.ID, third.ID)
+}
+
 func TestLimitsOfADetection(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{MaxJobsPerDetection: 2}, []Worker{node("a", 1)})

@@ -151,7 +151,7 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	case detecting && now.Before(g.detect.RetryAt):
 		return run.Wait{Code: contract.CodeBackoff, Object: g.detect.Worker, Since: g.startedAt, Until: g.detect.RetryAt, Detail: g.textDetectsAgain()}
 	case detecting && g.busyDetectors() != "":
-		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "other detections use the detect slots of every worker that could detect (raise --max-detect if they are slow)"}
+		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "every worker that could detect is too busy for another detection (raise --max-detect if detections are slow)"}
 	case detecting:
 		return run.Wait{Code: contract.CodeNoWorker, Object: g.wanted(), Since: g.startedAt, Detail: g.missing() + "; it cannot detect"}
 	case g.phase == PhaseClaiming:

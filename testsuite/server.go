@@ -205,21 +205,16 @@ func (s *Server) Dial(edit ...func(*client.Options)) (client.Client, error) {
 	return client.DialContext(ctx, options)
 }
 
-// WaitFor polls until done answers true. A condition that has not come a minute after the limit, which
-// is for a machine that keeps up, fails the test. It is for conditions that only the server
-// can answer.
+// WaitFor polls until done answers true. A condition that has not come a minute after the limit,
+// by [Patience], fails the test. It is for conditions that only the server can answer.
 func WaitFor(t testing.TB, limit time.Duration, what string, done func() bool) {
 	t.Helper()
-	limit += waitPatience
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
+	patience := NewPatience(limit)
+	tick := time.NewTicker(patienceTick)
 	defer tick.Stop()
 	for !done() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("waited %s in vain: %s", limit, what)
-		case <-tick.C:
+		if now := <-tick.C; patience.Over(now) {
+			t.Fatalf("waited %s in vain: %s", patience.limit, what)
 		}
 	}
 }

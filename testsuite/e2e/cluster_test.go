@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -130,7 +129,7 @@ func (c *cluster) run(name string) starter.RunRef {
 // result waits for the end of a run.
 func (c *cluster) result(ref starter.RunRef, limit time.Duration) contract.JobGroupResult {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
+	ctx, cancel := testsuite.Within(c.t, limit)
 	defer cancel()
 	result, err := c.client.Runs().Result(ctx, ref)
 	require.NoError(c.t, err)

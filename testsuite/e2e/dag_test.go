@@ -103,7 +103,7 @@ func compileDAG(t testing.TB, text string, files spec.Files) *spec.Compiled {
 // awaitDAG waits for the end of a run.
 func awaitDAG(t testing.TB, c *starter.Client, ref starter.RunRef, limit time.Duration) contract.DAGResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := testsuite.Within(t, limit)
 	defer cancel()
 	result, err := c.DAGs().Await(ctx, ref)
 	if err != nil {

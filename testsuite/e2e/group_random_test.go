@@ -263,7 +263,7 @@ func (p *inProcess) calm(ref starter.RunRef) {
 }
 
 func (h *wild) checkEnd(t *testing.T, p *inProcess, ref starter.RunRef) {
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := testsuite.Within(t, 90*time.Second)
 	defer cancel()
 	result, err := p.client.Runs().Result(ctx, ref)
 	if !assert.NoError(t, err, ref.WorkflowID) {

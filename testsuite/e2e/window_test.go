@@ -119,7 +119,7 @@ func (p *inProcess) apply(spec contract.JobTypeSpec) {
 
 func (p *inProcess) outcomeOf(run jobtypes.Triggered) contract.JobGroupResult {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	ctx, cancel := testsuite.Within(p.t, 2*time.Minute)
 	defer cancel()
 	result, err := p.client.Runs().Result(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
 	require.NoError(p.t, err)

@@ -68,7 +68,7 @@ func TestOneKeyOneEffect(t *testing.T) {
 		{"/runs/wipe-adhoc-canceled/retry", object{}, http.StatusAccepted, "workflow_id"},
 	}
 	answers := make([][]answer, len(requests))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := testsuite.Within(t, 2*time.Minute)
 	defer cancel()
 	var callers sync.WaitGroup
 	var answered atomic.Int64

@@ -1,7 +1,6 @@
 package nodee2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,7 +64,7 @@ func (s *site) awaitStart(line string, times int) {
 
 func (s *site) dagResult(ref starter.RunRef) contract.DAGResult {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.T.Context(), 2*time.Minute)
+	ctx, cancel := testsuite.Within(s.T, 2*time.Minute)
 	defer cancel()
 	result, err := s.Client.DAGs().Await(ctx, ref)
 	require.NoError(s.T, err)

@@ -124,7 +124,7 @@ func (s *Site) Begin(name string) starter.RunRef {
 // Result waits four minutes at the most for the end of a run.
 func (s *Site) Result(ref starter.RunRef) contract.JobGroupResult {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeoutCause(s.T.Context(), 4*time.Minute, fmt.Errorf("%s has not ended", ref.WorkflowID))
+	ctx, cancel := testsuite.Within(s.T, 4*time.Minute)
 	defer cancel()
 	result, err := s.Client.Runs().Result(ctx, ref)
 	require.NoError(s.T, err, "%v", context.Cause(ctx))

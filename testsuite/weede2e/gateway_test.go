@@ -21,6 +21,7 @@ import (
 // detection at once, its jobs run under the cluster-wide limit exactly, and their
 // parameters come back to it.
 func TestAWorkerConnectsAndWorks(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	ref := s.Begin("vacuum")
@@ -68,6 +69,7 @@ func most(workers ...*sites.Process) int {
 
 // TestAKilledWorkersJobsRunElsewhere at once, each once more.
 func TestAKilledWorkersJobsRunElsewhere(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	one := s.weed("weed-1", "-found", "4", "-jobTime", "8s")
@@ -90,6 +92,7 @@ func TestAKilledWorkersJobsRunElsewhere(t *testing.T) {
 
 // TestAKilledGatewayComesBack: its workers connect again and their jobs run once more.
 func TestAKilledGatewayComesBack(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	one := s.weed("weed-1", "-found", "4", "-jobTime", "3s")
@@ -109,6 +112,7 @@ func TestAKilledGatewayComesBack(t *testing.T) {
 }
 
 func TestACancelReachesTheWorker(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 1, per_worker_execution_concurrency: 1")
 	one := s.weed("weed-1", "-found", "3", "-jobTime", "1h")
@@ -123,6 +127,7 @@ func TestACancelReachesTheWorker(t *testing.T) {
 
 // TestASecondWorkerOfAnIDIsRefused: the first one works undisturbed.
 func TestASecondWorkerOfAnIDIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 1, per_worker_execution_concurrency: 1")
 	one := s.weed("twin", "-found", "2", "-jobTime", "2s")
@@ -141,6 +146,7 @@ func TestASecondWorkerOfAnIDIsRefused(t *testing.T) {
 // TestImportedFormsAreEnforced: what the worker's forms say becomes the configuration,
 // and a value that they do not allow is refused.
 func TestImportedFormsAreEnforced(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "1")
 	s.AwaitFresh("weed-1")

@@ -28,6 +28,7 @@ var (
 // addresses are filled in; each job type detects and executes, its parameters come back as
 // they were, and what an operator did is in the audit log.
 func TestAllSevenJobTypes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	importing := s.Start("jobtypes", "import", "--timeout", "2m")
 	testsuite.WaitFor(t, time.Minute, "the import to wait for a worker", func() bool {
@@ -97,6 +98,7 @@ func (s *site) checkVerbatim(jobType string, proposed, started []sites.Line) {
 // TestLanesKeysAndRetries: one run of a lane at a time and why, a key that is at work is
 // not done twice, a job that failed is done again.
 func TestLanesKeysAndRetries(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "2", "-jobTime", "4s", "-fail", "1")
 	s.AwaitFresh("weed-1")
@@ -128,6 +130,7 @@ job_types:
 // TestAKeyThatIsAtWorkIsNotDoneTwice: a detection leaves out what another run is at; the
 // next one, when that has ended, finds it again.
 func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "2", "-jobTime", "100ms")
 	s.AwaitFresh("weed-1")
@@ -156,6 +159,7 @@ job_types:
 // TestWindowsPoolsAndOutput: jobs of weed workers start in their window, take from pools
 // what their job type says, and their activities are what they print.
 func TestWindowsPoolsAndOutput(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "6", "-jobTime", "1s", "-maxExecute", "6")
 	s.AwaitFresh("weed-1")
@@ -192,6 +196,7 @@ job_types:
 
 // TestADrainedWorkerGetsNothing: what runs there ends, the rest runs elsewhere.
 func TestADrainedWorkerGetsNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 2, per_worker_execution_concurrency: 1")
 	one := s.weed("weed-1", "-found", "6", "-jobTime", "2s")
@@ -218,6 +223,7 @@ func (s *site) said(args ...string) string {
 
 // TestAnEmptyRunShowsItsExplanations: the worker's text is in the run and in explain.
 func TestAnEmptyRunShowsItsExplanations(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.weed("weed-1")
 	s.AwaitFresh("weed-1")

@@ -17,11 +17,13 @@ import (
 // TestTwoGatewaysAtOnce share the jobs of one limit. A worker of one is refused by the
 // other; when its gateway is killed, it may work there, and each job is done once.
 func TestTwoGatewaysAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	admin, stream := sites.FreeAddress(t), sites.FreeAddress(t)
 	second := s.Start("gateway", "seaweedfs", "--listen", admin, "--grpc-listen", stream, "--data-dir", filepath.Join(s.Dir, "second"))
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 2")
-	one := s.weed("weed-1", "-found", "12", "-jobTime", "3s")
+	// None of its jobs ends: a job that ends while its gateway is killed is done twice.
+	one := s.weed("weed-1", "-found", "12", "-jobTime", "10m")
 	two := s.weed("weed-2", "-admin", admin, "-found", "12", "-jobTime", "3s")
 	s.AwaitFresh("weed-1", "weed-2")
 	stranger := s.weed("weed-1", "-admin", admin, "-found", "12", "-jobTime", "1s", "-reconnect", "500ms")
@@ -48,6 +50,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 // TestTheControlPlaneIsAway for a while: jobs continue, and end with exact counts when it is
 // back.
 func TestTheControlPlaneIsAway(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	one := s.weed("weed-1", "-found", "8", "-jobTime", "10s")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -71,10 +72,14 @@ type loader struct {
 	dirs     map[string]string
 	faults   Faults
 	warnings Faults
+	// steps counts the work on calendars.
+	steps int
+	// years has the openings of calendars, by their JSON.
+	years map[string][]window.Span
 }
 
 func newLoader(options Options) *loader {
-	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, dirs: map[string]string{}}
+	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, dirs: map[string]string{}, years: map[string][]window.Span{}}
 	for _, descriptor := range options.Handlers {
 		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
 		l.names = append(l.names, descriptor.Name)

@@ -42,7 +42,7 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 		l.spread(e, n.Get("spread"), &spec)
 	default:
 		spec.Every = 0
-		interval = l.cron(n, path, &spec)
+		interval = l.cron(e, n, path, &spec)
 	}
 	l.jitter(n, path, &spec, interval)
 	l.firstRun(n.Get("first_run"), path+".first_run", &spec)
@@ -157,7 +157,7 @@ func (l *loader) wholeSeconds(n *yamlread.Node, path string, into *jobtype.Durat
 	}
 }
 
-func (l *loader) cron(n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
+func (l *loader) cron(e entry, n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
 	before := len(l.faults)
 	var expressions []crontab.Expression
 	for _, written := range l.texts(n.Get("cron"), path+".cron") {
@@ -184,7 +184,7 @@ func (l *loader) cron(n *yamlread.Node, path string, spec *contract.ScheduleSpec
 	if spread := n.Get("spread"); spread != nil {
 		l.fault(spread.Place(), path+".spread", "has no meaning for cron: it is due when the expression says, jitter makes it later")
 	}
-	if len(l.faults) > before {
+	if len(l.faults) > before || !l.spend(e, stepsOfCron*len(expressions)) {
 		return 0
 	}
 	return jobtype.Duration(crontab.Gap(expressions))

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/window"
-	"github.com/roundsman/roundsman/internal/lib/crontab"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -96,13 +94,6 @@ func (l *loader) windowFaults(n *yamlread.Node, path string, err error) {
 	}
 }
 
-// recurring returns the part of a calendar that does not depend on the date.
-func recurring(calendar jobtype.Calendar) (*window.Calendar, error) {
-	calendar.Blackouts = slices.Clone(calendar.Blackouts)
-	calendar.Blackouts = slices.DeleteFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return !window.Recurs(b) })
-	return window.New(&calendar, time.LoadLocation)
-}
-
 // windowOddities warns of windows of a job type and its lane that cannot do their purpose. It
 // evaluates the fixed year 2024, so the result does not depend on the day, and ignores single
 // blackouts.
@@ -111,16 +102,10 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	if read.Calendar.Empty() && lane.Empty() {
 		return
 	}
-	own, err := recurring(read.Calendar)
-	if err != nil {
-		return // Already reported with its line.
-	}
-	shared, err := recurring(lane)
-	if err != nil {
+	open, known := l.openings(e, read.Calendar, lane)
+	if !known {
 		return
 	}
-	from := time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
-	open := window.Common(window.Span{From: from, To: from.AddDate(1, 0, 0)}, own, shared)
 	key := "windows"
 	if e.node.Get(key) == nil {
 		key = "blackouts"
@@ -140,7 +125,7 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	if shortest := read.Policy.DetectionTimeout.Std(); longest < shortest {
 		l.warn(at, path, "no window is longer than %s, and a detection alone may take detection_timeout, %s", jobtype.Duration(longest), jobtype.Duration(shortest))
 	}
-	if len(read.Schedule.Cron) > 0 && read.Interval > 0 && !meets(read, open) {
+	if len(read.Schedule.Cron) > 0 && read.Interval > 0 && !l.meets(e, read, open) {
 		l.warn(at, path, "no tick of the schedule falls into a window, or so shortly before one that its group would wait for it (%s): it will never run", read.Interval)
 	}
 }
@@ -156,31 +141,6 @@ func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) 
 	if grace := written.Get("drain_grace"); grace != nil && !drains {
 		l.warn(grace.Place(), path+"drain_grace", "has no effect under on_deadline cancel: write on_deadline: drain")
 	}
-}
-
-// meets reports whether any tick of a cron schedule starts a run: it lies in an open span, or at most
-// an interval before one.
-func meets(read JobType, open []window.Span) bool {
-	zone, err := time.LoadLocation(read.Schedule.Timezone)
-	if err != nil {
-		return true
-	}
-	for _, text := range read.Schedule.Cron {
-		expression, err := crontab.Parse(text)
-		if err != nil {
-			return true
-		}
-		spans := open
-		for tick := expression.Next(open[0].From.In(zone).Add(-read.Interval.Std() - time.Second)); !tick.IsZero() && len(spans) > 0; tick = expression.Next(tick) {
-			for len(spans) > 0 && !spans[0].To.After(tick) {
-				spans = spans[1:]
-			}
-			if len(spans) > 0 && !spans[0].From.After(tick.Add(read.Interval.Std())) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // laneToo names the lane whose windows hold, too.

@@ -65,16 +65,19 @@ func intersect(a, b []Span) []Span {
 	return common
 }
 
+// Both returns the parts that two merged lists have in common.
+func Both(a, b []Span) []Span { return intersect(a, b) }
+
 // subtract cuts the holes out of a merged list; the holes are merged too.
 func subtract(spans, holes []Span) []Span {
 	var left []Span
 	for _, s := range spans {
+		for len(holes) > 0 && !holes[0].To.After(s.From) {
+			holes = holes[1:]
+		}
 		for _, hole := range holes {
 			if !hole.From.Before(s.To) {
 				break
-			}
-			if !hole.To.After(s.From) {
-				continue
 			}
 			if s.From.Before(hole.From) {
 				left = append(left, Span{s.From, hole.From})

@@ -3,7 +3,6 @@ package crontab
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -103,58 +102,4 @@ func (e Expression) Next(after time.Time) time.Time { return e.spec.Next(after) 
 // first day of a leap year, so that 29 February is met within five years.
 func reference() time.Time {
 	return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second)
-}
-
-// gapTicks is how many ticks Gap looks at. A thousand see every day of two
-// years of a daily expression and a day of one that ticks every 90 seconds.
-const gapTicks = 1000
-
-// Gap returns the smallest distance between two neighbouring ticks of all
-// expressions together. It counts in UTC from a fixed date: the answer depends
-// on the expressions alone, not on today or on the time zone database. With a
-// single tick within five years it returns five years.
-func Gap(expressions []Expression) time.Duration {
-	smallest := 5 * 365 * 24 * time.Hour
-	var last time.Time
-	for at := range ticks(expressions) {
-		if !last.IsZero() {
-			smallest = min(smallest, at.Sub(last))
-		}
-		last = at
-	}
-	return smallest
-}
-
-// ticks yields the first gapTicks times at which any of the expressions ticks,
-// each time once. Every expression keeps its own next tick: asking a rare one
-// again after each tick of a frequent one is what takes long.
-func ticks(expressions []Expression) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		next := make([]time.Time, len(expressions))
-		for i, expression := range expressions {
-			next[i] = expression.Next(reference())
-		}
-		for range gapTicks {
-			first := earliest(next)
-			if first.IsZero() || !yield(first) {
-				return
-			}
-			for i, expression := range expressions {
-				if next[i].Equal(first) {
-					next[i] = expression.Next(first)
-				}
-			}
-		}
-	}
-}
-
-// earliest skips zero times: their expressions do not tick any more.
-func earliest(times []time.Time) time.Time {
-	var first time.Time
-	for _, at := range times {
-		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	return first
 }

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Steps of reading calendars. A step takes about a microsecond.
+const (
+	// maxSteps is enough for 10,000 job types, each with a window of its own.
+	maxSteps = 5_000_000
+	// stepsOfCron are those of a cron expression, whose days of five years are looked at.
+	stepsOfCron = 20
+	// stepsOfTick are those of the next tick of a cron expression.
+	stepsOfTick = 3
+)
+
+// spend counts steps. It reports false once they are more than a configuration may take; the first
+// job type over the limit gets a fault.
+func (l *loader) spend(e entry, steps int) bool {
+	if l.steps > maxSteps {
+		return false
+	}
+	if l.steps += steps; l.steps <= maxSteps {
+		return true
+	}
+	l.fault(e.blame(), e.path, "the calendars of the job types up to here take over %d steps, the limit: share windows, or write fewer entries", maxSteps)
+	return false
+}
+
+// openings returns the open spans of 2024 of a job type in its lane, without single blackouts. They
+// are not known if a calendar is faulty or the steps are spent.
+func (l *loader) openings(e entry, own, lane jobtype.Calendar) (open []window.Span, known bool) {
+	mine, known := l.year(e, own)
+	if !known || lane.Empty() {
+		return mine, known
+	}
+	shared, known := l.year(e, lane)
+	if !known || own.Empty() {
+		return shared, known
+	}
+	if !l.spend(e, len(mine)+len(shared)) {
+		return nil, false
+	}
+	return window.Both(mine, shared), true
+}
+
+// year returns the open spans of a calendar, which equal calendars share.
+func (l *loader) year(e entry, calendar jobtype.Calendar) (open []window.Span, known bool) {
+	calendar.Blackouts = slices.Clone(calendar.Blackouts)
+	calendar.Blackouts = slices.DeleteFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return !window.Recurs(b) })
+	key, err := json.Marshal(calendar)
+	if err != nil {
+		return nil, false
+	}
+	if open, known = l.years[string(key)]; known {
+		return open, true
+	}
+	const days = 366
+	if !l.spend(e, days*(len(calendar.Windows)+len(calendar.Blackouts))) {
+		return nil, false
+	}
+	compiled, err := window.New(&calendar, time.LoadLocation)
+	if err != nil {
+		return nil, false // Already reported with its line.
+	}
+	from := time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+	open = compiled.Spans(window.Span{From: from, To: from.AddDate(0, 0, days)})
+	l.years[string(key)] = open
+	return open, true
+}
+
+// meets reports whether any tick of a cron schedule starts a run: it lies in an open span, or at most
+// an interval before one. It reports true if the steps are spent.
+func (l *loader) meets(e entry, read JobType, open []window.Span) bool {
+	zone, err := time.LoadLocation(read.Schedule.Timezone)
+	if err != nil {
+		return true
+	}
+	for _, text := range read.Schedule.Cron {
+		expression, err := crontab.Parse(text)
+		if err != nil {
+			return true
+		}
+		spans := open
+		for len(spans) > 0 {
+			if !l.spend(e, stepsOfTick) {
+				return true
+			}
+			// The next tick that is late enough for the next span.
+			tick := expression.Next(spans[0].From.In(zone).Add(-read.Interval.Std() - time.Second))
+			if tick.IsZero() {
+				break
+			}
+			for len(spans) > 0 && !spans[0].To.After(tick) {
+				spans = spans[1:]
+			}
+			if len(spans) > 0 && !spans[0].From.After(tick.Add(read.Interval.Std())) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -2,10 +2,12 @@ package command
 
 import (
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
 // maySwitch reports whether this process may change users and groups, and end programs of
@@ -29,7 +31,13 @@ const niceZero = 20
 
 // allowed reports a setting that this worker may not make.
 func (s *setup) allowed() error {
-	if s == nil || capable(unix.CAP_SYS_NICE) {
+	if s == nil {
+		return nil
+	}
+	if err := s.limitable(); err != nil {
+		return err
+	}
+	if capable(unix.CAP_SYS_NICE) {
 		return nil
 	}
 	var limit unix.Rlimit
@@ -41,4 +49,17 @@ func (s *setup) allowed() error {
 		return fmt.Errorf("NOT_ALLOWED: this worker may not set ionice realtime: add CAP_SYS_NICE to AmbientCapabilities in its unit")
 	}
 	return nil
+}
+
+// limitable reports a limit that this process may not set.
+func (s *setup) limitable() error {
+	return rlimit.Allowed(s.Limits, s.uid(), capable(unix.CAP_SYS_RESOURCE))
+}
+
+// uid returns the user of the program.
+func (s *setup) uid() int {
+	if s.Switch {
+		return s.UID
+	}
+	return os.Geteuid()
 }

@@ -45,6 +45,9 @@ func (h *Handler) checkKeys(ctx context.Context, keys launch.Spec) error {
 
 // withoutTemplates drops the texts that are templates.
 func withoutTemplates(s launch.Spec) launch.Spec {
+	if gotemplate.Templated(s.User) {
+		s.Limits.PIDs = 0 // It depends on the user.
+	}
 	s = s.Map(func(_, text string) string {
 		if gotemplate.Templated(text) {
 			return ""

@@ -45,11 +45,17 @@ func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) 
 		return nil, &startError{err: err, shim: true}
 	}
 	c.note = noted
-	cgroup := p.cgroups.create(noted.Mark)
-	noted.shimmed(c.shim.Process.Pid, cgroup)
+	group, limitErr := p.cgroups.Create(noted.Mark, p.launch.Limits)
+	noted.shimmed(c.shim.Process.Pid, group)
+	if limitErr != nil {
+		c.dismiss(reapGrace)
+		noted.strike()
+		return nil, &startError{err: limitErr}
+	}
 	messages := gob.NewDecoder(c.socket)
 	first, err := c.begin(ctx, messages, order{
-		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: cgroup, Setup: p.setup(),
+		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: group,
+		Bounded: p.cgroups.Rest(p.launch.Limits) != p.launch.Limits, Setup: p.setup(),
 	})
 	if err != nil || first.PID == 0 {
 		c.dismiss(p.killGrace + reapGrace)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/cgroup"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -64,7 +65,7 @@ type Handler struct {
 	mu sync.Mutex
 	// ledgers are those of the workers that this process runs, by their ids.
 	ledgers map[string]*ledger
-	cgroups cgroups
+	cgroups cgroup.Tree
 }
 
 var (

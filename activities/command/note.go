@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/cgroup"
 )
 
 // owner is the work for which a program runs.
@@ -86,10 +88,10 @@ func (n *note) started(pid int) {
 }
 
 // shimmed notes the shim, and the cgroup if there is one.
-func (n *note) shimmed(pid int, cgroup string) {
+func (n *note) shimmed(pid int, group string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.Shim, n.Cgroup = true, cgroup
+	n.Shim, n.Cgroup = true, group
 	n.process(pid)
 }
 
@@ -144,7 +146,7 @@ func (n *note) strike() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.struck = true
-	removeCgroup(n.Cgroup)
+	cgroup.Remove(n.Cgroup)
 	if n.path != "" {
 		_ = os.Remove(n.path)
 	}
@@ -161,7 +163,7 @@ func (n *note) living(table []process) (processes []process, supervised bool) {
 	for _, one := range n.Seen {
 		seen[one] = true
 	}
-	for _, pid := range membersOf(n.Cgroup) {
+	for _, pid := range cgroup.Members(n.Cgroup) {
 		if p, ok := readProcess(pid); ok {
 			seen[identity{pid, p.start}] = true
 		}
@@ -210,7 +212,7 @@ func (n *note) terminate(living []process) {
 }
 
 func (n *note) kill(living []process) {
-	killCgroup(n.Cgroup)
+	cgroup.Kill(n.Cgroup)
 	for _, p := range living {
 		p.signal(syscall.SIGKILL)
 	}

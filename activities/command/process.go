@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/lib/bash"
+	"github.com/roundsman/roundsman/internal/lib/cgroup"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
@@ -39,7 +40,7 @@ type program struct {
 	owner  owner
 	// shim is the command line of a process that calls [Shim]; empty: there is none.
 	shim    []string
-	cgroups *cgroups
+	cgroups *cgroup.Tree
 	// stdout and stderr read to the end of what they are given. An error of
 	// stdout stops the program.
 	stdout func(io.Reader) error
@@ -347,7 +348,7 @@ func (p program) withoutShim() error {
 	if p.setup() == nil {
 		return nil
 	}
-	return &startError{permanent: true, err: errors.New("UNSUPPORTED: user, umask, nice and ionice need a worker on Linux: restrict the job type by labels")}
+	return &startError{permanent: true, err: errors.New("UNSUPPORTED: user, umask, nice, ionice and limits need a worker on Linux: restrict the job type by labels")}
 }
 
 // enter notes the program, and marks it so that what it starts can be told apart.

@@ -20,11 +20,3 @@ func marked(int, string, time.Duration) bool { return false }
 func bootID() (string, error)                { return "", errNoProcessTable }
 
 func (process) signal(syscall.Signal) {}
-
-func killCgroup(string)      {}
-func removeCgroup(string)    {}
-func membersOf(string) []int { return nil }
-
-type cgroups struct{}
-
-func (*cgroups) create(string) string { return "" }

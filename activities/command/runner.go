@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/roundsman/roundsman/internal/lib/cgroup"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
@@ -14,7 +15,7 @@ import (
 type Runner struct {
 	options Options
 	ledger  *ledger
-	cgroups cgroups
+	cgroups cgroup.Tree
 }
 
 // NewRunner returns a runner. Its programs are noted in memory only.

@@ -3,6 +3,8 @@ package command
 import (
 	"reflect"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
 // ShimArgument is the first argument of a process that must call [Shim].
@@ -19,6 +21,8 @@ type order struct {
 	Grace time.Duration
 	// Cgroup is the directory of a cgroup for the program alone; empty: none.
 	Cgroup string
+	// Bounded is set if the cgroup enforces a limit.
+	Bounded bool
 	// Setup is what a stage changes before it becomes the program; nil: there is no stage.
 	Setup *setup
 }
@@ -32,6 +36,8 @@ type setup struct {
 	// Umask and Nice are nil and IOClass is 0 if they stay as they are.
 	Umask, Nice      *int
 	IOClass, IOLevel int
+	// Limits are those that the cgroup of the program does not enforce.
+	Limits launch.Limits
 }
 
 // setup returns nil if the program needs none.
@@ -48,7 +54,7 @@ func (p program) setup() *setup {
 		class, level, _ := p.launch.ParseIONice() // validated
 		s.IOClass, s.IOLevel = int(class), level
 	}
-	s.Nice = p.launch.Nice
+	s.Nice, s.Limits = p.launch.Nice, p.cgroups.Rest(p.launch.Limits)
 	if reflect.ValueOf(s).IsZero() {
 		return nil
 	}

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/roundsman/roundsman/internal/lib/cgroup"
 )
 
 // File descriptors that a worker gives to a shim.
@@ -64,7 +64,7 @@ func Shim() int {
 	}
 	if err := s.begin(); err != nil {
 		s.send(notStarted(err))
-		s.removeCgroup()
+		cgroup.Remove(s.order.Cgroup)
 		return 1
 	}
 	// A signal that an operator sends to the shim ends the program in order.
@@ -75,7 +75,7 @@ func Shim() int {
 	requests := make(chan request)
 	go receive(messages, requests)
 	s.serve(requests, stop)
-	s.removeCgroup()
+	cgroup.Remove(s.order.Cgroup)
 	s.send(report{Gone: true})
 	return 0
 }
@@ -123,7 +123,7 @@ func (s *shim) begin() error {
 }
 
 // fork starts a process in the cgroup of the program. A kernel or container that refuses
-// the cgroup leaves the shim, which is enough.
+// the cgroup leaves the shim, which is enough for a program that the cgroup does not limit.
 func (s *shim) fork(path string, argv []string, attributes *syscall.ProcAttr) (int, error) {
 	if s.order.Cgroup != "" {
 		if directory, err := os.Open(s.order.Cgroup); err == nil {
@@ -131,9 +131,11 @@ func (s *shim) fork(path string, argv []string, attributes *syscall.ProcAttr) (i
 			pid, err := syscall.ForkExec(path, argv, attributes)
 			_ = directory.Close()
 			attributes.Sys.UseCgroupFD = false
-			if err == nil {
-				return pid, nil
+			if err == nil || s.order.Bounded {
+				return pid, err
 			}
+		} else if s.order.Bounded {
+			return 0, err
 		}
 	}
 	return syscall.ForkExec(path, argv, attributes)
@@ -248,31 +250,12 @@ func (s *shim) signal(signal syscall.Signal) {
 // round.
 func (s *shim) kill() {
 	for pause := firstKillPause; ; pause = min(2*pause, maxKillPause) {
-		killCgroup(s.order.Cgroup)
+		cgroup.Kill(s.order.Cgroup)
 		s.signal(syscall.SIGKILL)
 		select {
 		case <-s.gone:
 			return
 		case <-time.After(pause):
 		}
-	}
-}
-
-// removeCgroup also removes the cgroups that the program has made.
-func (s *shim) removeCgroup() { removeCgroup(s.order.Cgroup) }
-
-func removeCgroup(directory string) {
-	if directory == "" {
-		return
-	}
-	var below []string
-	_ = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			below = append(below, path)
-		}
-		return nil
-	})
-	for _, path := range slices.Backward(below) {
-		_ = os.Remove(path)
 	}
 }

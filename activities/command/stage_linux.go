@@ -1,14 +1,18 @@
 package command
 
 import (
+	"cmp"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/roundsman/roundsman/internal/lib/rlimit"
 )
 
 // stageArgument is the second argument of a stage.
@@ -68,6 +72,13 @@ func stage() int {
 	err := o.prepare()
 	setup := err != nil
 	if !setup {
+		// The late limits may be below the needs of a Go program, so nothing but the exec follows.
+		debug.SetGCPercent(-1)
+		if err = rlimit.Lower(o.Setup.Limits); err != nil {
+			setup = true
+		}
+	}
+	if !setup {
 		err = syscall.Exec(o.Path, o.Argv, o.Env) //nolint:gosec // the configuration names the program
 	}
 	message := notStarted(err)
@@ -101,7 +112,7 @@ func (o order) prepare() error {
 }
 
 func (s *setup) apply() error {
-	if err := s.prioritize(); err != nil {
+	if err := cmp.Or(s.limitable(), s.prioritize(), rlimit.Raise(s.Limits)); err != nil {
 		return err
 	}
 	return s.switchUser()

@@ -121,13 +121,18 @@ func TestUsersThatCannotBe(t *testing.T) {
 // ordinary starts a worker as nobody, with the capabilities in its ambient set.
 func ordinary(t *testing.T, p part, capabilities ...uintptr) (string, error) {
 	t.Helper()
-	s := newSite(t, nobody)
+	return ordinaryAs(t, nobody, p, capabilities...)
+}
+
+func ordinaryAs(t *testing.T, uid int, p part, capabilities ...uintptr) (string, error) {
+	t.Helper()
+	s := newSite(t, uid)
 	role, err := json.Marshal(p)
 	require.NoError(t, err)
 	worker := exec.Command(filepath.Join(s.dir, "worker"))
 	worker.Env = []string{"PATH=" + os.Getenv("PATH"), workerRole + "=" + string(role)}
 	worker.Dir = "/"
-	worker.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, AmbientCaps: capabilities}
+	worker.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, AmbientCaps: capabilities}
 	var output bytes.Buffer
 	worker.Stdout, worker.Stderr = &output, &output
 	err = worker.Run()

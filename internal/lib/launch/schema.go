@@ -63,7 +63,7 @@ func AddTo(into []byte, without ...string) json.RawMessage {
 }
 
 // numbers are the keys whose scalars stay numbers.
-var numbers = []string{"exit_codes", "nice"} //nolint:gochecknoglobals // constant table
+var numbers = []string{"exit_codes", "nice", "limits.pids", "limits.open_files"} //nolint:gochecknoglobals // constant table
 
 // Plain converts the value of one key. A scalar becomes text in its spelling (`user: 1000`, `umask:
 // 0027`), except for keys with numbers.

@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -110,5 +111,5 @@ func (s Spec) settingFaults() []error {
 			faults = append(faults, err)
 		}
 	}
-	return append(faults, s.Output.faults()...)
+	return slices.Concat(faults, s.Output.faults(), s.Limits.faults())
 }

@@ -47,6 +47,7 @@ type Spec struct {
 	// Stdin is the standard input: empty or "params", "none", "file:PATH" or "data:TEXT".
 	Stdin  string `json:"stdin,omitempty"`
 	Output Output `json:"output,omitzero"`
+	Limits Limits `json:"limits,omitzero"`
 	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].
 	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
 	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`

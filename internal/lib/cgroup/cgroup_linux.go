@@ -1,0 +1,233 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
+
+const (
+	// workerLeaf is the cgroup into which a worker moves itself: systemd allows no
+	// processes in a cgroup that has others below it.
+	workerLeaf = "worker"
+	// prefix begins the names of the cgroups of programs.
+	prefix = "program-"
+
+	memory, cpu, pids = "memory", "cpu", "pids"
+)
+
+// Tree makes a cgroup for each program, if the process may.
+type Tree struct {
+	once sync.Once
+	// base is the directory below which they are; empty: there are none.
+	base string
+	// controllers are those that the cgroups of programs have.
+	controllers []string
+}
+
+func (t *Tree) open() {
+	t.once.Do(func() {
+		t.base = delegated()
+		if t.base == "" {
+			return
+		}
+		switches := filepath.Join(t.base, "cgroup.subtree_control")
+		for _, name := range []string{memory, cpu, pids} {
+			_ = os.WriteFile(switches, []byte("+"+name), 0) // A controller that is refused is not listed below.
+		}
+		text, _ := os.ReadFile(switches)
+		t.controllers = strings.Fields(string(text))
+	})
+}
+
+// Rest returns the limits that a cgroup of the tree does not enforce.
+func (t *Tree) Rest(limits launch.Limits) launch.Limits {
+	t.open()
+	if slices.Contains(t.controllers, memory) {
+		limits.Memory = 0
+	}
+	if slices.Contains(t.controllers, pids) {
+		limits.PIDs = 0
+	}
+	if slices.Contains(t.controllers, cpu) {
+		limits.CPU.Cores = 0
+	}
+	return limits
+}
+
+// Create returns the directory of a new cgroup with the limits that the tree enforces, "" if there
+// can be none. The error is a limit that could not be set.
+func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
+	t.open()
+	if t.base == "" {
+		return "", nil
+	}
+	directory := filepath.Join(t.base, prefix+name)
+	if err := os.Mkdir(directory, 0o755); err != nil { //nolint:gosec // cgroups are readable for everybody
+		if t.Rest(limits) != limits {
+			return "", fmt.Errorf("limits: %w", err)
+		}
+		return "", nil
+	}
+	if err := t.bound(directory, limits); err != nil {
+		Remove(directory)
+		return "", err
+	}
+	return directory, nil
+}
+
+// bound writes the limits of one cgroup.
+func (t *Tree) bound(directory string, limits launch.Limits) error {
+	rest := t.Rest(limits)
+	write := func(key, file, value string) error {
+		if err := os.WriteFile(filepath.Join(directory, file), []byte(value), 0); err != nil {
+			return fmt.Errorf("limits.%s: %w", key, err)
+		}
+		return nil
+	}
+	if limits.Memory != rest.Memory {
+		// Kernels without swap have no file for it, old ones none for the group.
+		_, _ = write("memory", "memory.swap.max", "0"), write("memory", "memory.oom.group", "1")
+		if err := write("memory", "memory.max", strconv.FormatInt(int64(limits.Memory), 10)); err != nil {
+			return err
+		}
+	}
+	if limits.PIDs != rest.PIDs {
+		if err := write("pids", "pids.max", strconv.Itoa(limits.PIDs)); err != nil {
+			return err
+		}
+	}
+	if limits.CPU.Cores != rest.CPU.Cores {
+		const period = 100_000 // microseconds
+		return write("cpu", "cpu.max", fmt.Sprintf("%d %d", int64(limits.CPU.Cores*period), period))
+	}
+	return nil
+}
+
+// delegated returns the directory of the cgroup that was given to this process to
+// divide, after moving the process into a leaf of it.
+func delegated() string {
+	mount, own := cgroupMount(), ownCgroup()
+	if mount == "" || own == "" {
+		return ""
+	}
+	base := filepath.Join(mount, own)
+	if filepath.Base(base) == workerLeaf && own != "/" {
+		base = filepath.Dir(base)
+	}
+	if !mayDivide(base) {
+		return ""
+	}
+	if base == mount {
+		return base // The root may have both processes and cgroups below it.
+	}
+	leaf := filepath.Join(base, workerLeaf)
+	_ = os.Mkdir(leaf, 0o755) //nolint:gosec // cgroups are readable for everybody
+	if os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0) != nil {
+		return ""
+	}
+	return base
+}
+
+// mayDivide reports whether systemd has delegated the cgroup, or there is no systemd
+// to whom it belongs. See https://systemd.io/CGROUP_DELEGATION.
+func mayDivide(base string) bool {
+	if unix.Access(base, unix.W_OK) != nil || unix.Access(filepath.Join(base, "cgroup.procs"), unix.W_OK) != nil {
+		return false
+	}
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		return true
+	}
+	for _, name := range []string{"user.delegate", "trusted.delegate"} {
+		value := make([]byte, 8)
+		if n, err := unix.Getxattr(base, name, value); err == nil && string(value[:n]) == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// cgroupMount returns where cgroup v2 is mounted, "" if it is not.
+func cgroupMount() string {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		place, kind, found := strings.Cut(line, " - ")
+		fields := strings.Fields(place)
+		// Field 4 is the root of the mount: another one than "/" shows a part of the tree.
+		if found && strings.HasPrefix(kind, "cgroup2 ") && len(fields) > 4 && fields[3] == "/" {
+			return fields[4]
+		}
+	}
+	return ""
+}
+
+// ownCgroup returns the path of the process's cgroup below the mount.
+func ownCgroup() string {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if path, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); found && !strings.HasPrefix(path, "/..") {
+			return path
+		}
+	}
+	return ""
+}
+
+// Kill kills all processes of a cgroup, whatever their user. Kernels before 5.14
+// cannot.
+func Kill(directory string) {
+	if directory != "" {
+		_ = os.WriteFile(filepath.Join(directory, "cgroup.kill"), []byte("1"), 0)
+	}
+}
+
+// Members returns the process ids of a cgroup and those below it.
+func Members(directory string) []int {
+	if directory == "" {
+		return nil
+	}
+	var members []int
+	_ = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() != "cgroup.procs" {
+			return nil //nolint:nilerr // a cgroup that has ended meanwhile has no members
+		}
+		text, _ := os.ReadFile(path)
+		for word := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
+				members = append(members, pid)
+			}
+		}
+		return nil
+	})
+	return members
+}
+
+// Remove removes an empty cgroup and those that the program has made in it.
+func Remove(directory string) {
+	if directory == "" {
+		return
+	}
+	var below []string
+	_ = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			below = append(below, path)
+		}
+		return nil
+	})
+	for _, path := range slices.Backward(below) {
+		_ = os.Remove(path)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/internal/engine/window"
@@ -138,10 +139,10 @@ func tookOf(record contract.RunRecord) []time.Duration {
 	return took
 }
 
-func carriedOf(record contract.RunRecord) []group.Carried {
-	var carried []group.Carried
+func carriedOf(record contract.RunRecord) []carry.Checkpoint {
+	var carried []carry.Checkpoint
 	for _, one := range record.Checkpoints {
-		carried = append(carried, group.Carried(one))
+		carried = append(carried, carry.Checkpoint(one))
 	}
 	return carried
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -94,7 +95,7 @@ type Config struct {
 	// Took are how long the last completed attempts took, oldest first.
 	Took []time.Duration `json:"took,omitempty"`
 	// Carried are checkpoints that earlier groups left, oldest first.
-	Carried []Carried `json:"carried,omitempty"`
+	Carried []carry.Checkpoint `json:"carried,omitempty"`
 }
 
 // theWork is the one kind of work of a group.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -47,7 +48,7 @@ type CalendarSet struct{ Windows bool }
 type Prepared struct {
 	Workers    []contract.WorkerView
 	Incomplete bool // see [run.WorkersChanged]
-	Carried    []Carried
+	Carried    []carry.Checkpoint
 }
 
 // PrepareFailed says why the workers cannot be looked up.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -59,7 +60,7 @@ type Group struct {
 	deduped  []contract.DedupedProposal
 	heldBack []HeldBack
 	endings  reporter
-	carried  carried
+	carried  carry.Book
 	// took are the run times of the last completed attempts.
 	took []time.Duration
 	// phases are those that the group has been in, oldest first.
@@ -88,7 +89,7 @@ func New(cfg Config, now time.Time) *Group {
 		byWorker: map[string]int{}, jobs: newJobs(),
 	}
 	g.detect.Avoid = cfg.AvoidDetector
-	g.carried.inherit(cfg.Carried, now)
+	g.carried.Inherit(cfg.Carried, now)
 	g.cfg.Carried = nil
 	return g
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -83,7 +84,7 @@ func newModel(t *rapid.T, restore bool) *model {
 		JobType: "jt", Handler: "h", Policy: policyGen().Draw(t, "policy"), Claims: rapid.Bool().Draw(t, "claims"), Budget: rapid.Bool().Draw(t, "budget"),
 		Submitted: rapid.IntRange(0, 2).Draw(t, "submitted") == 0, BatchSize: rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "batch"),
 		Turn: rapid.Bool().Draw(t, "turn"), Lane: "l", Windows: rapid.Bool().Draw(t, "windows"), MaxWait: 10 * time.Minute,
-		Carried: []Carried{{Key: "k1", Checkpoint: json.RawMessage(`1`), At: epoch}, {Key: "unclaimed", Checkpoint: json.RawMessage(`2`), At: epoch}},
+		Carried: []carry.Checkpoint{{Key: "k1", Checkpoint: json.RawMessage(`1`), At: epoch}, {Key: "unclaimed", Checkpoint: json.RawMessage(`2`), At: epoch}},
 	}
 	m.g = New(cfg, m.now)
 	m.jobs = rapid.SliceOfN(proposalGen(), rapid.SampledFrom([]int{0, 4, 20}).Draw(t, "at least"), 40).Draw(t, "proposals")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -44,7 +45,7 @@ func TestRecoveryFailKeepsNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	s := playWith(t, Config{
 		Policy:  wide(jobtype.Policy{Recovery: jobtype.RecoveryFail}),
-		Carried: []Carried{{Key: "k1", Checkpoint: []byte("3"), At: epoch}, {Key: "k2", Checkpoint: []byte("4"), At: epoch}},
+		Carried: []carry.Checkpoint{{Key: "k1", Checkpoint: []byte("3"), At: epoch}, {Key: "k2", Checkpoint: []byte("4"), At: epoch}},
 	}, nodes(node("a", 1), node("b", 1)), jobtype.Proposal{DedupeKey: "k1"}, jobtype.Proposal{DedupeKey: "k2"})
 	s.end(1, FailureWorkerLost)
 	s.wait(run.Grace)

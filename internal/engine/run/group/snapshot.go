@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
@@ -56,7 +57,7 @@ type snapshot struct {
 	Deduped  []contract.DedupedProposal `json:"deduped,omitempty"`
 	HeldBack []HeldBack                 `json:"held_back,omitempty"`
 	Endings  reporter                   `json:"endings,omitzero"`
-	Carried  carried                    `json:"carried,omitzero"`
+	Carried  carry.Book                 `json:"carried,omitzero"`
 	Took     []time.Duration            `json:"took,omitempty"`
 	Phases   []contract.GroupPhase      `json:"phases,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -123,8 +124,8 @@ func (v Prepared) apply(g *Group, now time.Time) {
 		return
 	}
 	if v.Carried != nil && !g.begun {
-		g.carried = carried{}
-		g.carried.inherit(v.Carried, now)
+		g.carried = carry.Book{}
+		g.carried.Inherit(v.Carried, now)
 	}
 	g.turn.PreparedAt = now
 	g.engine.Apply(now, run.WorkersChanged{Workers: v.Workers, Incomplete: v.Incomplete})

@@ -12,12 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // playUntil plays a group whose window closes after a while.
-func playUntil(t *testing.T, policy jobtype.Policy, window Window, carried []Carried, found ...jobtype.Proposal) *script {
+func playUntil(t *testing.T, policy jobtype.Policy, window Window, carried []carry.Checkpoint, found ...jobtype.Proposal) *script {
 	t.Helper()
 	policy.MaxRuntime = jobtype.Duration(5 * time.Hour)
 	cfg := Config{Policy: policy, Windows: true, Carried: carried}
@@ -161,7 +162,7 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 		return list
 	}
 	before := epoch.Add(-29 * 24 * time.Hour)
-	old := []Carried{
+	old := []carry.Checkpoint{
 		{Key: "ancient", Checkpoint: json.RawMessage(`3`), At: epoch.Add(-31 * 24 * time.Hour)},
 		{Key: "gone", Checkpoint: json.RawMessage(`0`), At: before},
 		{Key: "waits", Checkpoint: json.RawMessage(`5`), At: before},
@@ -189,9 +190,9 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 		finish(6, FailureCanceled, `6`)
 	}
 	_, _ = s.outcome()
-	assert.Equal(t, []Carried{{"gone", json.RawMessage(`0`), 0, before}, {"stopped", json.RawMessage(`{"at":7}`), 0, epoch.Add(time.Hour)}}, s.g.Carried(),
+	assert.Equal(t, []carry.Checkpoint{{Key: "gone", Checkpoint: json.RawMessage(`0`), At: before}, {Key: "stopped", Checkpoint: json.RawMessage(`{"at":7}`), At: epoch.Add(time.Hour)}}, s.g.Carried(),
 		"not what is done, failed or canceled by hand; what was not found again stays")
-	assert.Equal(t, Dropped{Count: 2, Keys: []string{"ancient"}}, s.g.Dropped(), "without a key nobody can continue")
+	assert.Equal(t, carry.Dropped{Count: 2, Keys: []string{"ancient"}}, s.g.Dropped(), "without a key nobody can continue")
 	assert.Equal(t, []time.Duration{time.Minute}, s.g.Took(), "the rest of a job says nothing about a whole one")
 }
 
@@ -206,12 +207,12 @@ func startOf(commands []Command, job int) StartJob {
 
 func TestUnspentCheckpointsSurviveGroupsWithoutWindows(t *testing.T) {
 	t.Parallel()
-	carried := []Carried{{"b", json.RawMessage(`1`), 0, epoch.Add(-time.Hour)}}
+	carried := []carry.Checkpoint{{Key: "b", Checkpoint: json.RawMessage(`1`), At: epoch.Add(-time.Hour)}}
 	s := playWith(t, Config{Policy: jobtype.Policy{MaxRuntime: seconds(60)}, Carried: carried}, []Worker{node("a", 1)}, jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"})
 	s.wait(time.Minute)
 	s.step(Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureCanceled, Checkpoint: json.RawMessage(`2`)}}})
 	_, _ = s.outcome()
-	assert.Equal(t, []Carried{{"b", json.RawMessage(`1`), 0, epoch.Add(-time.Hour)}}, s.g.Carried(), "what no window stopped is kept by nobody")
+	assert.Equal(t, []carry.Checkpoint{{Key: "b", Checkpoint: json.RawMessage(`1`), At: epoch.Add(-time.Hour)}}, s.g.Carried(), "what no window stopped is kept by nobody")
 }
 
 // TestKeptCheckpointsAreBounded: never too many, and the newest ones stay.
@@ -230,13 +231,13 @@ func TestKeptCheckpointsAreBounded(t *testing.T) {
 		}
 		total := 0
 		for _, k := range g.Carried() {
-			total += k.size()
+			total += len(k.Key) + len(k.Checkpoint)
 		}
-		assert.LessOrEqual(t, len(g.Carried()), MaxCarried)
-		assert.LessOrEqual(t, total, MaxCarriedBytes)
+		assert.LessOrEqual(t, len(g.Carried()), carry.Max)
+		assert.LessOrEqual(t, total, carry.MaxBytes)
 		assert.Equal(t, last, g.Carried()[len(g.Carried())-1].Key)
 		assert.Equal(t, n, len(g.Carried())+g.Dropped().Count)
-		assert.LessOrEqual(t, len(g.Dropped().Keys), maxDroppedKeys)
+		assert.LessOrEqual(t, len(g.Dropped().Keys), carry.MaxDroppedKeys)
 	})
 }
 
@@ -257,7 +258,7 @@ func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	found := func(key string) jobtype.Proposal {
 		return jobtype.Proposal{DedupeKey: key, EstimatedRuntime: jobtype.Duration(2 * time.Hour)}
 	}
-	kept := []Carried{
+	kept := []carry.Checkpoint{
 		{Key: "most", Checkpoint: json.RawMessage(`1`), Done: 75, At: epoch},
 		{Key: "some", Checkpoint: json.RawMessage(`2`), Done: 40, At: epoch},
 		{Key: "unknown", Checkpoint: json.RawMessage(`3`), At: epoch},

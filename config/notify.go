@@ -120,12 +120,13 @@ func (l *loader) webhook(n *yamlread.Node, path string) *receiver.Webhook {
 
 func (l *loader) smtp(n *yamlread.Node, path string) *receiver.SMTP {
 	read := &receiver.SMTP{}
-	if l.object(n, path, "server", "from", "to", "username", "password", "tls", "timeout") {
+	if l.object(n, path, "server", "from", "to", "username", "password", "tls", "allow_private", "timeout") {
 		l.text(n.Get("server"), path+".server", &read.Server)
 		l.text(n.Get("from"), path+".from", &read.From)
 		read.To = l.words(n.Get("to"), path+".to", anyText)
 		l.text(n.Get("username"), path+".username", &read.Username)
 		l.text(n.Get("tls"), path+".tls", &read.TLS)
+		l.flag(n.Get("allow_private"), path+".allow_private", &read.AllowPrivate)
 		l.duration(n.Get("timeout"), path+".timeout", &read.Timeout)
 		read.Password = l.secret(n.Get("password"), path+".password")
 	}
@@ -232,6 +233,7 @@ func notifySchema() object {
 			"smtp": closed(object{
 				"server": text("host:port"), "from": text("address"), "to": texts, "username": text("of the mail server"), "password": secret,
 				"tls": object{"enum": []string{receiver.TLSStart, receiver.TLSImplicit, receiver.TLSNone}}, "timeout": timeout,
+				"allow_private": described("boolean", "allow addresses of this machine and of private networks"),
 			}),
 			"command": closed(withProgram(object{"argv": texts, "shell": text("script for bash, in place of argv"), "timeout": timeout}, launch.KeysOfAll())),
 		})),

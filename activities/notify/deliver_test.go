@@ -135,16 +135,17 @@ func TestPrivateAddressesNeedLeave(t *testing.T) {
 	t.Parallel()
 	h := newHook(t, http.StatusOK)
 	_, port, _ := net.SplitHostPort(h.Listener.Addr().String())
-	for _, address := range []string{h.URL, "http://localhost:" + port, "http://[::ffff:127.0.0.1]:" + port} {
-		assert.Contains(t, deliver(t, receiver.Receiver{Webhook: &receiver.Webhook{URL: address}}).Error, "ADDRESS_REFUSED", address)
+	for _, address := range []string{h.URL, "http://[::ffff:127.0.0.1]:" + port} {
+		assert.ErrorContains(t, receiver.Receiver{Webhook: &receiver.Webhook{URL: address}}.Validate(), "ADDRESS_REFUSED", address)
 	}
+	assert.Contains(t, deliver(t, receiver.Receiver{Webhook: &receiver.Webhook{URL: "http://localhost:" + port}}).Error, "ADDRESS_REFUSED")
 	assert.Empty(t, h.bodies)
 	for address, want := range map[string][2]bool{ // refused without, refused with allow_private
 		"8.8.8.8": {false, false}, "10.1.2.3": {true, false}, "192.168.0.1": {true, false}, "127.0.0.1": {true, false}, "::1": {true, false},
 		"fd00::1": {true, false}, "100.64.0.1": {true, false}, "169.254.169.254": {true, true}, "fe80::1": {true, true}, "0.0.0.0": {true, true}, "224.0.0.1": {true, true},
 	} {
 		at := netip.MustParseAddr(address)
-		assert.Equal(t, want, [2]bool{checkAddress(at, false) != nil, checkAddress(at, true) != nil}, address)
+		assert.Equal(t, want, [2]bool{receiver.CheckAddress(at, false) != nil, receiver.CheckAddress(at, true) != nil}, address)
 	}
 }
 
@@ -299,6 +300,13 @@ func TestMail(t *testing.T) {
 	t.Parallel()
 	address, mail := mailbox(t)
 	to := receiver.SMTP{Server: address, From: "roundsman@example.org", To: []string{"ops@example.org"}, TLS: receiver.TLSNone}
+	named := to
+	named.Server = strings.Replace(address, "127.0.0.1", "localhost", 1)
+	for _, tls := range []string{receiver.TLSNone, receiver.TLSImplicit} {
+		named.TLS = tls
+		assert.Contains(t, deliver(t, receiver.Receiver{SMTP: &named}).Error, "ADDRESS_REFUSED", "one rule for webhooks and mail servers")
+	}
+	to.AllowPrivate = true
 	assert.Empty(t, deliver(t, receiver.Receiver{SMTP: &to}).Error)
 	got := <-mail
 	assert.Contains(t, got, "Subject: [roundsman] scrub: failed, 2 failed, 0 completed")
@@ -309,7 +317,7 @@ func TestMail(t *testing.T) {
 func TestMailWantsTLS(t *testing.T) {
 	t.Parallel()
 	address, _ := mailbox(t)
-	to := receiver.SMTP{Server: address, From: "roundsman@example.org", To: []string{"ops@example.org"}}
+	to := receiver.SMTP{Server: address, From: "roundsman@example.org", To: []string{"ops@example.org"}, AllowPrivate: true}
 	assert.NotEmpty(t, deliver(t, receiver.Receiver{SMTP: &to}).Error, "the server offers none")
 }
 

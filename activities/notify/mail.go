@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -45,7 +46,7 @@ func mailClient(to receiver.SMTP) (*gomail.Client, error) {
 	if err != nil {
 		return nil, permanentError{err}
 	}
-	options := []gomail.Option{gomail.WithPort(number)}
+	options := []gomail.Option{gomail.WithPort(number), gomail.WithDialContextFunc(dialer(to, host))}
 	switch to.TLS {
 	case receiver.TLSNone:
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
@@ -62,4 +63,13 @@ func mailClient(to receiver.SMTP) (*gomail.Client, error) {
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(to.Username), gomail.WithPassword(password))
 	}
 	return gomail.NewClient(host, options...)
+}
+
+// dialer connects to allowed addresses. The client leaves TLS from the start to it.
+func dialer(to receiver.SMTP, host string) gomail.DialContextFunc {
+	plain := receiver.Dialer(to.AllowPrivate)
+	if to.TLS != receiver.TLSImplicit {
+		return plain.DialContext
+	}
+	return (&tls.Dialer{NetDialer: plain, Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}).DialContext
 }

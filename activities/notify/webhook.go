@@ -10,13 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -43,7 +40,7 @@ func post(ctx context.Context, to receiver.Webhook, n contract.Notification, bod
 	}
 	client := &http.Client{
 		Transport: &http.Transport{
-			DialContext:       (&net.Dialer{Control: dialControl(to.AllowPrivate)}).DialContext,
+			DialContext:       receiver.Dialer(to.AllowPrivate).DialContext,
 			TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12},
 			DisableKeepAlives: true,
 		},
@@ -126,29 +123,3 @@ func Sign(secret, id, timestamp string, body []byte) string {
 	mac.Write(body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
-
-// dialControl refuses addresses after they were resolved, so that no name leads to a
-// place that the settings do not allow. Those that serve a machine's own metadata are
-// refused always.
-func dialControl(allowPrivate bool) func(string, string, syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		target, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return fmt.Errorf("the address %s cannot be judged", address)
-		}
-		return checkAddress(target.Addr().Unmap(), allowPrivate)
-	}
-}
-
-func checkAddress(at netip.Addr, allowPrivate bool) error {
-	switch {
-	case at.IsLinkLocalUnicast(), at.IsMulticast(), at.IsUnspecified(), at == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		return fmt.Errorf("ADDRESS_REFUSED: %s is link-local, multicast or unspecified", at)
-	case (at.IsLoopback() || at.IsPrivate() || sharedSpace.Contains(at)) && !allowPrivate:
-		return fmt.Errorf("ADDRESS_REFUSED: %s is private: the receiver needs allow_private: true", at)
-	}
-	return nil
-}
-
-// sharedSpace is that of carriers, RFC 6598.
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10") //nolint:gochecknoglobals // constant

@@ -111,8 +111,10 @@ type SMTP struct {
 	Username string   `json:"username,omitempty"`
 	Password *Secret  `json:"password,omitempty"`
 	// TLS is starttls, the default, tls or none.
-	TLS     string           `json:"tls,omitempty"`
-	Timeout jobtype.Duration `json:"timeout,omitempty"`
+	TLS string `json:"tls,omitempty"`
+	// AllowPrivate allows addresses of this machine and of private networks.
+	AllowPrivate bool             `json:"allow_private,omitempty"`
+	Timeout      jobtype.Duration `json:"timeout,omitempty"`
 }
 
 // Command is a program of the control plane's machine; the body is its input. Its keys have no
@@ -247,7 +249,7 @@ func (w *Webhook) validate(templated bool) error {
 	case (w.URL == "") == (w.URLFrom == nil):
 		faults = append(faults, errors.New("webhook: write either url or url_from"))
 	case w.URL != "":
-		faults = append(faults, CheckURL(w.URL))
+		faults = append(faults, CheckURL(w.URL), w.checkHost())
 	default:
 		faults = append(faults, w.URLFrom.validate("webhook.url_from"))
 	}
@@ -282,10 +284,23 @@ func CheckURL(text string) error {
 	return nil
 }
 
+func (w *Webhook) checkHost() error {
+	parsed, err := url.Parse(w.URL)
+	if err != nil {
+		return nil //nolint:nilerr // CheckURL reports it
+	}
+	if err := checkHost(parsed.Hostname(), w.AllowPrivate); err != nil {
+		return fmt.Errorf("webhook.url: %w", err)
+	}
+	return nil
+}
+
 func (s *SMTP) validate() error {
 	var faults []error
-	if _, _, err := net.SplitHostPort(s.Server); err != nil {
+	if host, _, err := net.SplitHostPort(s.Server); err != nil {
 		faults = append(faults, fmt.Errorf("smtp.server: %q is not host:port, for instance mail.example.org:587", s.Server))
+	} else if err := checkHost(host, s.AllowPrivate); err != nil {
+		faults = append(faults, fmt.Errorf("smtp.server: %w", err))
 	}
 	for _, address := range append([]string{s.From}, s.To...) {
 		if _, err := mail.ParseAddress(address); err != nil {

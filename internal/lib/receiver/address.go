@@ -1,0 +1,44 @@
+package receiver
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// sharedSpace is that of carriers, RFC 6598.
+var sharedSpace = netip.MustParsePrefix("100.64.0.0/10") //nolint:gochecknoglobals // constant
+
+// CheckAddress refuses addresses of no single host, and private ones unless they are allowed.
+func CheckAddress(at netip.Addr, allowPrivate bool) error {
+	at = at.Unmap()
+	switch {
+	case at.IsLinkLocalUnicast(), at.IsMulticast(), at.IsUnspecified(), at == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return fmt.Errorf("ADDRESS_REFUSED: %s is link-local, multicast or unspecified", at)
+	case (at.IsLoopback() || at.IsPrivate() || sharedSpace.Contains(at)) && !allowPrivate:
+		return fmt.Errorf("ADDRESS_REFUSED: %s is private: the receiver needs allow_private: true", at)
+	}
+	return nil
+}
+
+// checkHost is [CheckAddress] for a host that is written as an address. A name is resolved at the delivery.
+func checkHost(host string, allowPrivate bool) error {
+	at, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil //nolint:nilerr // a name
+	}
+	return CheckAddress(at, allowPrivate)
+}
+
+// Dialer connects to allowed addresses only. It checks them after they are resolved, so that no name leads
+// to another place.
+func Dialer(allowPrivate bool) *net.Dialer {
+	return &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		target, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("the address %s cannot be judged", address)
+		}
+		return CheckAddress(target.Addr(), allowPrivate)
+	}}
+}

@@ -115,6 +115,8 @@ type AdmissionItem struct {
 	// Start marks a request of a group that begins; it is refused while its job type is disabled. A
 	// turn in a lane always is such a request.
 	Start bool `json:"start,omitempty"`
+	// Budget is that of a task; the request is refused while the task is disabled.
+	Budget *TaskBudget `json:"budget,omitempty"`
 }
 
 // AdmissionAmount is a quantity of a pool. Size is the pool size in the holder's configuration; 0 if
@@ -241,9 +243,9 @@ func (r AdmissionRefusal) String() string {
 		return "the request breaks a rule: " + ruleText(r.Object)
 	case RefusedTaken:
 		return fmt.Sprintf("%s belongs to %s now", r.Object, r.By)
-	case HoldRetryBudget:
+	case HoldRetryBudget, HoldMarkedDone:
 		if r.Hold != nil {
-			return "job type " + r.Object + " is " + r.Hold.String()
+			return r.Hold.Of() + " is " + r.Hold.String()
 		}
 	}
 	return r.Code

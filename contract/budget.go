@@ -53,6 +53,8 @@ type AdmissionEndings struct {
 	SuccessAt time.Time `json:"success_at,omitzero"`
 	// Failed lists attempts that count against the retry budget.
 	Failed []AdmissionFailure `json:"failed,omitempty"`
+	// Tasks lists the ends of attempts of tasks with a retry budget, in the order of time.
+	Tasks []TaskEnding `json:"tasks,omitempty"`
 }
 
 // AdmissionFailure is one failed attempt.
@@ -127,19 +129,16 @@ const (
 )
 
 func (f *HoldFault) Error() string {
-	what := "job type " + f.JobType
-	if f.DedupeKey != "" {
-		what = fmt.Sprintf("key %q of %s", f.DedupeKey, what)
-	}
+	what := HeldName(f.JobType, f.DedupeKey)
 	switch {
 	case f.Code == BadMark:
 		return fmt.Sprintf("marked as done for %s: use 1s to %s", f.For, f.Limit)
 	case f.Code == NothingHeld:
-		return fmt.Sprintf("nothing is held against key %q of job type %s: it has no failures that count, is not disabled and not marked as done", f.DedupeKey, f.JobType)
+		return fmt.Sprintf("nothing is held against %s: it has no failures that count, is not disabled and not marked as done", what)
 	case f.Hold != nil:
 		return fmt.Sprintf("%s is not disabled but %s: `roundsman resume` lifts that", what, f.Hold)
 	}
-	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman holds` lists disabled keys and job types", what)
+	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman holds` lists what is disabled", what)
 }
 
 // Codes of an [AdmissionHold].

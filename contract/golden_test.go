@@ -191,7 +191,7 @@ func wireTypes() []any {
 		StandingInput{},
 		StandingResult{},
 		Submission{},
-		TaskInput{},
+		TaskBudget{}, TaskEnding{}, TaskInput{},
 		TaskView{},
 		TasksQueryInput{},
 		TasksQueryResult{},

@@ -13,13 +13,22 @@ import (
 func (a *run) auditDisabled() {
 	for _, held := range a.core.Disabled() {
 		a.loop.Audit.Decided(recorder.Decision{
-			Action: recorder.Refused, Code: contract.HoldRetryBudget, JobType: held.JobType, Object: heldName(held.JobType, held.DedupeKey), Detail: held.String(),
+			Action: recorder.Refused, Code: contract.HoldRetryBudget, JobType: auditedType(held.JobType), Object: heldName(held.JobType, held.DedupeKey), Detail: held.String(),
 		})
 	}
 }
 
-// heldName is what a job type, or one of its keys, is called as an object.
+// auditedType is the name of the job type, or of the DAG, as in the entries of its runs.
+func auditedType(jobType string) string {
+	name, _ := contract.DAGOfTasks(jobType)
+	return name
+}
+
+// heldName is what a job type, one of its keys, or a task of a DAG is called as an object.
 func heldName(jobType, key string) string {
+	if dag, ok := contract.DAGOfTasks(jobType); ok {
+		return "dag/" + dag + "/task " + key
+	}
 	name := contract.ScheduleID(jobType)
 	if key != "" {
 		name += "/key " + key
@@ -31,7 +40,7 @@ func heldName(jobType, key string) string {
 // the update handler's.
 func (a *run) auditHold(ctx workflow.Context, action, by string, result contract.HoldResult) contract.HoldResult {
 	entry := contract.AuditEntry{
-		Action: action, Actor: by, JobType: result.JobType, Object: heldName(result.JobType, result.DedupeKey),
+		Action: action, Actor: by, JobType: auditedType(result.JobType), Object: heldName(result.JobType, result.DedupeKey),
 		Before: holdText(result.Before), After: holdText(result.After),
 	}
 	if result.Failures > 0 {

@@ -36,6 +36,9 @@ func (r *request) weight() int {
 	for _, object := range r.Objects {
 		weight += amountWeight + len(object.Name)
 	}
+	if r.Budget != nil {
+		weight += budgetWeight + len(r.Budget.JobType) + len(r.Budget.DedupeKey)
+	}
 	return weight
 }
 

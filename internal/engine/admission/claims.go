@@ -114,7 +114,7 @@ func (c *Core) answerKeys(now time.Time) {
 	}
 	slices.SortFunc(late, bySeq)
 	for _, r := range late {
-		if budget := c.holders[r.Holder].budget; !c.disables(r, budget, now) {
+		if budget := c.holders[r.Holder].budget; !c.disables(r, budget, now) && !c.disablesTask(r, now) {
 			c.answerKey(r, budget, now)
 		}
 	}

@@ -34,7 +34,9 @@ type Core struct {
 	order   *sorted[*holder]
 	// ofType has the requests of a job type, expiring those whose holder has ended,
 	// by when they are free.
-	ofType   map[string]*sorted[*request]
+	ofType map[string]*sorted[*request]
+	// ofTask has the requests of a task with a retry budget, by the hash of its key.
+	ofTask   map[uint64]*sorted[*request]
 	expiring *sorted[*request]
 	lanes    lanes
 	claims   claims
@@ -71,6 +73,7 @@ func empty() *Core {
 		holders: map[contract.AdmissionHolder]*holder{},
 		order:   newSorted(compareHolders),
 		ofType:  map[string]*sorted[*request]{},
+		ofTask:  map[uint64]*sorted[*request]{},
 		expiring: newSorted(func(a, b *request) int {
 			return cmp.Or(a.FreeAt.Compare(b.FreeAt), cmp.Compare(a.Seq, b.Seq))
 		}),
@@ -169,6 +172,7 @@ func (c *Core) add(r *request) {
 		c.ofType[r.JobType] = ofType
 	}
 	ofType.add(r)
+	c.addOfTask(r)
 	c.weight += r.weight()
 }
 
@@ -201,6 +205,7 @@ func (c *Core) remove(r *request) bool {
 	if ofType.remove(r); ofType.len() == 0 {
 		delete(c.ofType, r.JobType)
 	}
+	c.removeOfTask(r)
 	return true
 }
 

@@ -43,6 +43,9 @@ func (c *Core) inherit(now time.Time, durable Durable) {
 		}
 	}
 	c.outcomes.restore(durable.Outcomes)
+	for _, hash := range sortedKeys(c.ofTask) {
+		c.stopTask(hash, contract.AdmissionHolder{}, now)
+	}
 	c.past.restore(durable.Past)
 	c.results.restore(durable.Results)
 }

@@ -27,6 +27,9 @@ func (c *Core) settle(e Requested, now time.Time) {
 			c.fail(e, f, now)
 		}
 		c.outcomes.done(done, reported.At)
+		for _, task := range reported.Tasks {
+			c.settleTask(e.Holder, task, now)
+		}
 	}
 	if len(e.Endings) > 0 {
 		c.outcomes.trim(now)
@@ -35,19 +38,21 @@ func (c *Core) settle(e Requested, now time.Time) {
 
 func (c *Core) fail(e Requested, f contract.AdmissionFailure, now time.Time) {
 	one := failure{At: f.At.UnixMilli(), ID: attemptID(e.Holder, f.Attempt)}
-	counts := func(r *record, rule rule) (broken bool) {
-		c.outcomes.change(r, func() { broken = r.fail(one, f.Error, rule, now) })
-		if broken {
-			c.disabled = append(c.disabled, *r.hold(now))
-		}
-		return broken
-	}
 	if rule := perKey(e.Budget); rule.set() && f.DedupeKey != "" {
-		counts(c.outcomes.key(e.JobType, f.DedupeKey, contract.DedupeHash(e.JobType, f.DedupeKey)), rule)
+		c.count(c.outcomes.key(e.JobType, f.DedupeKey, contract.DedupeHash(e.JobType, f.DedupeKey)), one, f.Error, rule, now)
 	}
-	if rule := perType(e.Budget); rule.set() && counts(c.outcomes.jobType(e.JobType), rule) {
+	if rule := perType(e.Budget); rule.set() && c.count(c.outcomes.jobType(e.JobType), one, f.Error, rule, now) {
 		c.stopType(e.JobType, now)
 	}
+}
+
+// count takes in a failure and reports whether it broke the rule.
+func (c *Core) count(r *record, one failure, message string, rule rule, now time.Time) (broken bool) {
+	c.outcomes.change(r, func() { broken = r.fail(one, message, rule, now) })
+	if broken {
+		c.disabled = append(c.disabled, *r.hold(now))
+	}
+	return broken
 }
 
 // attemptID tells attempts apart that failed in the same moment.
@@ -94,6 +99,7 @@ func (c *Core) stopType(jobType string, now time.Time) {
 // now, and one that asserts what it has whether it may continue with it: an earlier
 // answer may be lost.
 func (c *Core) reportStopped(e Requested, now time.Time) {
+	c.reportStoppedTasks(e, now)
 	reported := map[uint64]bool{}
 	for _, endings := range e.Endings {
 		for _, f := range endings.Failed {

@@ -82,5 +82,6 @@ func (e MarkedDone) apply(c *Core, now time.Time) {
 		r.keep(e.Until.UnixMilli())
 	})
 	c.stopKey(hash, nil, now)
+	c.stopTask(hash, contract.AdmissionHolder{}, now)
 	c.outcomes.trim(now)
 }

@@ -147,7 +147,7 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 		c.refuse(r, contract.AdmissionRefusal{Code: contract.RefusedInvalid, Object: rule})
 		return
 	}
-	if c.disables(r, e.Budget, now) || !c.admits(r) {
+	if c.disables(r, e.Budget, now) || c.disablesTask(r, now) || !c.admits(r) {
 		return
 	}
 	switch {
@@ -194,7 +194,7 @@ func (e Repeated) apply(c *Core, _ time.Time) {
 // name before: what is found again may have other numbers. Which of its keys are
 // still its own is always decided again.
 func (r *request) same(item contract.AdmissionItem) bool {
-	return len(item.Keys) == 0 && r.Lane == item.Lane && r.Start == item.Start &&
+	return len(item.Keys) == 0 && r.Lane == item.Lane && r.Start == item.Start && r.sameTask(item.Budget) &&
 		slices.EqualFunc(r.Pools, merged(item.Pools), sameAmount) && slices.Equal(r.Objects, united(item.Objects))
 }
 

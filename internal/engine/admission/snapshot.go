@@ -47,16 +47,18 @@ type savedRequest struct {
 	Fences   int64         `json:"n,omitempty"`
 	For      string        `json:"w,omitempty"`
 	Start    bool          `json:"s,omitempty"`
-	JobType  string        `json:"t,omitempty"`
-	Seq      int64         `json:"q"`
-	Since    int64         `json:"a,omitempty"`
-	Granted  bool          `json:"g,omitempty"`
-	Fence    int64         `json:"f,omitempty"`
-	FreeAt   int64         `json:"e,omitempty"`
-	Waited   time.Duration `json:"u,omitempty"`
-	Orphan   bool          `json:"x,omitempty"`
-	Aged     bool          `json:"h,omitempty"`
-	Reserve  *savedReserve `json:"v,omitempty"`
+
+	Budget  *contract.TaskBudget `json:"b,omitempty"`
+	JobType string               `json:"t,omitempty"`
+	Seq     int64                `json:"q"`
+	Since   int64                `json:"a,omitempty"`
+	Granted bool                 `json:"g,omitempty"`
+	Fence   int64                `json:"f,omitempty"`
+	FreeAt  int64                `json:"e,omitempty"`
+	Waited  time.Duration        `json:"u,omitempty"`
+	Orphan  bool                 `json:"x,omitempty"`
+	Aged    bool                 `json:"h,omitempty"`
+	Reserve *savedReserve        `json:"v,omitempty"`
 }
 
 type savedAmount struct {
@@ -157,7 +159,7 @@ func (c *Core) Snapshot() Snapshot {
 
 func (c *Core) save(r *request) savedRequest {
 	saved := savedRequest{
-		ID: r.ID, Lane: r.Lane, Distinct: r.Distinct, Priority: r.Priority, Fences: r.Fences, For: r.For, Start: r.Start,
+		ID: r.ID, Lane: r.Lane, Distinct: r.Distinct, Priority: r.Priority, Fences: r.Fences, For: r.For, Start: r.Start, Budget: r.Budget,
 		JobType: r.JobType, Seq: r.Seq, Since: nanos(r.Since), Granted: r.Granted, Fence: r.Fence, FreeAt: nanos(r.FreeAt), Waited: r.Waited, Orphan: r.Orphan, Aged: r.Aged,
 	}
 	if saved.Keys = PackKeys(r.keys); r.Granted {
@@ -229,7 +231,7 @@ func Restore(s Snapshot) (*Core, error) {
 func (s *savedRequest) restore(holder contract.AdmissionHolder) (*request, error) {
 	r := &request{
 		AdmissionItem: contract.AdmissionItem{
-			ID: s.ID, Lane: s.Lane, Distinct: s.Distinct, Priority: s.Priority, Fences: s.Fences, For: s.For, Start: s.Start,
+			ID: s.ID, Lane: s.Lane, Distinct: s.Distinct, Priority: s.Priority, Fences: s.Fences, For: s.For, Start: s.Start, Budget: s.Budget,
 		},
 		Holder: holder, JobType: s.JobType, Seq: s.Seq, Since: timeOf(s.Since), Granted: s.Granted, Fence: s.Fence, FreeAt: timeOf(s.FreeAt), Waited: s.Waited, Orphan: s.Orphan,
 	}

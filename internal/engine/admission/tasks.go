@@ -1,0 +1,127 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// taskHash is the key of a task among the keys of outcomes.
+func taskHash(b contract.TaskBudget) uint64 { return contract.DedupeHash(b.JobType, b.DedupeKey) }
+
+func (c *Core) addOfTask(r *request) {
+	if r.Budget == nil {
+		return
+	}
+	hash := taskHash(*r.Budget)
+	of := c.ofTask[hash]
+	if of == nil {
+		of = newSorted(bySeq)
+		c.ofTask[hash] = of
+	}
+	of.add(r)
+}
+
+func (c *Core) removeOfTask(r *request) {
+	if r.Budget == nil {
+		return
+	}
+	hash := taskHash(*r.Budget)
+	of := c.ofTask[hash]
+	if of.remove(r); of.len() == 0 {
+		delete(c.ofTask, hash)
+	}
+}
+
+// sameTask reports whether the request is of the task with that budget, or both of none.
+func (r *request) sameTask(b *contract.TaskBudget) bool {
+	if r.Budget == nil || b == nil {
+		return r.Budget == b
+	}
+	return r.Budget.JobType == b.JobType && r.Budget.DedupeKey == b.DedupeKey
+}
+
+// settleTask takes in the end of an attempt of a task. The budget travels with it.
+func (c *Core) settleTask(holder contract.AdmissionHolder, e contract.TaskEnding, now time.Time) {
+	hash := taskHash(e.TaskBudget)
+	if !e.Failed {
+		c.outcomes.done([]uint64{hash}, e.At)
+		return
+	}
+	if rule := (rule{&e.Rule}); rule.set() {
+		one := failure{At: e.At.UnixMilli(), ID: attemptID(holder, e.Attempt)}
+		c.count(c.outcomes.key(e.JobType, e.DedupeKey, hash), one, e.Error, rule, now)
+	}
+}
+
+// disablesTask refuses the request of a task that is held back.
+func (c *Core) disablesTask(r *request, now time.Time) bool {
+	if r.Budget == nil {
+		return false
+	}
+	held := c.outcomes.Keys[taskHash(*r.Budget)].hold(now)
+	if held == nil {
+		return false
+	}
+	c.drop(r)
+	c.refuse(r, contract.AdmissionRefusal{Code: held.Code, Object: held.DedupeKey, Hold: held})
+	return true
+}
+
+// stopTask refuses the requests of a task that is held back, and tells the holders of its grants, and
+// the sender of its failure, that it must not start again.
+func (c *Core) stopTask(hash uint64, sender contract.AdmissionHolder, now time.Time) {
+	held := c.outcomes.Keys[hash].hold(now)
+	if held == nil {
+		return
+	}
+	told := map[contract.AdmissionHolder]bool{{}: true}
+	tell := func(holder contract.AdmissionHolder) {
+		if !told[holder] {
+			told[holder] = true
+			c.decide(Stopped{holder, contract.AdmissionStop{AdmissionHold: *held}})
+		}
+	}
+	tell(sender)
+	if of := c.ofTask[hash]; of != nil {
+		for _, r := range of.list() {
+			switch {
+			case !r.Granted:
+				c.disablesTask(r, now)
+			case r.FreeAt.IsZero():
+				tell(r.Holder)
+			}
+		}
+	}
+}
+
+// reportStoppedTasks tells the sender which of the tasks that it reported, or asserts, are held back. A
+// sender that gives everything back has ended.
+func (c *Core) reportStoppedTasks(e Requested, now time.Time) {
+	sender := e.Holder
+	if e.ReleaseAll {
+		sender = contract.AdmissionHolder{}
+	}
+	seen := map[uint64]bool{}
+	stop := func(b contract.TaskBudget) {
+		if hash := taskHash(b); !seen[hash] {
+			seen[hash] = true
+			c.stopTask(hash, sender, now)
+		}
+	}
+	for _, endings := range e.Endings {
+		for _, task := range endings.Tasks {
+			if task.Failed {
+				stop(task.TaskBudget)
+			}
+		}
+	}
+	if !e.Reassert {
+		return
+	}
+	for i := range e.Held {
+		if b := e.Held[i].Budget; b != nil {
+			stop(*b)
+		}
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/testsuite"
 )
 
 // stacksWithin is how long a process may take to write its stacks.
@@ -74,21 +76,27 @@ func (p *Process) Stop(t testing.TB) {
 	require.Equal(t, 0, p.Code(t, time.Minute), p.Stderr.Last())
 }
 
-// Code waits for the end of the process and returns its exit code. A process that does not end
-// in time writes its stacks first.
+// Code waits for the end of the process, as [testsuite.WaitFor] does, and returns its exit code. A
+// process that does not end in time writes its stacks first.
 func (p *Process) Code(t testing.TB, limit time.Duration) int {
 	t.Helper()
-	select {
-	case <-p.done:
-		return p.ProcessState.ExitCode()
-	case <-time.After(limit):
+	patience, tick := testsuite.NewPatience(limit), time.NewTicker(100*time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.done:
+			return p.ProcessState.ExitCode()
+		case now := <-tick.C:
+			if !patience.Over(now) {
+				continue
+			}
+		}
 		_ = p.Process.Signal(syscall.SIGQUIT) // It may have ended just now.
 		select {
 		case <-p.done:
 		case <-time.After(stacksWithin):
 		}
 		t.Fatalf("%v has not ended after %s:\n%s%s", p.Args[1:], limit, p.Stdout.Last(), p.Stderr.String())
-		return -1
 	}
 }
 

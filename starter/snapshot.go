@@ -118,7 +118,7 @@ func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
 // stand adds the standing of the run.
 func (s Snapshot) stand() Snapshot {
 	facts := explain.RunStandingFacts{
-		DAG: s.Kind == KindDAG, Open: s.Open(), Frozen: s.Status == StatusPaused, Status: string(s.Status), Outcome: s.Outcome,
+		DAG: s.Kind == KindDAG, Open: s.Open(), DryRun: s.DryRun, Frozen: s.Status == StatusPaused, Status: string(s.Status), Outcome: s.Outcome,
 		Paused: s.Paused, PauseNote: s.PauseNote, PausedBy: s.PausedBy, Phase: s.Phase, Waiting: s.Waiting,
 		Warnings: s.Counts[contract.JobWarning], Reason: s.Reason, Failure: s.Failure,
 	}

@@ -361,3 +361,26 @@ test('add tasks to a run, release it and retry it with a preview', { skip, timeo
   assert.equal((await stage.get(`/runs/${key(next)}/items/check`)).from_run, first);
   await page.keyboard.press('Escape');
 });
+
+test('retry a run of a job type with a preview', { skip, timeout: 120_000 }, async () => {
+  await stage.shell('roundsman start failing');
+  const ended = await until('a run of which one of two jobs failed', async () => (await stage.get('/job-types/failing')).recent?.find((run) => run.outcome === 'partial'));
+  const first = ended.workflow_id;
+  await stage.open(page, `runs/${key(first)}`);
+  await until('a button Retry', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Retry')));
+  await tabTo('Retry');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => /Executed again/.test(document.querySelector('dialog')?.textContent ?? ''));
+  const shown = await page.$eval('dialog', (dialog) => dialog.textContent);
+  assert.match(shown, /A new run of failing executes 1 job\. 1 job done before does not run again\./);
+  assert.match(shown, /Executed again: bad \(.*no such disk.*\)/s);
+  await tabTo('Retry');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('dialog [role=status] a');
+  const next = await page.$eval('dialog [role=status] a', (a) => a.textContent);
+  await until('the end of the retry', async () => (await stage.get(`/runs/${key(next)}`)).outcome === 'failed');
+  const { items } = await stage.get(`/runs/${key(next)}/items`);
+  assert.deepEqual(items.map(({ dedupe_key, state }) => [dedupe_key, state]), [['bad', 'failed']]);
+  assert.equal((await stage.get(`/runs/${key(next)}`)).resumes, first);
+  await page.keyboard.press('Escape');
+});

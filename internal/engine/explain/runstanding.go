@@ -53,6 +53,8 @@ const (
 // RunStandingFacts are the facts about a run that its standing follows from.
 type RunStandingFacts struct {
 	DAG, Open bool
+	// DryRun: the run executed nothing.
+	DryRun bool
 	// Frozen: the workflow is paused in Temporal itself.
 	Frozen bool
 	// Status is that of the workflow, for a closed run without an outcome.
@@ -138,10 +140,10 @@ func roleOfOutcome(outcome contract.Outcome) Role {
 
 func operationsOf(f RunStandingFacts) []string {
 	if !f.Open {
-		if f.DAG && f.Outcome != contract.OutcomeCompleted {
-			return []string{MayRetryRun}
+		if f.Outcome == contract.OutcomeCompleted || !f.DAG && (f.DryRun || f.Outcome == contract.OutcomeSkipped) {
+			return []string{}
 		}
-		return []string{}
+		return []string{MayRetryRun}
 	}
 	operations := []string{}
 	if f.Phase == contract.PhaseHeld {

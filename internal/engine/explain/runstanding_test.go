@@ -47,25 +47,28 @@ func TestTheGravestStateOfAnOpenRunCounts(t *testing.T) {
 
 func TestTheStateOfAnEndedRun(t *testing.T) {
 	t.Parallel()
+	none, retry := []string{}, []string{"retry-run"}
 	for _, row := range []struct {
 		facts       explain.RunStandingFacts
 		state, role string
 		cause       string
+		operations  []string
 	}{
-		{explain.RunStandingFacts{Outcome: "completed"}, "completed", "done", ""},
-		{explain.RunStandingFacts{Outcome: "completed", Warnings: 2}, "completed", "done", "2 items with a warning"},
-		{explain.RunStandingFacts{Outcome: "partial", Reason: "2 of 4 failed"}, "partial", "partial", "2 of 4 failed"},
-		{explain.RunStandingFacts{Outcome: "failed"}, "failed", "failed", ""},
-		{explain.RunStandingFacts{Outcome: "timeout"}, "timeout", "timeout", ""},
-		{explain.RunStandingFacts{Outcome: "canceled"}, "canceled", "canceled", ""},
-		{explain.RunStandingFacts{Outcome: "skipped"}, "skipped", "skipped", ""},
-		{explain.RunStandingFacts{Status: "TimedOut"}, "timeout", "timeout", ""},
-		{explain.RunStandingFacts{Status: "Terminated", Failure: "by ann"}, "terminated", "failed", "by ann"},
+		{explain.RunStandingFacts{Outcome: "completed"}, "completed", "done", "", none},
+		{explain.RunStandingFacts{Outcome: "completed", Warnings: 2}, "completed", "done", "2 items with a warning", none},
+		{explain.RunStandingFacts{Outcome: "partial", Reason: "2 of 4 failed"}, "partial", "partial", "2 of 4 failed", retry},
+		{explain.RunStandingFacts{Outcome: "failed"}, "failed", "failed", "", retry},
+		{explain.RunStandingFacts{Outcome: "timeout"}, "timeout", "timeout", "", retry},
+		{explain.RunStandingFacts{Outcome: "canceled"}, "canceled", "canceled", "", retry},
+		{explain.RunStandingFacts{Outcome: "skipped"}, "skipped", "skipped", "", none},
+		{explain.RunStandingFacts{Status: "TimedOut"}, "timeout", "timeout", "", retry},
+		{explain.RunStandingFacts{Status: "Terminated", Failure: "by ann"}, "terminated", "failed", "by ann", retry},
 	} {
-		assert.Equal(t, explain.RunStanding{State: row.state, Role: explain.Role(row.role), Cause: row.cause, Operations: []string{}}, explain.RunStandingOf(row.facts))
+		assert.Equal(t, explain.RunStanding{State: row.state, Role: explain.Role(row.role), Cause: row.cause, Operations: row.operations}, explain.RunStandingOf(row.facts))
 	}
-	assert.Equal(t, []string{"retry-run"}, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: "partial"}).Operations)
+	assert.Equal(t, retry, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: "skipped"}).Operations)
 	assert.Empty(t, explain.RunStandingOf(explain.RunStandingFacts{DAG: true, Outcome: contract.OutcomeCompleted}).Operations)
+	assert.Empty(t, explain.RunStandingOf(explain.RunStandingFacts{DryRun: true, Outcome: "failed"}).Operations)
 }
 
 func TestTheStandingOfAnItem(t *testing.T) {

@@ -1,5 +1,6 @@
-// What a retry of a run of a DAG would do: what it takes over, and from which run, and
-// what it executes again.
+// The effect of a retry: what is executed again, what is taken over from which run, and
+// what is left out and why.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { send } from '../api';
 import { runHref } from '../route';
@@ -19,7 +20,8 @@ export function Preview({ id }: { id: string }) {
     return () => ended.abort();
   }, [id]);
   if (error) return <Failure error={error} what="What it would do is not known" />;
-  if (!found) return <>What failed runs again, and what that blocked. What succeeded is taken over with its results.</>;
+  if (!found) return <>What failed runs again. What succeeded does not.</>;
+  if (found.jobs) return <Jobs plan={found.jobs} />;
   const [again, kept] = [found.executed ?? [], found.taken_over ?? []];
   const from = new Map<string, string[]>();
   for (const { task, from_run } of kept) from.set(from_run || found.resumes, [...(from.get(from_run || found.resumes) ?? []), task]);
@@ -43,12 +45,26 @@ export function Preview({ id }: { id: string }) {
   );
 }
 
-function Names({ title, of }: { title: preact.ComponentChildren; of: string[] }) {
+// Jobs is the effect for a run of a job type: each job with its former error, or with the
+// reason why it is left out.
+function Jobs({ plan }: { plan: NonNullable<RetryPreview['jobs']> }) {
+  const nameOf = ({ dedupe_key, job, summary }: { dedupe_key?: string; job?: string; summary?: string }) => dedupe_key || summary || job || '';
+  return (
+    <>
+      A new run of {plan.job_type} executes {plural(plan.again_total, 'job')}. {plan.done > 0 && `${plural(plan.done, 'job')} done before ${plan.done === 1 ? 'does' : 'do'} not run again.`}
+      <Names title="Executed again" of={(plan.again ?? []).map((one) => `${nameOf(one)} (${one.error || one.state})`)} total={plan.again_total} />
+      <Names title="Left out" of={(plan.kept ?? []).map((one) => `${nameOf(one)}: ${one.detail}`)} total={plan.kept_total} />
+      {plan.unchecked && <Names title="Not checked" of={[plan.unchecked]} />}
+    </>
+  );
+}
+
+function Names({ title, of, total = of.length }: { title: ComponentChildren; of: string[]; total?: number }) {
   if (of.length === 0) return null;
   return (
     <span class="names">
       <strong>{title}:</strong> {of.slice(0, most).join(', ')}
-      {of.length > most && ` and ${plural(of.length - most, 'more task')}`}
+      {total > most && ` and ${(total - most).toLocaleString('en')} more`}
     </span>
   );
 }

@@ -25,8 +25,8 @@ func TestAWorkerConnectsAndWorks(t *testing.T) {
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	ref := s.Begin("vacuum")
-	one := s.weed("weed-1", "-found", "33", "-jobTime", "50ms")
-	two := s.weed("weed-2", "-found", "33", "-jobTime", "50ms")
+	one := s.weed("weed-1", "-found", "33", "-jobTime", "1s")
+	two := s.weed("weed-2", "-found", "33", "-jobTime", "1s")
 	s.awaitLines(1, "detect vacuum", one, two)
 	detected := append(one.Stdout.With("detect"), two.Stdout.With("detect")...)
 	took := detected[0].At.Sub(one.Started)
@@ -36,10 +36,12 @@ func TestAWorkerConnectsAndWorks(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 33, result.Counts.Completed)
 	assert.Equal(t, 4, most(one, two), "a true limit: neither exceeded nor left unused")
+	keys := map[string]bool{}
 	for _, started := range append(one.Stdout.With("start"), two.Stdout.With("start")...) {
 		fields := strings.Fields(started.Text)
 		require.Len(t, fields, 6)
-		assert.Equal(t, "1", fields[3])
+		assert.False(t, keys[fields[2]], "%s runs twice", fields[2])
+		keys[fields[2]] = true
 	}
 }
 

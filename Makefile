@@ -38,8 +38,8 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 25m
-# Packages that are tested at once on two cores: some unit packages wait for servers. Two end-to-end packages
-# with four tests each keep both cores busy; with three, waits of tests ran out.
+# Packages that are tested at once on two cores: some unit packages wait for servers.
+# Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
 UNIT_PACKAGES ?= 4
 E2E_PACKAGES  ?= 2
 E2E_PARALLEL  ?= 4
@@ -189,6 +189,8 @@ bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST) $(FIRST:packages=module
 # detector, whose slowness would be measured instead of Roundsman. The packages they drive have their own tests
 # under it. `make lint` runs all of vet, so the tests do not repeat a part of it.
 E2E := $(MODULE)/testsuite/
+# These begin first: a package that takes minutes and begins last prolongs the step by all of its time.
+SLOWEST := $(MODULE)/(internal/cli|activities/command)
 TESTRUN = RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
 .PHONY: test
@@ -199,7 +201,8 @@ test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, work
 		race=$(RACE); [ $$module != devserver ] || race="$(DEVSERVER_RACE)"; \
 		units=$$($(GO) list -C $$module $(PKG)) || status=1; \
 		units=$$(echo "$$units" | grep -v '^$(E2E)[a-z]*e2e$$'); \
-		[ -n "$$units" ] || continue; \
+		units="$$(echo "$$units" | grep -xE '$(SLOWEST)') $$(echo "$$units" | grep -vxE '$(SLOWEST)')"; \
+		[ -n "$${units# }" ] || continue; \
 		echo "== go test $$race -shuffle=on: $$module"; \
 		$(TESTRUN) -step "test: units of $$module" -dir $$module -packages "$$units" -- $$race -p $(UNIT_PACKAGES) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
 	done; \

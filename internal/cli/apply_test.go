@@ -123,3 +123,13 @@ func (h *harness) listed(name string) {
 		return err != nil
 	})
 }
+
+// TestApplyNamesWhyTheFleetsHandlersAreUnknown: without a control plane nobody knows the handlers
+// of workers, which looks like a misspelled handler otherwise.
+func TestApplyNamesWhyTheFleetsHandlersAreUnknown(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	path := h.write("version: 1\njob_types:\n  far: {handler: of-a-worker, schedule: {every: 365d, first_run: scheduled}}\n")
+	h.run("apply", "--config", path).Exits(ui.ExitUsage).
+		Complains(`there is no handler "of-a-worker"`, "the handlers of workers could not be read", "CONTROL_PLANE_DOWN")
+}

@@ -340,6 +340,8 @@ func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config
 	known, fleetErr := client.Workers().Handlers(ctx.Context)
 	if fleetErr == nil {
 		loaded, err = c.Load(ctx, known)
+	} else {
+		c.Complain("warning: the handlers of workers could not be read, so that only this binary's are known: %v", fleetErr)
 	}
 	if err != nil {
 		client.Close()

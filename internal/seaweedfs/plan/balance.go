@@ -29,17 +29,19 @@ type Move struct {
 
 // load is one server's disks of one type, with what this plan moves.
 type load struct {
-	place       place
-	count, max  int64
-	used, total uint64
-	volumes     []Volume
-	exhausted   bool
-	departed    map[uint32]bool
+	place place
+	// count is of the volumes that are balanced, taken of the slots that are not free.
+	count, taken, max int64
+	used, total       uint64
+	volumes           []Volume
+	exhausted         bool
+	departed          map[uint32]bool
 }
 
 // Moves plans moves from the fullest to the emptiest servers, for each type of disk.
 // Utilisation is volumes by slots, so that a large server holds more than a small
-// one; where a server does not tell its slots, the count decides. No move makes its
+// one; where a server does not tell its slots, the count decides. A filter of volumes takes only these into account, so that
+// they are spread evenly, wherever others are. No move makes its
 // target fuller than its source, so that none of them is worth undoing.
 func Moves(t Topology, settings BalanceSettings) []Move {
 	holders := t.holders()
@@ -103,7 +105,16 @@ func newBalance(t Topology, settings BalanceSettings, diskType string, holders m
 			if d.TotalBytes > d.FreeBytes {
 				l.used = d.TotalBytes - d.FreeBytes
 			}
-			l.count = int64(len(d.Volumes)) + shardSlots(d)
+			l.taken = int64(len(d.Volumes)) + shardSlots(d)
+			l.count = l.taken
+			if settings.Filter.narrows() {
+				l.count = 0
+				for _, v := range d.Volumes {
+					if settings.Filter.volume(v, t.LimitBytes) {
+						l.count++
+					}
+				}
+			}
 			slices.SortFunc(l.volumes, func(a, b Volume) int { return cmp.Compare(a.ID, b.ID) })
 			b.byCount = b.byCount || d.Max <= 0
 			b.loads = append(b.loads, l)
@@ -149,12 +160,12 @@ func (b *balance) extremes() (source *load, targets []*load) {
 		return nil, nil
 	}
 	for _, l := range b.loads {
-		if !l.exhausted && len(l.volumes) > 0 && (source == nil || b.utilisation(l, 0) > b.utilisation(source, 0)) {
+		if !l.exhausted && len(l.volumes) > 0 && l.count > 0 && (source == nil || b.utilisation(l, 0) > b.utilisation(source, 0)) {
 			source = l
 		}
 	}
 	for _, l := range b.loads {
-		if l != source && (b.byCount || l.count < l.max) && (l.total == 0 || float64(l.used) < fullDisk*float64(l.total)) {
+		if l != source && (b.byCount || l.taken < l.max) && (l.total == 0 || float64(l.used) < fullDisk*float64(l.total)) {
 			targets = append(targets, l)
 		}
 	}
@@ -222,8 +233,10 @@ func (b *balance) others(v Volume, source *load) (others []place, complete bool)
 
 func (b *balance) book(v Volume, source, target *load) {
 	source.count--
+	source.taken--
 	source.departed[v.ID] = true
 	target.count++
+	target.taken++
 	target.used += v.Size
 	b.moved[v.ID] = true
 }

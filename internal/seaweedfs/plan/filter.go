@@ -61,6 +61,11 @@ func (f Filter) server(s Server) bool {
 	return matches(f.dcs, s.DataCenter) && matches(f.racks, s.Rack) && matches(f.nodes, s.Address)
 }
 
+// narrows reports whether the filter leaves volumes out.
+func (f Filter) narrows() bool {
+	return f.collections != nil || f.state == Active || f.state == Full
+}
+
 func (f Filter) volume(v Volume, limit uint64) bool {
 	if f.collections != nil && !f.collections.MatchString(v.Collection) {
 		return false

@@ -141,6 +141,36 @@ func TestBalanceHeedsCapacity(t *testing.T) {
 	assert.Empty(t, plan.Moves(full, settings))
 }
 
+// TestBalanceCountsWhatItBalances: volumes of other collections take room, and are not counted.
+func TestBalanceCountsWhatItBalances(t *testing.T) {
+	t.Parallel()
+	mine, others := []int{7, 1, 0, 0, 0}, []int{30, 2, 0, 0, 40}
+	topology := servers(5, 1, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 40, Volumes: volumes(100*(i+1), others[i], 10)}
+		for _, v := range volumes(10*(i+1), mine[i], 10) {
+			v.Collection = "mine"
+			d.Volumes = append(d.Volumes, v)
+		}
+		return d
+	})
+	filter, err := plan.NewFilter("^mine$", plan.AllStates, "", "", "")
+	require.NoError(t, err)
+	settings := plan.BalanceSettings{Filter: filter, Threshold: 0.01, MinServers: 2, Limit: 100}
+	moves := plan.Moves(topology, settings)
+	assert.Len(t, moves, 5)
+	carryOut(topology, moves)
+	for i, want := range []int{2, 2, 2, 2, 0} { // the last one is full
+		assert.Len(t, topology.Servers[i].Disks[0].Volumes, want+others[i], topology.Servers[i].Address)
+	}
+	assert.Empty(t, plan.Moves(topology, settings))
+
+	filter, err = plan.NewFilter("^nobody$", plan.AllStates, "", "", "")
+	require.NoError(t, err)
+	left := plan.WhyNoMove(topology, plan.BalanceSettings{Filter: filter, MinServers: 2, Limit: 100})
+	require.Len(t, left, 1)
+	assert.Equal(t, plan.FilteredOut, left[0].Obstacle)
+}
+
 func TestEncodesSpreadShards(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

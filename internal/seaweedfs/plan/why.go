@@ -115,6 +115,8 @@ func WhyNoMove(t Topology, settings BalanceSettings) []Left {
 		switch {
 		case len(b.loads) < settings.MinServers:
 			left = append(left, Left{Obstacle: FewServers, Count: len(b.loads), Limit: float64(settings.MinServers), DiskType: diskType})
+		case source == nil && b.filtered() > 0:
+			left = append(left, Left{Obstacle: FilteredOut, Count: b.filtered(), DiskType: diskType})
 		case source == nil:
 			left = append(left, Left{Obstacle: NoVolumes, DiskType: diskType})
 		case len(targets) == 0:
@@ -126,6 +128,18 @@ func WhyNoMove(t Topology, settings BalanceSettings) []Left {
 		}
 	}
 	return orNoVolumes(left)
+}
+
+// filtered counts the replicas that the filter leaves out.
+func (b *balance) filtered() (out int) {
+	for _, l := range b.loads {
+		for _, v := range l.volumes {
+			if !b.settings.Filter.volume(v, b.topology.LimitBytes) {
+				out++
+			}
+		}
+	}
+	return out
 }
 
 // WhyNoEncode counts the volumes that [Encodes] leaves out.

@@ -140,7 +140,7 @@ func TestMutualTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.use(good.Masters[0], bad.files)
 			refused := jobtypetest.Detect(t.Context(), f.handlers["vacuum"], f.input(`{}`))
-			require.Error(t, refused.Err)
+			require.ErrorContains(t, refused.Err, bad.want)
 			for _, probed := range f.probeBoth() {
 				assert.Contains(t, probed.Found, bad.want, probed.Name)
 				assert.Contains(t, probed.Fix, "cluster.tls", probed.Name)
@@ -175,6 +175,11 @@ func TestOneSideHasNoTLS(t *testing.T) {
 	for _, probed := range plain.probeBoth() {
 		assert.Contains(t, probed.Found, "TLS_NOT_OFFERED", probed.Name)
 	}
+	f.block = block
+	for one, want := range map[*fixture]string{f: "TLS_REQUIRED", plain: "TLS_NOT_OFFERED"} {
+		refused := jobtypetest.Detect(t.Context(), one.handlers["vacuum"], one.input(`{}`))
+		require.ErrorContains(t, refused.Err, want)
+	}
 }
 
 // TestCertificatesWithoutAName are what weed's own guide makes.
@@ -184,7 +189,8 @@ func TestCertificatesWithoutAName(t *testing.T) {
 	ca.member("worker")
 	f := secured(t, ca, ca.member("master01"))
 	refused := jobtypetest.Detect(t.Context(), f.handlers["vacuum"], f.input(`{}`))
-	require.ErrorContains(t, refused.Err, "doesn't contain any IP SANs")
+	require.ErrorContains(t, refused.Err, "CERTIFICATE_OF_ANOTHER_NAME")
+	assert.Contains(t, probe(t.Context(), f.block)[0].Found, "CERTIFICATE_OF_ANOTHER_NAME")
 	good := f.spec()
 	good.TLS.AnyName = true
 	f.use(good.Masters[0], *good.TLS)

@@ -32,7 +32,10 @@ func tlsFault(ctx context.Context, spec *TLS, target string) error {
 		return &tls.Certificate{}, nil
 	}
 	err := handshake(ctx, config, target)
-	var plain tls.RecordHeaderError
+	var (
+		plain tls.RecordHeaderError
+		named x509.HostnameError
+	)
 	switch {
 	case spec == nil && err != nil:
 		return nil //nolint:nilerr // a server without TLS
@@ -40,6 +43,8 @@ func tlsFault(ctx context.Context, spec *TLS, target string) error {
 		return errors.New("TLS_REQUIRED: the server has TLS: set cluster.tls")
 	case errors.As(err, &plain):
 		return errors.New("TLS_NOT_OFFERED: the server has no TLS: remove cluster.tls, or set grpc in its security.toml")
+	case errors.As(err, &named):
+		return fmt.Errorf("CERTIFICATE_OF_ANOTHER_NAME: %w: set cluster.tls.server_name, or any_name: true", err)
 	case wanted && spec.Cert == "":
 		return errors.New("CERTIFICATE_MISSING: the server requires a certificate: set cluster.tls.cert and key")
 	case wanted:

@@ -214,12 +214,26 @@ func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(c
 			c.mu.Unlock()
 			return address, err
 		}
-		faults = append(faults, fmt.Errorf("master %s: %s", address, Reason(err)))
+		faults = append(faults, fmt.Errorf("master %s: %w", address, c.cause(ctx, end, address, err)))
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	return "", errors.Join(faults...)
+}
+
+// cause returns why a call of a master failed. Of a TLS connection that a server closes, gRPC does not know it.
+func (c *Cluster) cause(ctx context.Context, end time.Time, address string, err error) error {
+	if status.Code(err) == codes.Unavailable {
+		ctx, cancel := context.WithDeadline(ctx, end)
+		defer cancel()
+		if target, bad := ParseAddress(address); bad == nil {
+			if fault := tlsFault(ctx, c.spec.TLS, target); fault != nil {
+				return fault
+			}
+		}
+	}
+	return errors.New(Reason(err))
 }
 
 func (c *Cluster) masters() []string {

@@ -27,19 +27,10 @@ func (d DAGs) Graph(ctx context.Context, ref RunRef) (*dag.Graph, error) {
 // arguments reads them from the first event of the history.
 func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	var read dagArguments
-	history := d.client.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	event, err := history.Next()
-	if err != nil {
-		return read, runError(ref, err)
-	}
 	var encoded []byte
-	payloads := event.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if len(payloads.GetPayloads()) < 2 {
-		return read, fmt.Errorf("DAG run %s was started without a graph", ref.WorkflowID)
-	}
-	payloads.Payloads = payloads.Payloads[:2]
-	if err := DataConverter().FromPayloads(payloads, &read.input, &encoded); err != nil {
-		return read, fmt.Errorf("the arguments of %s: %w", ref.WorkflowID, err)
+	err := Runs{d.client}.StartedWith(ctx, ref, &read.input, &encoded)
+	if err != nil {
+		return read, err
 	}
 	if len(encoded) == 0 {
 		read.graph, err = compileSource(read.input)
@@ -209,4 +200,22 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DA
 		started.input.DeclaredAt = snapshot.Started
 	}
 	return prior, started.input, nil
+}
+
+// StartedWith reads the first arguments of a run from the first event of its history.
+func (r Runs) StartedWith(ctx context.Context, ref RunRef, into ...any) error {
+	history := r.client.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	event, err := history.Next()
+	if err != nil {
+		return runError(ref, err)
+	}
+	payloads := event.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	if len(payloads.GetPayloads()) < len(into) {
+		return fmt.Errorf("run %s was started with fewer than %d arguments", ref.WorkflowID, len(into))
+	}
+	payloads.Payloads = payloads.Payloads[:len(into)]
+	if err := DataConverter().FromPayloads(payloads, into...); err != nil {
+		return fmt.Errorf("the arguments of %s: %w", ref.WorkflowID, err)
+	}
+	return nil
 }

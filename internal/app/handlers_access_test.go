@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	schedulepb "go.temporal.io/api/schedule/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -24,6 +27,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -52,6 +56,65 @@ func (twoTypes) DescribeSchedule(_ context.Context, in *workflowservice.Describe
 			StartWorkflow: &workflowpb.NewWorkflowExecutionInfo{Input: stored},
 		}}},
 	}, nil
+}
+
+// GetWorkflowExecutionHistory has runs of both. The run of scrub at 2:00 was started while
+// scrub had handler command.
+func (twoTypes) GetWorkflowExecutionHistory(_ context.Context, in *workflowservice.GetWorkflowExecutionHistoryRequest) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	id := in.GetExecution().GetWorkflowId()
+	started := contract.JobGroupInput{Spec: contract.JobTypeSpec{Name: "scrub", Handler: "scrub"}}
+	switch {
+	case strings.HasPrefix(id, "group/shell-"):
+		started.Spec = contract.JobTypeSpec{Name: "shell", Handler: contract.CommandHandler}
+	case id == "group/scrub-2026-11-22T02:00:00Z":
+		started.Spec.Handler = contract.CommandHandler
+	case id == "group/scrub-2026-11-22T03:00:00Z":
+		started.Submission = &contract.Submission{Proposals: []jobtype.Proposal{{DAG: "version: 1\nname: d\ntasks: [{id: a, command: [id]}]\n"}}}
+	case id == "group/scrub-2026-11-22T04:00:00Z":
+		return nil, status.Error(codes.NotFound, "there is no such run")
+	case !strings.HasPrefix(id, "group/scrub-"):
+		return nil, status.Error(codes.Unimplemented, "only runs of job types")
+	}
+	input, err := starter.DataConverter().ToPayloads(started)
+	if err != nil {
+		return nil, err
+	}
+	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: []*historypb.HistoryEvent{{
+		EventId: 1, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
+		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: input},
+		},
+	}}}}, nil
+}
+
+// TestARunIsJudgedByTheHandlersItWasStartedWith: its job type may have another one by now.
+func TestARunIsJudgedByTheHandlersItWasStartedWith(t *testing.T) {
+	t.Parallel()
+	handler := byHandlerAPI(t).Handler()
+	for _, row := range []struct {
+		who, run, want string
+	}{
+		{"scrubber", "scrub-2026-11-22T01:00:00Z", "allowed"},
+		{"scrubber", "scrub-2026-11-22T02:00:00Z", "403"},
+		{"scrubber", "scrub-2026-11-22T03:00:00Z", "403"}, // A proposal has a DAG.
+		{"scrubber", "scrub-2026-11-22T04:00:00Z", "404"},
+		{"shells", "shell-2026-11-22T01:00:00Z", "allowed"},
+		{"shells", "scrub-2026-11-22T02:00:00Z", "403"}, // A retry executes scrub.
+		{"admin", "scrub-2026-11-22T02:00:00Z", "allowed"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, api.Prefix+"/runs/"+row.run+"/cancel", strings.NewReader("{}"))
+		r.Host = "localhost"
+		r.Header.Set("Who", row.who)
+		r.Header.Set("Content-Type", "application/json")
+		recorded := httptest.NewRecorder()
+		handler.ServeHTTP(recorded, r)
+		switch row.want {
+		case "allowed":
+			assert.NotContains(t, []int{http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity}, recorded.Code, "%+v: %s", row, recorded.Body)
+		default:
+			assert.Equal(t, row.want, strconv.Itoa(recorded.Code), "%+v: %s", row, recorded.Body)
+		}
+	}
 }
 
 // byHandlerAPI has an administrator and a worker for handler scrub alone.

@@ -78,6 +78,37 @@ func OfRun(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]s
 	return OfGraph(ctx, client, graph)
 }
 
+// OfGroup lists the handlers of a run of a job type: those that it was started with, and
+// those that are applied now, which a retry executes.
+func OfGroup(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]string, error) {
+	var started contract.JobGroupInput
+	if err := client.Runs().StartedWith(ctx, ref, &started); err != nil {
+		return nil, err
+	}
+	f := newFinder(ctx, client, nil)
+	if err := f.spec(started.Spec); err != nil {
+		return nil, err
+	}
+	if started.Submission != nil {
+		for _, proposal := range started.Submission.Proposals {
+			if proposal.DAG == "" {
+				continue
+			}
+			compiled, err := spec.CompileText("dag", proposal.DAG, nil, nil)
+			if err != nil {
+				return nil, err
+			}
+			if err := f.graph(compiled.Graph); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.jobType(started.Spec.Name); err != nil && !errors.Is(err, starter.ErrNotFound) {
+		return nil, err
+	}
+	return f.found, nil
+}
+
 func (f *finder) add(handler string) {
 	if !slices.Contains(f.found, handler) {
 		f.found = append(f.found, handler)

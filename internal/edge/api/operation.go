@@ -113,8 +113,14 @@ func (c *Call) NeedHandlers(scope access.Scope, find func() ([]string, error)) e
 
 // handlersOf lists the handlers of what an input names.
 func handlersOf(ctx context.Context, client *starter.Client, in any, scope access.Scope) ([]string, error) {
-	if run, ok := in.(aboutRun); ok && (starter.RunRef{WorkflowID: run.workflowID()}).Kind() == starter.KindDAG {
-		return handled.OfRun(ctx, client, starter.RunRef{WorkflowID: run.workflowID()})
+	if about, ok := in.(aboutRun); ok {
+		run := starter.RunRef{WorkflowID: about.workflowID()}
+		switch run.Kind() {
+		case starter.KindDAG:
+			return handled.OfRun(ctx, client, run)
+		case starter.KindGroup:
+			return handled.OfGroup(ctx, client, run)
+		}
 	}
 	return handled.OfJobType(ctx, client, scope.JobType)
 }

@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -45,9 +44,6 @@ func wrapped(body io.Reader) ([]byte, *problem.Problem) {
 	text, err := io.ReadAll(body)
 	if err != nil {
 		return nil, unreadable(err)
-	}
-	if !utf8.Valid(text) {
-		return nil, problem.New(http.StatusUnprocessableEntity, "", "the document is not UTF-8")
 	}
 	encoded, err := json.Marshal(map[string]string{"document": string(text)})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -47,6 +48,11 @@ func repeatable(next http.Handler) http.Handler {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			guard.Refuse(w, unreadable(err))
+			return
+		}
+		// A decoder of JSON would replace what is not UTF-8.
+		if !utf8.Valid(body) {
+			guard.Refuse(w, problem.New(http.StatusUnprocessableEntity, "", "the body is not UTF-8"))
 			return
 		}
 		if key != "" {

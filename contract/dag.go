@@ -42,6 +42,9 @@ type DAGInput struct {
 	Depth int `json:"depth,omitempty"`
 	// Resumes is the workflow id of the run that this run resumes from.
 	Resumes string `json:"resumes,omitempty"`
+	// ScheduledAt is the nominal time of the run above, or of the run that this one resumes; zero means
+	// the start of this run.
+	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
 	// By is the operator who started the run.
 	By string `json:"by,omitempty"`
 	// RollEvents is the history length from which the run continues as new at the next opportunity.

@@ -3,6 +3,7 @@ package contract
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -20,6 +21,8 @@ type Submission struct {
 	IgnoreWindow bool `json:"ignore_window,omitempty"`
 	// Resumes is the workflow id of the run whose jobs are executed again.
 	Resumes string `json:"resumes,omitempty"`
+	// ScheduledAt is the nominal time of that run; zero means the start of this one.
+	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
 	// Proposals are the work to do. Once accepted they are part of the group's state and removed here.
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// BatchKeys are as in a [DetectPageInput].

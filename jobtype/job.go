@@ -34,6 +34,21 @@ type DetectInput struct {
 	// proposal or sign of life for StallTimeout is ended.
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
+	// Run is the run of the detection.
+	Run Run `json:"run,omitzero"`
+	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
+	WorkerLabels map[string]string `json:"-"`
+}
+
+// Run describes the run that a job, a task or a detection belongs to.
+type Run struct {
+	// ID is the workflow id of the run.
+	ID string `json:"id,omitempty" required:"true"`
+	// StartedAt is the start of the run.
+	StartedAt time.Time `json:"started_at,omitzero"`
+	// ScheduledAt is the nominal time of the run: the time at which its Schedule was due, also in a
+	// backfill, in a DAG of a job, and in a retry. Without a Schedule it is the start of the run.
+	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
 }
 
 // Job is one piece of work for its executor.
@@ -79,6 +94,10 @@ type Job struct {
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// Deadline is the latest end of ctx.
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Run is the run of the job. Its ID equals GroupID.
+	Run Run `json:"run,omitzero"`
+	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
+	WorkerLabels map[string]string `json:"-"`
 }
 
 // Result is the result of a successful job. Its encoding is limited to [MaxResultBytes].

@@ -3,6 +3,7 @@ package starter
 import (
 	"context"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
@@ -112,7 +113,7 @@ func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried
 	if len(plan.Executed) == 0 {
 		return retried, &RefusedError{Asked: "DAG run " + ref.WorkflowID + " has nothing to execute again", Reason: "everything succeeded; name tasks with --from TASK"}
 	}
-	again := contract.DAGInput{Resumes: ref.WorkflowID, Node: ready.input.Node, Labels: ready.input.Labels}
+	again := contract.DAGInput{Resumes: ref.WorkflowID, Node: ready.input.Node, Labels: ready.input.Labels, ScheduledAt: ready.input.ScheduledAt}
 	options := retry.Options
 	if options.Deadline == 0 {
 		options.Deadline = ready.input.Deadline.Std()
@@ -195,6 +196,9 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DA
 	prior, err := dagrun.Read(started.graph, final)
 	if err != nil {
 		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s: %w", ref.WorkflowID, err)
+	}
+	if started.input.ScheduledAt.IsZero() {
+		started.input.ScheduledAt = snapshot.Started.UTC().Truncate(time.Second)
 	}
 	if started.input.DeclaredAt.IsZero() {
 		started.input.DeclaredAt = snapshot.Started

@@ -100,7 +100,7 @@ func (n *Node) assemble(c client.Client) error {
 	}
 	server := jobs.NewServer(c)
 	n.jobs, err = jobs.New(jobs.Options{
-		Handlers: handlers, WorkerID: n.options.ID, Instance: n.instance, Server: server, Pages: server, Runs: server,
+		Handlers: handlers, WorkerID: n.options.ID, WorkerLabels: n.options.Labels, Instance: n.instance, Server: server, Pages: server, Runs: server,
 		Outbox: outbox, Outputs: outputs, CancelGrace: n.options.CancelGrace, Logger: n.options.Logger,
 	})
 	if err != nil {

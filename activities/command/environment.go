@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/runview"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -27,24 +28,21 @@ func (p program) environment() []string {
 }
 
 func jobEnvironment(job jobtype.Job) []string {
-	return []string{
-		"ROUNDSMAN_BATCH_SIZE=" + strconv.Itoa(len(job.Items())),
-		"ROUNDSMAN_WORKER_ID=" + job.WorkerID,
-		"ROUNDSMAN_JOB_TYPE=" + job.JobType,
-		"ROUNDSMAN_GROUP_ID=" + job.GroupID,
-		"ROUNDSMAN_JOB_ID=" + job.ID,
-		"ROUNDSMAN_DEDUPE_KEY=" + withoutNUL(job.DedupeKey),
-		"ROUNDSMAN_ATTEMPT=" + strconv.Itoa(job.Attempt),
-		"ROUNDSMAN_CHECKPOINT=" + withoutNUL(string(job.Checkpoint)),
-		"ROUNDSMAN_FENCE=" + strconv.FormatInt(job.Fence, 10),
-	}
+	return append(runview.Environment(job.Run, job.WorkerLabels),
+		"ROUNDSMAN_BATCH_SIZE="+strconv.Itoa(len(job.Items())),
+		"ROUNDSMAN_WORKER_ID="+job.WorkerID,
+		"ROUNDSMAN_JOB_TYPE="+job.JobType,
+		"ROUNDSMAN_GROUP_ID="+job.GroupID,
+		"ROUNDSMAN_JOB_ID="+job.ID,
+		"ROUNDSMAN_DEDUPE_KEY="+withoutNUL(job.DedupeKey),
+		"ROUNDSMAN_ATTEMPT="+strconv.Itoa(job.Attempt),
+		"ROUNDSMAN_CHECKPOINT="+withoutNUL(string(job.Checkpoint)),
+		"ROUNDSMAN_FENCE="+strconv.FormatInt(job.Fence, 10),
+	)
 }
 
 func detectEnvironment(in jobtype.DetectInput) []string {
-	return []string{
-		"ROUNDSMAN_WORKER_ID=" + in.WorkerID,
-		"ROUNDSMAN_JOB_TYPE=" + in.JobType,
-	}
+	return append(runview.Environment(in.Run, in.WorkerLabels), "ROUNDSMAN_WORKER_ID="+in.WorkerID, "ROUNDSMAN_JOB_TYPE="+in.JobType)
 }
 
 // withoutNUL keeps a strange key from making every start fail: no environment

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -12,13 +13,20 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/bash"
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/runview"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // detectFields and executeFields are what a template finds at the top.
 var (
-	detectFields  = []string{"Params", "Cluster", "Detect"}       //nolint:gochecknoglobals // constant table
-	executeFields = []string{"Params", "Cluster", "Job", "Batch"} //nolint:gochecknoglobals // constant table
+	detectFields  = []string{"Params", "Cluster", "Detect", "Run", "Schedule", "Worker"}       //nolint:gochecknoglobals // constant table
+	executeFields = []string{"Params", "Cluster", "Job", "Batch", "Run", "Schedule", "Worker"} //nolint:gochecknoglobals // constant table
+
+	// views are the types of the variables that have fixed fields.
+	views = map[string]reflect.Type{ //nolint:gochecknoglobals // constant table
+		"Job": reflect.TypeFor[jobView](), "Detect": reflect.TypeFor[detectView](), "Item": reflect.TypeFor[itemView](),
+		"Run": reflect.TypeFor[runview.Run](), "Schedule": reflect.TypeFor[runview.Schedule](), "Worker": reflect.TypeFor[runview.Worker](),
+	}
 )
 
 // jobView is .Job in the templates of `execute`.
@@ -47,17 +55,21 @@ func executeData(job jobtype.Job, params json.RawMessage) (map[string]any, error
 		return nil, err
 	}
 	plainParams, cluster, err := plainBlocks(params, job.Cluster)
-	return map[string]any{"Params": plainParams, "Cluster": cluster, "Batch": items, "Job": jobView{
+	data := map[string]any{"Params": plainParams, "Cluster": cluster, "Batch": items, "Worker": runview.Worker{ID: job.WorkerID, Labels: job.WorkerLabels}, "Job": jobView{
 		ID: job.ID, GroupID: job.GroupID, JobType: job.JobType, DedupeKey: job.DedupeKey, Summary: job.Summary, Detail: job.Detail,
 		WorkerID: job.WorkerID, Labels: job.Labels, Attempt: job.Attempt, Fence: job.Fence, Deadline: job.Deadline,
-	}}, err
+	}}
+	runview.Add(data, job.Run, job.JobType)
+	return data, err
 }
 
 func detectData(in jobtype.DetectInput) (map[string]any, error) {
 	params, cluster, err := plainBlocks(in.Params, in.Cluster)
-	return map[string]any{"Params": params, "Cluster": cluster, "Detect": detectView{
+	data := map[string]any{"Params": params, "Cluster": cluster, "Worker": runview.Worker{ID: in.WorkerID, Labels: in.WorkerLabels}, "Detect": detectView{
 		JobType: in.JobType, WorkerID: in.WorkerID, LastSuccess: in.LastSuccess, Sequence: in.Sequence, MaxResults: in.MaxResults, DryRun: in.DryRun,
-	}}, err
+	}}
+	runview.Add(data, in.Run, in.JobType)
+	return data, err
 }
 
 func plainBlocks(params, cluster json.RawMessage) (any, any, error) {
@@ -187,7 +199,14 @@ func (s settings) templateFaults(block string, fields []string) []error {
 		if !gotemplate.Templated(text) {
 			return
 		}
-		_, found := gotemplate.Scan(text, fields)
+		refs, found := gotemplate.Scan(text, fields)
+		for _, ref := range refs {
+			if view, fixed := views[ref.Root]; fixed {
+				if wrong := runview.Fault(ref.Root, view, ref.Path); wrong != "" {
+					found = append(found, errors.New(ref.Where()+wrong))
+				}
+			}
+		}
 		for _, err := range found {
 			faults = append(faults, fmt.Errorf("%s.%s: %w", block, name, err))
 		}

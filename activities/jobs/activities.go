@@ -26,6 +26,8 @@ type Options struct {
 	// WorkerID and Instance name this worker in jobs, beats and outcomes.
 	WorkerID string
 	Instance string
+	// WorkerLabels are those of this worker.
+	WorkerLabels map[string]string
 	// Server is where beats and outcomes go, Pages where proposals go; see
 	// [NewServer].
 	Server Server

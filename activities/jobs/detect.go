@@ -59,7 +59,7 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 		return r.detected(out), detectionError(refusal.kind, refusal.message)
 	}
 	input := in.Input
-	input.WorkerID = r.activities.options.WorkerID
+	input.WorkerID, input.WorkerLabels, input.Run.ID = r.activities.options.WorkerID, r.activities.options.WorkerLabels, in.WorkflowID
 	input.Liveness, input.StallTimeout = in.Liveness, in.StallTimeout
 	r.start(func(ctx context.Context) error {
 		err := handler.Detect(ctx, input, out)

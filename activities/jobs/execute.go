@@ -166,7 +166,8 @@ func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	}
 	beat, _, _ := r.progress.snapshot()
 	job.Checkpoint = beat.Checkpoint
-	job.WorkerID, job.Deadline = r.activities.options.WorkerID, r.deadline
+	job.WorkerID, job.WorkerLabels, job.Deadline = r.activities.options.WorkerID, r.activities.options.WorkerLabels, r.deadline
+	job.Run.ID = job.GroupID
 	return job, nil
 }
 

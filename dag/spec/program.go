@@ -8,12 +8,15 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Program gives typed access to the definitions of one run. It decodes each distinct definition once.
 type Program struct {
 	Header Header
-	run    *dag.Run
+	// About is the run, for templates.
+	About jobtype.Run
+	run   *dag.Run
 	// cache is keyed by the address of a payload's first byte: equal payloads of a run are one slice.
 	cache map[*byte]*Definition
 }

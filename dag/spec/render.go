@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/runview"
 )
 
 // ErrResultGone is wrapped by [Program.Render] if a template refers to a missing result: its task was
@@ -92,6 +93,7 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 		maps.Copy(params, d.Params)
 	}
 	data := map[string]any{"Params": gotemplate.Native(params)}
+	runview.Add(data, p.About, p.Header.Name)
 	item, matrix, err := p.variables(i)
 	if err != nil {
 		return nil, err

@@ -2,16 +2,18 @@ package spec
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/runview"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // fields returns the top-level variables of a task's template.
-func fields() []string { return []string{"Needs", "Params", "Item", "Matrix"} }
+func fields() []string { return []string{"Needs", "Params", "Item", "Matrix", "Run", "Schedule"} }
 
 // checkTemplates checks the references in every templated text of an entry and records them in the
 // definition.
@@ -104,6 +106,10 @@ func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs m
 		return u.checkNeed(t, ref, refs)
 	case "Params":
 		return u.checkParam(t, ref, d)
+	case "Run":
+		return runview.Fault(ref.Root, reflect.TypeFor[runview.Run](), ref.Path)
+	case "Schedule":
+		return runview.Fault(ref.Root, reflect.TypeFor[runview.Schedule](), ref.Path)
 	case "Item":
 		if len(t.ForEach) == 0 && !t.late() {
 			return ".Item exists only in a task with for_each"

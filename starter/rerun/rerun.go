@@ -121,6 +121,9 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 		return Plan{}, known, fmt.Errorf("retry %s: %w", of, err)
 	}
 	plan := Plan{JobType: run.JobType, Again: []Again{}, Kept: []Kept{}, submission: contract.Submission{Resumes: run.WorkflowID}}
+	if plan.submission.ScheduledAt, err = c.scheduled(ctx, run.Run); err != nil {
+		return plan, known, err
+	}
 	selection, err := c.chosen(ctx, &plan, run, choice)
 	if err != nil {
 		return plan, known, err
@@ -165,4 +168,21 @@ func (c Client) ended(ctx context.Context, of starter.RunRef) (starter.Snapshot,
 		return run, &starter.RefusedError{Asked: asked, Reason: fmt.Sprintf("the run is open: wait for its end with `roundsman watch %s`, or cancel it first", of.WorkflowID)}
 	}
 	return run, nil
+}
+
+// scheduled returns the nominal time of a run, or of the run that a retry resumes; zero: no Schedule started it.
+func (c Client) scheduled(ctx context.Context, run starter.Run) (time.Time, error) {
+	for at := starter.TickOf(run.WorkflowID); ; at = starter.TickOf(run.WorkflowID) {
+		if !at.IsZero() || run.Resumes == "" {
+			return at, nil
+		}
+		before, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: run.Resumes})
+		if errors.Is(err, starter.ErrNotFound) { // Its tick is in its id.
+			return starter.TickOf(run.Resumes), nil
+		}
+		if err != nil {
+			return time.Time{}, err
+		}
+		run = before.Run
+	}
 }

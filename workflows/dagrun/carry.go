@@ -55,7 +55,7 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 	case dagrun.StartDAG:
 		id := r.id(d.Item)
 		r.runner.ExecuteDAG(d.Decision, id, "task "+id+" of "+r.in.Name, contract.DAGInput{
-			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources, Recovery: r.core.Recovery(),
+			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources, Recovery: r.core.Recovery(), ScheduledAt: r.core.About().ScheduledAt,
 		}, d.Graph)
 	case dagrun.Insist:
 		r.runner.RepeatCancel(r.id(d.Item), d.Reason)
@@ -97,7 +97,7 @@ func (r *dagRun) startJob(d *dagrun.Decision) {
 		Handler: job.Handler,
 		Job: jobtype.Job{
 			ID: id, JobType: job.JobType, DedupeKey: id, Labels: d.Labels, Summary: "task " + id + " of " + r.in.Name,
-			Params: spec.Params, Settings: spec.Execute, Cluster: spec.Cluster,
+			Params: spec.Params, Settings: spec.Execute, Cluster: spec.Cluster, Run: r.about(),
 		},
 		ProposalParams: job.Params,
 	}
@@ -105,6 +105,13 @@ func (r *dagRun) startJob(d *dagrun.Decision) {
 		in.Job.JobType, in.Job.Argv, in.Job.Settings = r.in.Name, job.Command, job.Launch
 	}
 	r.runner.Execute(d.Decision, in, job.Policy)
+}
+
+// about describes the run to the worker of a task, which knows its id.
+func (r *dagRun) about() jobtype.Run {
+	about := r.core.About()
+	about.ID = ""
+	return about
 }
 
 // ready reports whether there is anything to collect.

@@ -133,7 +133,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 			Input: jobtype.DetectInput{
 				JobType: spec.Name, Cluster: spec.Cluster, Params: spec.Params, Settings: spec.Detect,
 				LastSuccess: r.record.LastSuccess, LastWithJobs: r.record.LastWithJobs, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
-				DryRun: r.in.DryRun, WorkerID: d.ID,
+				DryRun: r.in.DryRun, WorkerID: d.ID, Run: r.about(),
 			},
 		},
 	}
@@ -150,7 +150,7 @@ func (r *groupRun) startJob(c group.StartJob) {
 	spec, p, id := r.in.Spec, c.Proposal, contract.JobID(c.Item)
 	in := contract.DAGInput{
 		Source: p.DAG, SourceName: "dag of " + id, Deadline: jobtype.Duration(c.Timeout), By: spec.Name,
-		Resources: spec.Resources, Node: p.Node, Labels: p.Labels, Recovery: r.core.Policy().Recovery,
+		Resources: spec.Resources, Node: p.Node, Labels: p.Labels, Recovery: r.core.Policy().Recovery, ScheduledAt: r.about().ScheduledAt,
 	}
 	if own := spec.DAG; own != nil {
 		in.Source, in.SourceName, in.Files = own.Text, own.File, own.Files
@@ -164,7 +164,7 @@ func (r *groupRun) startJob(c group.StartJob) {
 		Handler: spec.Handler,
 		Job: jobtype.Job{
 			ID: id, JobType: spec.Name, DedupeKey: p.DedupeKey, Summary: p.Summary, Detail: p.Detail, Labels: p.Labels,
-			Params: spec.Params, Batch: c.Batch, Settings: spec.Execute, Cluster: spec.Cluster,
+			Params: spec.Params, Batch: c.Batch, Settings: spec.Execute, Cluster: spec.Cluster, Run: r.about(),
 		},
 		ProposalParams: ownParams(c),
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -60,6 +61,8 @@ type groupRun struct {
 	storing workflow.Future
 	// commonID names what all jobs have in common; empty: too little.
 	commonID string
+	// startedAt is the start of the group; zero: not asked for yet.
+	startedAt time.Time
 	// claims are the keys that were requested last: the answer counts them.
 	claims claimed
 }

@@ -70,6 +70,18 @@ const maxReasonBytes = 300
 // scheduledFor is the search attribute with the tick of a scheduled workflow.
 const scheduledFor = "TemporalScheduledStartTime"
 
+// about describes the run to its jobs and detections.
+func (r *groupRun) about() jobtype.Run {
+	if r.startedAt.IsZero() { // It does not change once a job or a detection begins.
+		r.startedAt = r.core.Status(r.runner.Now()).StartedAt.UTC().Truncate(time.Second)
+	}
+	about := jobtype.Run{StartedAt: r.startedAt, ScheduledAt: r.due(r.startedAt)}
+	if r.adHoc() && !r.in.Submission.ScheduledAt.IsZero() {
+		about.ScheduledAt = r.in.Submission.ScheduledAt
+	}
+	return about
+}
+
 // due returns the tick of the group, or started for a group without a Schedule.
 func (r *groupRun) due(started time.Time) time.Time {
 	if tick, scheduled := workflow.GetTypedSearchAttributes(r.ctx).GetTime(temporal.NewSearchAttributeKeyTime(scheduledFor)); scheduled {

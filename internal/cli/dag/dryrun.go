@@ -7,11 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // TaskLine is a task as it would run. A result that is not known before the run stands as <TASK.KEY>.
@@ -34,11 +37,12 @@ type TaskLine struct {
 var resultPath = regexp.MustCompile(`\.Result((?:\.[A-Za-z0-9_]+)+)`)
 
 // taskLines returns all tasks of a DAG in the order of the file.
-func taskLines(compiled *spec.Compiled) ([]TaskLine, error) {
+func taskLines(compiled *spec.Compiled, now time.Time) ([]TaskLine, error) {
 	program, err := spec.Open(dag.NewRun(compiled.Graph, dag.Options{}))
 	if err != nil {
 		return nil, fmt.Errorf("read the graph: %w", err)
 	}
+	program.About = jobtype.Run{ID: contract.DAGWorkflowID(program.Header.Name, "RUN"), StartedAt: now, ScheduledAt: now}
 	lines := make([]TaskLine, compiled.Graph.Len())
 	for i := range dag.Index(compiled.Graph.Len()) {
 		definition, err := program.Definition(i)

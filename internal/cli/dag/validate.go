@@ -83,7 +83,7 @@ func (c *commands) checkSpec(name string, params [][2]string, commands bool) (Sp
 	}
 	report.Valid, report.Warnings = true, ui.OrEmpty(filesIn(filepath.Dir(name), compiled.Warnings()))
 	if commands {
-		report.Commands, err = taskLines(compiled)
+		report.Commands, err = taskLines(compiled, c.Env.Now())
 	}
 	return report, err
 }

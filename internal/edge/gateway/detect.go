@@ -79,7 +79,7 @@ func (w Worker) detection(token []byte, input contract.DetectActivityInput, hear
 	if err != nil {
 		return nil, err
 	}
-	input.Input.WorkerID = w.who.ID
+	input.Input.WorkerID, input.Input.Run.ID = w.who.ID, input.WorkflowID
 	input.Input.Liveness, input.Input.StallTimeout = input.Liveness, input.StallTimeout
 	return &Detection{
 		DetectInput: input.Input, Handler: input.Handler, Lease: sealed, Cursor: begin,

@@ -128,6 +128,7 @@ func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTask
 		return nil, nil
 	}
 	job.GroupID, job.WorkerID, job.Deadline = l.Workflow, w.who.ID, l.deadline()
+	job.Run.ID = l.Workflow
 	return w.job(job, input, l, task.GetHeartbeatTimeout().AsDuration())
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
 // Reference is one use of a field of the data in a template.
@@ -16,6 +18,14 @@ type Reference struct {
 	Path []string
 	// Line within the template, from 0.
 	Line int
+}
+
+// Where returns the line as the beginning of a message; empty for the first line.
+func (r Reference) Where() string {
+	if r.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", r.Line+1)
 }
 
 // Scan parses a template and returns what it refers to. Faults are what the
@@ -194,7 +204,11 @@ func (s *scanner) operand(n parse.Node, root bool) {
 // use records a reference to the data.
 func (s *scanner) use(path []string, pos parse.Pos) {
 	if !slices.Contains(s.fields, path[0]) {
-		s.fault("there is no .%s here; a template knows .%s", path[0], strings.Join(s.fields, ", ."))
+		where, hint := Reference{Line: s.line(pos)}.Where(), ""
+		if word := suggest.Word(path[0], s.fields); word != "" {
+			hint = "; did you mean ." + word + "?"
+		}
+		s.fault("%sthere is no .%s here; a template knows .%s%s", where, path[0], strings.Join(s.fields, ", ."), hint)
 		return
 	}
 	s.refs = append(s.refs, Reference{Root: path[0], Path: path[1:], Line: s.line(pos)})

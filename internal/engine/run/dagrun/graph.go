@@ -35,6 +35,8 @@ type Config struct {
 	Deadline time.Duration
 	// Recovery is that of the run that this one is an item of; its fail holds here, too.
 	Recovery jobtype.Recovery
+	// About describes the run; its start is that of the graph.
+	About jobtype.Run
 	// Node and Labels say where tasks run that name neither.
 	Node   string
 	Labels map[string]string
@@ -112,6 +114,22 @@ func (g *Graph) init(now time.Time) {
 	g.engine = run.New(g.engineConfig(), now)
 	g.startedAt = now
 	g.setDeadline()
+	g.describe()
+}
+
+// describe gives the templates of tasks the times of the run.
+func (g *Graph) describe() {
+	g.program.About = g.About()
+}
+
+// About describes the run to its tasks. Without a time from above its nominal time is its start.
+func (g *Graph) About() jobtype.Run {
+	about := g.cfg.About
+	about.StartedAt = g.startedAt.UTC().Truncate(time.Second)
+	if about.ScheduledAt.IsZero() {
+		about.ScheduledAt = about.StartedAt
+	}
+	return about
 }
 
 func open(r *dag.Run, cfg Config) (*Graph, error) {

@@ -128,6 +128,7 @@ func Restore(compiled *dag.Graph, data []byte, cfg Config, now time.Time) (*Grap
 		return nil, fmt.Errorf("%w: %d tasks are in flight", ErrState, n)
 	}
 	g.setDeadline()
+	g.describe()
 	if g.run.Held() {
 		g.timers.push(timer{at: g.heldUntil, kind: timerRelease})
 	}

@@ -323,6 +323,8 @@ type RunRecord struct {
 	// Checkpoints come from jobs stopped by the end of a window, oldest first, at most 50 and 32 KiB
 	// in total.
 	Checkpoints []KeptCheckpoint `json:"checkpoints,omitempty"`
+	// Values are the numbers that jobs returned in the last runs; nil: none.
+	Values *Values `json:"values,omitempty"`
 	// Ticks counts the dropped ticks recorded in the audit log; nil if none yet.
 	Ticks *TickCounts `json:"ticks,omitempty"`
 }

@@ -217,6 +217,8 @@ type JobView struct {
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
+	// Data is the [ResultData] of a job that was done, up to [MaxJobData].
+	Data json.RawMessage `json:"data,omitempty"`
 	// Work is a [JobWork] as JSON, if the query selects it.
 	Work string `json:"work,omitempty"`
 }

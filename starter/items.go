@@ -68,7 +68,8 @@ type Item struct {
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
-	// Value is what a task returned, while another one refers to it.
+	// Value is what a task returned, while another one refers to it, or the data of a job that was done,
+	// up to 4 KiB.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Active *ActiveItem     `json:"active,omitempty"`
 	// Work is the [contract.JobWork] of a job that was not done, if the filter selects it.
@@ -286,7 +287,7 @@ func itemsOfJobs(jobs []contract.JobView) []Item {
 		items[i] = Item{
 			ID: job.JobID, Kind: KindJob, State: job.State, DedupeKey: job.DedupeKey, Items: job.Items, Batch: job.Batch, Summary: job.Summary,
 			Priority: job.Priority, Waiting: job.Waiting, Wait: job.Wait, Worker: job.Worker, Attempt: job.Attempt, Error: job.Error,
-			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt, Work: job.Work,
+			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt, Work: job.Work, Value: job.Data,
 		}
 	}
 	return items

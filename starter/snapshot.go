@@ -19,6 +19,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -53,6 +54,10 @@ type Snapshot struct {
 	Active []ActiveItem `json:"active,omitempty"`
 	// Failed are the first failed items. An open group does not list them.
 	Failed []contract.JobError `json:"failed,omitempty"`
+	// Values are the trends of the numbers that jobs returned, up to this run; empty for an open or an ad-hoc
+	// run. ValuesDropped counts numbers without a trend.
+	Values        []values.Trend `json:"values,omitempty"`
+	ValuesDropped int            `json:"values_dropped,omitempty"`
 	// Reason explains the outcome of a closed run, Failure why it left no result.
 	Reason     string `json:"reason,omitempty"`
 	Failure    string `json:"failure,omitempty"`
@@ -304,6 +309,9 @@ func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.
 	s.Failed = result.Errors
 	s.Counts, s.Progress = countsOfGroup(result.Counts, 0, 0)
 	s.Pace = paceOf(s.WorkflowID, result)
+	if known := result.Record.Values; known != nil {
+		s.Values, s.ValuesDropped = values.TrendsOf(known), known.Dropped
+	}
 	return s, result.Outcome
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
@@ -44,7 +45,8 @@ func WatchRuns(options *starter.Options, health *Health, log *slog.Logger) error
 
 // appliedTypes returns the names of the applied job types.
 func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied, error) {
-	var completed map[string]time.Time
+	var completed map[string]starter.Run
+	var values map[string]runend.LastValues
 	return func(ctx context.Context) (runend.Applied, error) {
 		types, err := jobtypes.Of(client).List(ctx)
 		if err != nil {
@@ -52,10 +54,11 @@ func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied,
 		}
 		if completed == nil { // Later ones end here, or in another control plane.
 			completed, err = lastCompleted(ctx, client)
+			values = lastValues(ctx, client, completed)
 		}
-		applied := runend.Applied{Names: make([]string, len(types)), Completed: completed}
+		applied := runend.Applied{Names: make([]string, len(types)), Completed: map[string]time.Time{}, Values: values}
 		for i, one := range types {
-			applied.Names[i] = one.Name
+			applied.Names[i], applied.Completed[one.Name] = one.Name, completed[one.Name].Ended
 		}
 		return applied, err
 	}
@@ -64,19 +67,50 @@ func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied,
 // maxCompleted bounds the runs among which the last success of each job type is searched.
 const maxCompleted = 1000
 
-// lastCompleted returns when scheduled runs have completed last, by job type.
-func lastCompleted(ctx context.Context, client *starter.Client) (map[string]time.Time, error) {
+// lastCompleted returns the scheduled runs that have completed last, by job type.
+func lastCompleted(ctx context.Context, client *starter.Client) (map[string]starter.Run, error) {
 	ended, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Outcomes: []contract.Outcome{contract.OutcomeCompleted}, Limit: maxCompleted})
 	if err != nil {
 		return nil, err
 	}
-	last := map[string]time.Time{}
+	last := map[string]starter.Run{}
 	for _, run := range ended {
-		if run.AdHoc == "" && run.Ended.After(last[run.JobType]) {
-			last[run.JobType] = run.Ended
+		if run.AdHoc == "" && run.Ended.After(last[run.JobType].Ended) {
+			last[run.JobType] = run
 		}
 	}
 	return last, nil
+}
+
+// maxReadValues bounds the results that are read for their numbers, readsAtOnce those at the same time.
+const (
+	maxReadValues = 200
+	readsAtOnce   = 8
+)
+
+// lastValues reads the numbers that jobs returned until these runs. A result that cannot be read within ctx is
+// left out: the next run of its job type brings the numbers.
+func lastValues(ctx context.Context, client *starter.Client, runs map[string]starter.Run) map[string]runend.LastValues {
+	var mu sync.Mutex
+	var reads errgroup.Group
+	reads.SetLimit(readsAtOnce)
+	values, left := map[string]runend.LastValues{}, maxReadValues
+	for name, run := range runs {
+		if left--; left < 0 || ctx.Err() != nil {
+			break
+		}
+		reads.Go(func() error {
+			result, err := client.Runs().Result(ctx, run.RunRef)
+			if err == nil && result.Record.Values != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				values[name] = runend.LastValues{Values: result.Record.Values, Ended: result.EndedAt}
+			}
+			return nil
+		})
+	}
+	_ = reads.Wait() // No read returns an error.
+	return values
 }
 
 // usage is what the control plane knows of the whole namespace.

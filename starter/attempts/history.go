@@ -111,7 +111,11 @@ func (i *ItemHistory) outcome(attempt *Attempt, state contract.ExecuteState) {
 	if !state.StartedAt.IsZero() {
 		attempt.StartedAt = state.StartedAt
 	}
-	i.Result = &state.Result
+	result := state.Result
+	if fields, printed := contract.ResultData(result); printed {
+		result.Data = fields
+	}
+	i.Result = &result
 }
 
 // String returns the decision in words.

@@ -79,7 +79,7 @@ func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) ([]
 			}
 			if total >= f.Offset && len(views) < f.Limit {
 				view := viewOf(&part.jobs[i], f.single())
-				if f.Work {
+				if f.Work && view.Data == nil {
 					view.Work = part.jobs[i].Work
 				}
 				views = append(views, view)
@@ -137,6 +137,7 @@ func viewOf(j *record.Job, whole bool) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.Key, Items: len(j.Items), Summary: j.Summary, Priority: j.Priority,
 		State: j.State, Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, CreatedAt: j.CreatedAt, ModifiedAt: j.EndedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+		Data: record.Data(j.Work, j.State == contract.JobCompleted || j.State == contract.JobWarning),
 	}
 	if len(j.Items) > 0 {
 		view.DedupeKey = cmp.Or(view.DedupeKey, j.Items[0].DedupeKey)

@@ -115,7 +115,7 @@ func (r *groupRun) turnItem() string {
 
 func (r *groupRun) prepare() {
 	info, record := workflow.GetInfo(r.ctx), r.record
-	record.TookMS, record.Checkpoints = nil, nil // Only the past runs matter there.
+	record.TookMS, record.Checkpoints, record.Values = nil, nil, nil // Only the past runs matter there.
 	r.preparing = callPrepare(r.ctx, contract.PrepareInput{
 		JobType: r.in.Spec.Name, Handler: r.in.Spec.Handler,
 		WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,

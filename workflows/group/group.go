@@ -87,7 +87,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 			JobType: in.Spec.Name, Budget: in.Spec.RetryBudget, Grace: in.Spec.Policy.HeartbeatTimeout,
 			DeclaredAt: workflow.GetInfo(ctx).WorkflowStartTime,
 		},
-		Calls: true,
+		Calls: true, Results: true,
 	})
 	r := &groupRun{ctx: runner.Context(), runner: runner, in: in}
 	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {

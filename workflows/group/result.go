@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -57,6 +58,7 @@ func (r *groupRun) result() contract.JobGroupResult {
 	if result.Detector != "" {
 		r.record.AvoidDetector = r.core.FailedDetector()
 	}
+	r.record.Values = values.Extend(r.record.Values, r.core.Values())
 	result.Record = withRun(r.record, result.Detector, r.due(result.StartedAt), contract.RunSummary{
 		WorkflowID: info.ID, RunID: info.RunID, Outcome: result.Outcome,
 		Reason: jobtype.ClipCause(result.Reason, maxReasonBytes), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -25,7 +23,7 @@ func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
 		Load: loadOf(state), Warning: state.Result.Warning, Delay: state.Delay.Std(),
 	}
 	if withResult && state.Failure == "" {
-		end.Result = resultOf(state)
+		end.Result = resultOf(state.Result)
 	}
 	return end
 }
@@ -42,25 +40,12 @@ func loadOf(state contract.ExecuteState) engine.LoadReport {
 	}
 }
 
-// resultOf is the part of a result that other items see: the handler's data; the
-// fields of the last printed line, if that is a JSON object; and the handler's
-// summary, as summary.
-func resultOf(state contract.ExecuteState) json.RawMessage {
-	fields := map[string]any{}
-	if state.Result.Summary != "" {
-		fields["summary"] = state.Result.Summary
-	}
-	maps.Copy(fields, state.Result.Data)
-	output := strings.TrimSpace(state.Result.Output)
-	if last := output[strings.LastIndexByte(output, '\n')+1:]; strings.HasPrefix(last, "{") {
-		var own map[string]json.RawMessage
-		if json.Unmarshal([]byte(last), &own) == nil {
-			delete(fields, "summary") // It is that line.
-			//workflowcheck:ignore each goes to a place of its own
-			for key, value := range own {
-				fields[key] = value
-			}
-		}
+// resultOf is the part of a result that other items see: its data, and the handler's summary as
+// summary unless that is the line with the data.
+func resultOf(result jobtype.Result) json.RawMessage {
+	fields, printed := contract.ResultData(result)
+	if _, own := fields["summary"]; result.Summary != "" && !own && !printed {
+		fields["summary"] = result.Summary
 	}
 	// It came out of JSON, so it goes into JSON; keys are sorted.
 	data, err := json.Marshal(fields)

@@ -114,6 +114,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 	}
 	c.printRun(snapshot)
 	if !lists {
+		c.showValues(snapshot)
 		c.showActive(snapshot.Active)
 		c.showHeldBack(snapshot)
 		c.showErrors(shown.Failures)

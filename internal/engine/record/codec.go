@@ -18,7 +18,7 @@ type Job struct {
 	StartedAt, EndedAt   time.Time
 	// Items are the proposals of a batch, with their keys and summaries.
 	Items []jobtype.BatchItem
-	// Work is the [contract.JobWork] of a job that was not done.
+	// Work is the [contract.JobWork] of a job that was not done, and the data of one that was, see [Data].
 	Work string
 }
 

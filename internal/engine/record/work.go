@@ -15,6 +15,14 @@ func Part(p jobtype.Proposal) jobtype.Proposal {
 	}
 }
 
+// Data returns what is left of a job as the data that it returned; nil if the job was not done.
+func Data(left string, done bool) json.RawMessage {
+	if !done || left == "" {
+		return nil
+	}
+	return json.RawMessage(left)
+}
+
 // Without removes the items with a key from a batch, and their parts.
 func Without(items []jobtype.BatchItem, parts []jobtype.Proposal, key string) (left []jobtype.BatchItem, leftParts []jobtype.Proposal) {
 	for i, item := range items {

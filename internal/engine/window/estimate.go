@@ -13,6 +13,12 @@ const (
 	MinKnown = 20
 )
 
+// Learn adds a run time and drops the oldest beyond MaxKnown.
+func Learn(took []time.Duration, one time.Duration) []time.Duration {
+	took = append(took, max(one, 0))
+	return took[max(0, len(took)-MaxKnown):]
+}
+
 // P95 is the run time that 95 of 100 jobs keep, by nearest rank; false until
 // MinKnown are known.
 func P95(took []time.Duration) (time.Duration, bool) {

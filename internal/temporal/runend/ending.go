@@ -27,8 +27,10 @@ type ending struct {
 		Message string `json:"message"`
 	} `json:"errors"`
 	Record struct {
-		LastSuccess time.Time `json:"last_success"`
+		LastSuccess time.Time        `json:"last_success"`
+		Values      *contract.Values `json:"values"`
 	} `json:"record"`
+	EndedAt time.Time `json:"ended_at"`
 
 	run string
 }

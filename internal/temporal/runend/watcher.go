@@ -36,6 +36,7 @@ type Watcher struct {
 
 	groups, dags, warnings *prometheus.CounterVec
 	success                *prometheus.GaugeVec
+	numbers                *jobValues
 
 	mu    sync.Mutex
 	names map[string]bool
@@ -54,6 +55,14 @@ type Watcher struct {
 type Applied struct {
 	Names     []string
 	Completed map[string]time.Time
+	// Values are the numbers of the last runs, with the ends of these runs.
+	Values map[string]LastValues
+}
+
+// LastValues are the numbers that jobs returned until a run ended.
+type LastValues struct {
+	Values *contract.Values
+	Ended  time.Time
 }
 
 // Know adds the counters of the applied job types, which list returns, to each collection. So
@@ -89,13 +98,14 @@ func (w *Watcher) addApplied() {
 		}
 		w.warnings.WithLabelValues(w.name("type/"+name, name), "")
 		w.succeeded(w.name("type/"+name, name), applied.Completed[name])
+		w.numbers.set(w.name("type/"+name, name), applied.Values[name].Values, applied.Values[name].Ended)
 	}
 }
 
 // New returns a Watcher that reads results with reader.
 func New(reader converter.DataConverter, log *slog.Logger) *Watcher {
 	return &Watcher{
-		reader: reader, log: log, names: map[string]bool{}, last: map[string]time.Time{},
+		reader: reader, log: log, names: map[string]bool{}, last: map[string]time.Time{}, numbers: newJobValues(),
 		groups: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "roundsman_runs_total", Help: "Runs of job types that this control plane brought to their end, by outcome.",
 		}, []string{"job_type", "outcome"}),
@@ -117,6 +127,9 @@ func (w *Watcher) Describe(out chan<- *prometheus.Desc) {
 	w.dags.Describe(out)
 	w.warnings.Describe(out)
 	w.success.Describe(out)
+	for _, one := range w.numbers.all() {
+		one.Describe(out)
+	}
 }
 
 // Collect implements [prometheus.Collector].
@@ -126,6 +139,9 @@ func (w *Watcher) Collect(out chan<- prometheus.Metric) {
 	w.dags.Collect(out)
 	w.warnings.Collect(out)
 	w.success.Collect(out)
+	for _, one := range w.numbers.all() {
+		one.Collect(out)
+	}
 }
 
 // Intercept sees every call to the server: for the connection's options.
@@ -156,6 +172,7 @@ func (w *Watcher) count(end ending) {
 		w.groups.WithLabelValues(name, string(end.Outcome)).Inc()
 		w.warnings.WithLabelValues(name, "").Add(end.warnings())
 		w.succeeded(name, end.Record.LastSuccess)
+		w.numbers.set(name, end.Record.Values, end.EndedAt)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/values"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -63,6 +65,8 @@ type Group struct {
 	carried  carry.Book
 	// took are the run times of the last completed attempts.
 	took []time.Duration
+	// values are the numbers that jobs returned.
+	values values.Run
 	// phases are those that the group has been in, oldest first.
 	phases []contract.GroupPhase
 
@@ -221,11 +225,12 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 		} else {
 			g.counts.Completed++
 		}
+		j.left = g.values.Take(j.firstKey(), r.Ending.Result)
 		if j.Worker != "" { // A DAG has none.
 			g.byWorker[j.Worker]++
 		}
 		if !r.Resumed {
-			g.learn(cmp.Or(r.Ending.Duration, now.Sub(j.StartedAt)))
+			g.took = window.Learn(g.took, cmp.Or(r.Ending.Duration, now.Sub(j.StartedAt)))
 		}
 	case run.Failed:
 		g.counts.Failed++
@@ -243,19 +248,11 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 	g.jobs.close(j)
 }
 
-// maxTook is how many run times are remembered.
-const maxTook = 100
-
-// learn remembers how long a completed attempt took from its beginning.
-func (g *Group) learn(took time.Duration) {
-	g.took = append(g.took, max(took, 0))
-	if over := len(g.took) - maxTook; over > 0 {
-		g.took = append(g.took[:0], g.took[over:]...)
-	}
-}
-
 // Took lists how long the last completed attempts took, oldest first.
 func (g *Group) Took() []time.Duration { return g.took }
+
+// Values are the numbers that jobs returned.
+func (g *Group) Values() values.Run { return g.values }
 
 // Observe tells the group how long the workflow's history is, in events and bytes,
 // and how many bytes of commands are not in it yet. Call it before each

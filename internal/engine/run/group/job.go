@@ -85,7 +85,7 @@ type job struct {
 	EndedAt   time.Time `json:"ea,omitzero"`
 
 	counted bool
-	// left is the work of a job that has ended.
+	// left is the work of a job that has ended, or the data of one that was done.
 	left string
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/values"
 )
 
 // snapshotVersion marks the form of the state; Restore refuses others.
@@ -60,6 +61,7 @@ type snapshot struct {
 	Carried  carry.Book                 `json:"carried,omitzero"`
 	Took     []time.Duration            `json:"took,omitempty"`
 	Phases   []contract.GroupPhase      `json:"phases,omitempty"`
+	Values   values.Run                 `json:"values,omitzero"`
 }
 
 // Snapshot encodes the whole state, compressed: a JSON document, and behind it the jobs
@@ -71,7 +73,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
 		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
-		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases,
+		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
 	}
 	var out bytes.Buffer
 	packer, err := flate.NewWriter(&out, flate.BestSpeed)
@@ -117,7 +119,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
 		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
-		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases,
+		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases, values: s.Values,
 		jobs: newJobs(),
 	}
 	g.turn.begun = true

@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -45,7 +46,7 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 			if in.JobID != "" || in.DedupeKey != "" {
 				view.Batch = j.shortItems()
 			}
-			if in.Work {
+			if in.Work && !j.State.done() {
 				view.Work = j.work()
 			}
 			result.Jobs = append(result.Jobs, view)
@@ -77,7 +78,7 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
-		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.left, j.State.done()),
 	}
 	if j.counted {
 		return view
@@ -329,7 +330,6 @@ func (g *Group) Proposals(limit, bytes int) []jobtype.Proposal {
 
 // Result is what the group's workflow returns, but for what only the workflow knows.
 func (g *Group) Result(now time.Time) contract.JobGroupResult {
-	const dryRunBytes = 1 << 20
 	from := g.startedAt
 	if from.IsZero() {
 		from = g.createdAt
@@ -341,7 +341,7 @@ func (g *Group) Result(now time.Time) contract.JobGroupResult {
 		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
 	}
 	if g.cfg.DryRun {
-		result.Proposals = g.Proposals(contract.MaxDryRunProposals, dryRunBytes)
+		result.Proposals = g.Proposals(contract.MaxDryRunProposals, 1<<20)
 	}
 	return result
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -245,9 +246,9 @@ func TestOnlyTheLastRunTimesAreKept(t *testing.T) {
 	t.Parallel()
 	g := New(Config{Policy: wide(jobtype.Policy{}).WithDefaults()}, epoch)
 	for n := range 250 {
-		g.learn(time.Duration(n))
+		g.took = window.Learn(g.took, time.Duration(n))
 	}
-	assert.Len(t, g.Took(), maxTook)
+	assert.Len(t, g.Took(), window.MaxKnown)
 	assert.Equal(t, time.Duration(150), g.Took()[0])
 }
 

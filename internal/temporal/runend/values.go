@@ -1,0 +1,61 @@
+package runend
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// maxValues bounds the numbers that a control plane shows, of all job types together.
+const maxValues = 10_000
+
+// jobValues shows the numbers that jobs returned. The lock of the Watcher guards it.
+type jobValues struct {
+	value, at, dropped *prometheus.GaugeVec
+	// series counts the numbers of each job type, known has the time of their run.
+	series map[string]int
+	known  map[string]time.Time
+	total  int
+}
+
+func newJobValues() *jobValues {
+	return &jobValues{
+		series: map[string]int{}, known: map[string]time.Time{},
+		value: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "roundsman_job_value", Help: "The last number of this name that a job with this key returned.",
+		}, []string{"job_type", "key", "name"}),
+		at: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "roundsman_job_values_timestamp_seconds", Help: "When the run ended that roundsman_job_value is from.",
+		}, []string{"job_type"}),
+		dropped: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "roundsman_job_values_dropped", Help: "Numbers of that run that are no roundsman_job_value: too many, or too long a key or name.",
+		}, []string{"job_type"}),
+	}
+}
+
+func (v *jobValues) all() []prometheus.Collector {
+	return []prometheus.Collector{v.value, v.at, v.dropped}
+}
+
+// set replaces the numbers of a job type, unless newer ones are known.
+func (v *jobValues) set(jobType string, values *contract.Values, ended time.Time) {
+	if values == nil || jobType == otherName || !ended.After(v.known[jobType]) {
+		return
+	}
+	v.known[jobType] = ended
+	v.value.DeletePartialMatch(prometheus.Labels{"job_type": jobType})
+	v.total, v.series[jobType] = v.total-v.series[jobType], 0
+	dropped := values.Dropped
+	for _, s := range values.Series {
+		if v.total >= maxValues || len(s.Points) == 0 {
+			dropped++
+			continue
+		}
+		v.total, v.series[jobType] = v.total+1, v.series[jobType]+1
+		v.value.WithLabelValues(jobType, s.Key, s.Name).Set(s.Points[len(s.Points)-1])
+	}
+	v.at.WithLabelValues(jobType).Set(float64(ended.UnixMilli()) / 1000)
+	v.dropped.WithLabelValues(jobType).Set(float64(dropped))
+}

@@ -131,6 +131,10 @@ type JobType struct {
 
 	// Resources are the minimum amounts that each job takes from pools.
 	Resources map[string]int `json:"resources,omitempty"`
+	// After holds the job types that must have succeeded before a run begins.
+	After map[string]contract.AfterRule `json:"after,omitempty"`
+	// RunIfNotSucceededFor skips a tick if the last success is younger.
+	RunIfNotSucceededFor jobtype.Duration `json:"run_if_not_succeeded_for,omitempty"`
 	// RetryBudget limits failures; nil means no limit.
 	RetryBudget *contract.RetryBudget `json:"retry_budget,omitempty"`
 	// Notify adds to the rules of the control plane.

@@ -16,7 +16,7 @@ import (
 const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
-	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
+	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "schedule", "windows", "blackouts", "after", "run_if_not_succeeded_for", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
 }
 
 func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {
@@ -28,6 +28,7 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 	for _, f := range l.namedBy(section, "job_types", "job types", ref.ValidateJobType) {
 		types[f.Key] = l.jobType(f, join("job_types", f.Key), loaded)
 	}
+	l.chains(section, types)
 	l.clusterUsers(root, loaded, types)
 	l.unusedLanes(root.Get("lanes"), types)
 	return types
@@ -116,6 +117,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	read.Detect = l.raw(e.node.Get("detect"), path+".detect")
 	read.Execute = l.raw(e.node.Get("execute"), path+".execute")
 	l.everyWorker(e, &read)
+	l.successes(e, &read)
 	l.settings(e, read)
 	if read.source = l.dag(e, read); read.source != nil {
 		read.DAG = read.source.File

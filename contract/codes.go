@@ -37,6 +37,8 @@ const (
 	CodeLaneBusy      Code = "LANE_BUSY"
 	CodeWindowClosed  Code = "WINDOW_CLOSED_UNTIL"
 	CodeWindowFit     Code = "DOES_NOT_FIT_WINDOW"
+	// CodeAfter: the run waits for a success of another job type.
+	CodeAfter Code = "AFTER_PENDING"
 )
 
 // Codes of interrupted work. The audit log uses these and those above.

@@ -42,6 +42,12 @@ type JobTypeSpec struct {
 	// open; nil is always open.
 	Calendar     *jobtype.Calendar `json:"calendar,omitempty"`
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
+	// After holds the job types that must have succeeded before a run begins, by name. AwaitedBy lists
+	// the job types with such a rule about this one.
+	After     map[string]AfterRule `json:"after,omitempty"`
+	AwaitedBy []string             `json:"awaited_by,omitempty"`
+	// RunIfNotSucceededFor skips a tick if the last completed run is younger; 0 never does.
+	RunIfNotSucceededFor jobtype.Duration `json:"run_if_not_succeeded_for,omitempty"`
 	// RetryBudget limits failures; nil means no limit.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
 	// Notify holds the notification rules of the job type, besides those of the control plane.
@@ -293,6 +299,20 @@ type JobGroupResult struct {
 	Record RunRecord `json:"record"`
 	// Items lists the jobs.
 	Items *ItemRecord `json:"items,omitempty"`
+}
+
+// OnlyMissed lists the first workers that the group did not reach, if nothing else kept it from being
+// completed.
+func (r JobGroupResult) OnlyMissed() []string {
+	c := r.Counts
+	if c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid+c.HeldBack > 0 {
+		return nil
+	}
+	var workers []string
+	for _, missed := range r.Missed {
+		workers = append(workers, missed.Worker)
+	}
+	return workers
 }
 
 // MaxDryRunProposals bounds the proposals of a dry run's result.

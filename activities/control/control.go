@@ -157,6 +157,8 @@ func Register(r Registry, c *Control) {
 	r.RegisterActivityWithOptions(c.CompileDAG, activity.RegisterOptions{Name: contract.CompileDAGActivity})
 	r.RegisterActivityWithOptions(c.LookUpJobType, activity.RegisterOptions{Name: contract.LookUpJobTypeActivity})
 	r.RegisterActivityWithOptions(c.Windows, activity.RegisterOptions{Name: contract.WindowsActivity})
+	r.RegisterActivityWithOptions(c.Successes, activity.RegisterOptions{Name: contract.SuccessesActivity})
+	r.RegisterActivityWithOptions(c.Succeeded, activity.RegisterOptions{Name: contract.SucceededActivity})
 	r.RegisterActivityWithOptions(c.Noop, activity.RegisterOptions{Name: contract.NoopActivity})
 	r.RegisterActivityWithOptions(c.GiveUp, activity.RegisterOptions{Name: contract.GiveUpActivity})
 	r.RegisterActivityWithOptions(c.EnsureFleet, activity.RegisterOptions{Name: contract.EnsureFleetActivity})

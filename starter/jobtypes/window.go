@@ -166,7 +166,10 @@ func (c Client) release(ctx context.Context, name string, info *schedulepb.Sched
 		if err != nil {
 			return nil, fmt.Errorf("see whether %s waits for its window: %w", ref.WorkflowID, err)
 		}
-		if shown.Group == nil || shown.Group.Wait == nil || shown.Group.Wait.Code != string(contract.CodeWindowClosed) {
+		if shown.Group == nil || shown.Group.Wait == nil {
+			continue
+		}
+		if code := contract.Code(shown.Group.Wait.Code); code != contract.CodeWindowClosed && code != contract.CodeAfter {
 			continue
 		}
 		err = c.client.Temporal().SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true, By: c.client.Actor()})

@@ -270,6 +270,15 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
+		{code: explain.AfterPending, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			spec := s.spec(at("x"))
+			spec.After = map[string]contract.AfterRule{"dump": {SucceededWithin: jobtype.Duration(time.Hour)}}
+			run := s.group("1", spec)
+			return situation{thing: run, object: "dump", says: "has no success of the last 1h", until: true, remedy: func() {
+				s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true})
+			}}
+		}},
 		{code: explain.WindowClosed, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			opens := time.Now().Add(30 * time.Minute)

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -17,6 +18,14 @@ func callPrepare(ctx workflow.Context, in contract.PrepareInput) *callopts.Short
 
 func callWindows(ctx workflow.Context, in contract.WindowsInput) *callopts.Short {
 	return callopts.StartShort(ctx, contract.WindowsActivity, "when is the maintenance window of "+in.JobType+"?", in)
+}
+
+func callSuccesses(ctx workflow.Context, names []string) *callopts.Short {
+	return callopts.StartShort(ctx, contract.SuccessesActivity, "when did "+strings.Join(names, ", ")+" succeed last?", contract.SuccessesInput{JobTypes: names})
+}
+
+func callSucceeded(ctx workflow.Context, in contract.SucceededInput) *callopts.Short {
+	return callopts.StartShort(ctx, contract.SucceededActivity, "report the success to the runs that wait for it", in)
 }
 
 // detectCall is where and for how long a detection runs.

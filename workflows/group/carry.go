@@ -54,6 +54,8 @@ func (r *groupRun) carryOut(command group.Command) {
 		r.windows = callWindows(r.ctx, contract.WindowsInput{
 			At: r.runner.Now(), JobType: spec.Name, Lane: spec.Lane, Calendar: spec.Calendar, LaneCalendar: spec.LaneCalendar,
 		})
+	case group.LookSuccesses:
+		r.successes = callSuccesses(r.ctx, c.JobTypes)
 	case group.Prepare:
 		r.prepare()
 	case group.TakeTurn:

@@ -17,7 +17,7 @@ import (
 // ready reports whether there is anything to collect.
 func (r *groupRun) ready() bool {
 	return r.runner.Ready() || r.messages.waiting() || slices.ContainsFunc(r.detecting, (*detection).ready) ||
-		r.preparing.Ready() || r.windows.Ready() || r.storing != nil && r.storing.IsReady()
+		r.preparing.Ready() || r.windows.Ready() || r.successes.Ready() || r.storing != nil && r.storing.IsReady()
 }
 
 // collect gives the core everything that is ready. Messages come first: a policy
@@ -58,6 +58,9 @@ func (r *groupRun) collect() {
 func (r *groupRun) collectAnswers() {
 	if r.windows.Ready() {
 		r.collectWindows()
+	}
+	if r.successes.Ready() {
+		r.collectSuccesses()
 	}
 	if r.preparing.Ready() {
 		r.collectPrepared()

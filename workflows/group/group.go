@@ -54,9 +54,9 @@ type groupRun struct {
 	end     *group.End
 
 	messages messages
-	// detecting, preparing and windows are activities on their way; nil: none.
-	detecting          []*detection
-	preparing, windows *callopts.Short
+	// detecting, preparing, windows and successes are activities on their way; nil: none.
+	detecting                     []*detection
+	preparing, windows, successes *callopts.Short
 	// storing is a page of the record on its way; nil: none.
 	storing workflow.Future
 	// commonID names what all jobs have in common; empty: too little.
@@ -99,7 +99,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 // wait blocks until there is something to collect. A call within this very workflow
 // task ends before any timer.
 func (r *groupRun) wait() error {
-	if r.preparing.InTask() || r.windows.InTask() || r.storing != nil {
+	if r.preparing.InTask() || r.windows.InTask() || r.successes.InTask() || r.storing != nil {
 		return r.runner.Await(r.ready)
 	}
 	return r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready)
@@ -154,6 +154,9 @@ func (r *groupRun) config() group.Config {
 	}
 	if !r.adHoc() {
 		config.DetectEvery, config.EachWorker, config.Labels = spec.DetectOn == contract.DetectOnEvery, spec.EachWorker, spec.Labels
+	}
+	if !r.adHoc() && !r.ignoresWindow() {
+		config.After, config.LastSuccess, config.Rest = spec.After, r.record.LastSuccess, spec.RunIfNotSucceededFor.Std()
 	}
 	config.Resources = spec.JobResources
 	if spec.DAG != nil {
@@ -267,6 +270,9 @@ func (r *groupRun) carry() contract.JobGroupInput {
 func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	result := r.result()
 	if err := r.runner.Close(r.lastEndings()...); err != nil {
+		return result, err
+	}
+	if err := r.reportSuccess(result); err != nil {
 		return result, err
 	}
 	r.storeRest()

@@ -12,11 +12,11 @@ import (
 
 // messages are the channels of the signals that only a group takes.
 type messages struct {
-	cancelJob, expireJob, cancelGroup, calendar workflow.ReceiveChannel
+	cancelJob, expireJob, cancelGroup, calendar, succeeded workflow.ReceiveChannel
 }
 
 func (m messages) waiting() bool {
-	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len() > 0
+	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len()+m.succeeded.Len() > 0
 }
 
 // listen opens the group to messages. Update handlers never wait, so that none
@@ -27,6 +27,7 @@ func (r *groupRun) listen() error {
 		expireJob:   workflow.GetSignalChannel(r.ctx, contract.SignalExpireJob),
 		cancelGroup: workflow.GetSignalChannel(r.ctx, contract.SignalCancelGroup),
 		calendar:    workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
+		succeeded:   workflow.GetSignalChannel(r.ctx, contract.SignalSucceeded),
 	}
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateDetectPage, r.takePage,
@@ -86,6 +87,7 @@ func (r *groupRun) collectMessages() {
 		r.step(group.GroupCanceled{Reason: in.Reason})
 	}
 	r.collectCalendars()
+	r.collectSucceeded()
 }
 
 // collectSteering takes pauses and resumes.
@@ -141,16 +143,17 @@ func (r *groupRun) collectCalendars() {
 	}
 }
 
-// releaseFromWindow starts a group that waits for its window. One that does not wait keeps its
+// releaseFromWindow starts a group that waits for its window or for other job types. One that does not wait keeps its
 // window.
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
-	if r.ignoresWindow() || r.core.Wait(r.runner.Now()).Code != contract.CodeWindowClosed {
+	code := r.core.Wait(r.runner.Now()).Code
+	if r.ignoresWindow() || code != contract.CodeWindowClosed && code != contract.CodeAfter {
 		return
 	}
 	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "run.ignore_window", Actor: in.By})
 	r.in = r.in.IgnoringWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
-	r.windows = nil
-	r.step(group.CalendarSet{})
+	r.windows, r.successes = nil, nil
+	r.step(group.Released{})
 }
 
 func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) error {

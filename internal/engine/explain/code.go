@@ -15,6 +15,7 @@ const (
 	Paused            = contract.CodePaused
 	WindowClosed      = contract.CodeWindowClosed
 	DoesNotFit        = contract.CodeWindowFit
+	AfterPending      = contract.CodeAfter
 	LaneBusy          = contract.CodeLaneBusy
 	NoWorker          = contract.CodeNoWorker
 	AllSlotsFull      = contract.CodeSlots
@@ -94,7 +95,7 @@ func (h Holder) Thing() string {
 // everything first, what passes by itself last.
 func Codes() []Code {
 	return []Code{
-		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
+		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, AfterPending, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
 		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
 		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}

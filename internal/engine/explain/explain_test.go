@@ -89,6 +89,7 @@ func fixtures() map[Code]Facts {
 		ControlPlaneDown: {Now: now, Type: idle, Down: "nobody answers"},
 		Disabled:         {Now: now, Type: disabled, Workers: well},
 		Paused:           {Now: now, Type: paused, Workers: well},
+		AfterPending:     plain(AfterPending, "dump"),
 		WindowClosed:     {Now: now, Type: shut, Workers: well},
 		DoesNotFit:       plain(DoesNotFit, "job-00001"),
 		NotDueUntil:      {Now: now, Type: idle, Workers: well},
@@ -169,7 +170,7 @@ func TestTheReasonsAreRecorded(t *testing.T) {
 func TestEveryCodeHasAFixture(t *testing.T) {
 	t.Parallel()
 	objects := map[Code]string{
-		WindowClosed: "scrub", DoesNotFit: "job-00001", Disabled: "scrub", Paused: "scrub", NotDueUntil: "scrub", NoWorker: "scrub", LaneBusy: "default", Recovering: "group/other-1",
+		AfterPending: "dump", WindowClosed: "scrub", DoesNotFit: "job-00001", Disabled: "scrub", Paused: "scrub", NotDueUntil: "scrub", NoWorker: "scrub", LaneBusy: "default", Recovering: "group/other-1",
 		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
 		CannotStart: "node-a", NotInstalled: "node-a", DiskFull: "node-a",
 		AllSlotsFull: "node-a", GlobalLimit: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",

@@ -13,6 +13,8 @@ func phaseText(phase contract.GroupPhase) string {
 	switch Code(phase.Code) { //nolint:exhaustive // the codes of a group that waits
 	case WindowClosed:
 		return "waiting for its window"
+	case AfterPending:
+		return "waiting for a success of another job type"
 	case LaneBusy:
 		return "waiting for its turn in the lane"
 	case NoWorker:

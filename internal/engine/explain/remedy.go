@@ -120,6 +120,8 @@ func remedy(code Code, object string) Remedy {
 		return act(about(action.ResumeJobType, "name", object))
 	case RetryBudget, MarkedDone:
 		return Remedy{} // The job type and the key are part of it: see reasonOfHold.
+	case AfterPending:
+		return or(about(action.RunJobType, "name", object), lookAt(object, ""))
 	case WindowClosed:
 		return Remedy{Wait: true, Hint: "change the windows", Actions: []action.Action{
 			action.New(action.ApplyConfiguration, nil), action.New(action.RunJobType, action.Args{"name": object, "ignore_window": "true"}),
@@ -201,6 +203,9 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 		if r.Object == "" {
 			return act(about(action.ResumeRun, "run", run.ID)), true
 		}
+	case AfterPending:
+		return or(about(action.RunJobType, "name", r.Object),
+			action.New(action.RunJobType, action.Args{"name": run.JobType, "ignore_window": "true"}), lookAt(r.Object, "")), true
 	case GlobalLimit:
 		return set("global_execution_concurrency"), true
 	case PerWorkerLimit:

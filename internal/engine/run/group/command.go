@@ -16,6 +16,10 @@ type Command any
 // [WindowsKnown] or [WindowsFailed].
 type AskWindows struct{}
 
+// LookSuccesses looks up when the job types of [Config.After] succeeded last. The answer is
+// [SuccessesKnown].
+type LookSuccesses struct{ JobTypes []string }
+
 // Prepare looks up the workers and the runs that left no record. The answer is
 // [Prepared] or [PrepareFailed].
 type Prepare struct{}

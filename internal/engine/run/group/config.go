@@ -90,6 +90,11 @@ type Config struct {
 	// MaxWait is how long a group of the Schedule waits for its window or a worker:
 	// until it is due again; 0: an hour.
 	MaxWait time.Duration `json:"max_wait,omitempty"`
+	// After are the successes of other job types that the group waits for. It is skipped if its
+	// own, LastSuccess, is younger than Rest.
+	After       map[string]contract.AfterRule `json:"after,omitempty"`
+	LastSuccess time.Time                     `json:"last_success,omitzero"`
+	Rest        time.Duration                 `json:"rest,omitempty"`
 	// ClosedUntil is the opening until which the run before was skipped.
 	ClosedUntil time.Time `json:"closed_until,omitzero"`
 	// Took are how long the last completed attempts took, oldest first.

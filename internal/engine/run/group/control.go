@@ -218,6 +218,8 @@ func (g *Group) turnWake() time.Time {
 	switch g.turn.Step {
 	case stepStart:
 		return g.firstStart()
+	case stepAfter:
+		return g.after.Wake()
 	case stepWindow:
 		if g.lastTick.Before(g.turn.HoldUntil) {
 			return g.turn.HoldUntil

@@ -4,7 +4,7 @@
 //
 // A [Group] exists from the first event on and goes through these phases:
 //
-//	waiting(start) ─ waiting(window) ─ preparing ─ waiting(worker) ─ waiting(lane)
+//	waiting(start) ─ waiting(after) ─ waiting(window) ─ preparing ─ waiting(worker) ─ waiting(lane)
 //	  ─ detecting ─ claiming ─ running ─ ended
 //
 // A submitted group has no detection; when its window closes it gives everything

@@ -40,6 +40,15 @@ type WindowsKnown struct{ Windows contract.WindowsResult }
 // WindowsFailed says why the calendars cannot be read: the window stays closed.
 type WindowsFailed struct{ Reason string }
 
+// SuccessesKnown answers [LookSuccesses]. Without an answer the next lookup comes later.
+type SuccessesKnown struct{ Last map[string]time.Time }
+
+// Succeeded reports a success of another job type.
+type Succeeded struct{ contract.SucceededSignal }
+
+// Released starts a group that waits for its window or for other job types.
+type Released struct{}
+
 // CalendarSet says that the calendars were replaced; Windows: there are some.
 type CalendarSet struct{ Windows bool }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/values"
@@ -19,6 +20,7 @@ type Group struct {
 	engine *run.Engine
 	phase  Phase
 	turn   turn
+	after  after.Wait
 	window windows
 	// closing is the window that the group runs in; zero: there is none.
 	closing Window
@@ -94,7 +96,7 @@ func New(cfg Config, now time.Time) *Group {
 	}
 	g.detect.Avoid = cfg.AvoidDetector
 	g.carried.Inherit(cfg.Carried, now)
-	g.cfg.Carried = nil
+	g.after, g.cfg.Carried = after.New(cfg.After, now, g.maxWait()), nil
 	return g
 }
 
@@ -265,7 +267,7 @@ func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || g.phase == PhaseDetecting && g.detect.pages >= maxRunPages
-	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.turn.preparing && !g.jobs.record.Storing()
+	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
 }
 
 // Notes returns what was refused or delayed since it was called last, for the audit

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -27,6 +28,7 @@ type snapshot struct {
 	Engine    run.Snapshot  `json:"engine"`
 	Phase     Phase         `json:"phase"`
 	Turn      turn          `json:"turn"`
+	After     after.Wait    `json:"after,omitzero"`
 	Window    windows       `json:"window,omitzero"`
 	Closing   Window        `json:"closing,omitzero"`
 	CreatedAt time.Time     `json:"created_at"`
@@ -68,7 +70,7 @@ type snapshot struct {
 // that have ended and are not in pages.
 func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
-		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, Window: g.window, Closing: g.closing,
+		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, After: g.after, Window: g.window, Closing: g.closing,
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
@@ -115,7 +117,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{
-		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, window: s.Window, closing: s.Closing,
+		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, after: s.After, window: s.Window, closing: s.Closing,
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
 		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,

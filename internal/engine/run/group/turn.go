@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/carry"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -16,6 +18,7 @@ type step string
 // stepWindow.
 const (
 	stepStart   step = "start"  // nothing of what was submitted may start yet
+	stepAfter   step = "after"  // another job type has not succeeded
 	stepWindow  step = "window" // the maintenance window is closed
 	stepPrepare step = "prepare"
 	stepWorker  step = "worker" // no worker can serve it
@@ -74,7 +77,7 @@ func (g *Group) advanceTurn(now time.Time) {
 // in the middle of it leaves a request behind, and what the task finds when it is
 // repeated may keep the group from its turn for long.
 func (g *Group) disclaim() {
-	waits := g.turn.Step == stepWorker || g.turn.Step == stepWindow && !g.window.asking
+	waits := g.turn.Step == stepWorker || g.turn.Step == stepAfter || g.turn.Step == stepWindow && !g.window.asking
 	if waits && g.cfg.Turn && g.turn.AskedAt.IsZero() && !g.turn.disclaimed {
 		g.turn.disclaimed = true
 		g.do(LeaveTurn{Turn: g.turn.Number, Unasked: true})
@@ -87,7 +90,13 @@ func (g *Group) takeStep(now time.Time) {
 		if now.Before(g.firstStart()) {
 			return
 		}
-		g.enter(stepWindow, now)
+		if due := after.NotDueUntil(g.cfg.LastSuccess, g.cfg.Rest, now); !due.IsZero() {
+			g.skip(reason{Code: contract.CodeNotDue, Until: due, Detail: explain.TextNotDue(g.cfg.LastSuccess, g.cfg.Rest)}, now)
+			return
+		}
+		g.enter(stepAfter, now)
+	case stepAfter:
+		g.awaitSuccesses(now)
 	case stepWindow:
 		g.awaitWindow(now)
 	case stepPrepare:
@@ -105,7 +114,7 @@ func (g *Group) enter(s step, now time.Time) {
 	switch s {
 	case stepPrepare:
 		g.phase = PhasePreparing
-	case stepStart, stepWindow, stepWorker, stepLane:
+	case stepStart, stepAfter, stepWindow, stepWorker, stepLane:
 		g.phase = PhaseWaiting
 	case stepNone:
 	}

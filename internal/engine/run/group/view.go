@@ -168,6 +168,12 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 	case stepStart:
 		first := g.firstStart()
 		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: "nothing of what was submitted may start before " + at(first)}
+	case stepAfter:
+		names := g.after.Unmet()
+		if len(names) == 0 || g.after.Looks == 0 {
+			return run.Wait{}
+		}
+		return run.Wait{Code: contract.CodeAfter, Object: names[0], Since: t.Since, Until: g.after.Until, Detail: explain.TextAfter(names, g.after)}
 	case stepWindow:
 		opens, closed := g.window.closedUntil(now)
 		if now.Before(g.turn.HoldUntil) {

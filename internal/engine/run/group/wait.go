@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/after"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -64,6 +66,29 @@ func (g *Group) workerDeadline() time.Time {
 		at = latestOf(at, g.lastTick.Add(run.RebuildPause))
 	}
 	return at
+}
+
+func (v SuccessesKnown) apply(g *Group, now time.Time) { g.after.Known(v.Last, now) }
+
+func (v Succeeded) apply(g *Group, _ time.Time) { g.after.Success(v.JobType, v.At) }
+
+func (Released) apply(g *Group, now time.Time) {
+	g.after = after.Wait{}
+	CalendarSet{}.apply(g, now)
+}
+
+// awaitSuccesses continues when the job types have succeeded that the group is after.
+func (g *Group) awaitSuccesses(now time.Time) {
+	switch names := g.after.Unmet(); {
+	case len(names) == 0:
+		g.noteWait(contract.CodeAfter, explain.TextAwaited(g.after.Names()), g.turn.Since, now)
+		g.enter(stepWindow, now)
+	case g.after.Over(now):
+		g.skip(reason{Code: contract.CodeAfter, Detail: explain.TextAfter(names, g.after)}, now)
+	case !g.after.Looking && !now.Before(g.after.LookAt()):
+		g.after.Looking = true
+		g.do(LookSuccesses{g.after.Names()})
+	}
 }
 
 // awaitWindow continues when the window is open.

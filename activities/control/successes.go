@@ -1,0 +1,111 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Successes is [contract.SuccessesActivity]. It changes nothing, so a repeat returns the successes
+// of its own time.
+func (c *Control) Successes(ctx context.Context, in contract.SuccessesInput) (contract.SuccessesResult, error) {
+	result := contract.SuccessesResult{Last: map[string]time.Time{}}
+	for _, name := range in.JobTypes {
+		at, err := c.lastSuccess(ctx, name)
+		if err != nil {
+			return result, err
+		}
+		if !at.IsZero() {
+			result.Last[name] = at
+		}
+	}
+	return result, nil
+}
+
+// lastSuccess reads the newest record that a run of the Schedule has left; zero: no success is known.
+// The record contains the success of any run before it.
+func (c *Control) lastSuccess(ctx context.Context, name string) (time.Time, error) {
+	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(name)).Describe(ctx)
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("describe the schedule of %s: %w", name, err)
+	}
+	for _, action := range slices.Backward(described.Info.RecentActions) {
+		if action.StartWorkflowResult == nil {
+			continue
+		}
+		record, err := c.recordOf(ctx, action.StartWorkflowResult.WorkflowID)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if record.Sequence > 0 {
+			return record.LastSuccess, nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+// recordOf returns the record that a run left; empty for an open run, and for one without a result.
+func (c *Control) recordOf(ctx context.Context, workflowID string) (contract.RunRecord, error) {
+	answer, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return contract.RunRecord{}, nil
+	}
+	if err != nil {
+		return contract.RunRecord{}, fmt.Errorf("describe run %s: %w", workflowID, err)
+	}
+	run := lostRun{RunSummary: contract.RunSummary{WorkflowID: workflowID, RunID: answer.GetWorkflowExecutionInfo().GetExecution().GetRunId()}}
+	switch answer.GetWorkflowExecutionInfo().GetStatus() { //nolint:exhaustive // the others leave no record
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return c.completed(ctx, run)
+	case enums.WORKFLOW_EXECUTION_STATUS_FAILED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		c.explain(ctx, &run)
+	}
+	return run.record, nil
+}
+
+// completed reads the record of a completed run.
+func (c *Control) completed(ctx context.Context, run lostRun) (contract.RunRecord, error) {
+	events := c.runs.GetWorkflowHistory(ctx, run.WorkflowID, run.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+	if !events.HasNext() {
+		return contract.RunRecord{}, nil
+	}
+	last, err := events.Next()
+	if err != nil {
+		return contract.RunRecord{}, fmt.Errorf("read the end of run %s: %w", run.WorkflowID, err)
+	}
+	if ended, ok := last.GetAttributes().(*historypb.HistoryEvent_WorkflowExecutionCompletedEventAttributes); ok {
+		c.fill(&run, ended.WorkflowExecutionCompletedEventAttributes.GetResult(), "")
+	}
+	return run.record, nil
+}
+
+// Succeeded is [contract.SucceededActivity]. A message that is sent twice changes nothing.
+func (c *Control) Succeeded(ctx context.Context, in contract.SucceededInput) error {
+	for _, name := range in.AwaitedBy {
+		described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(name)).Describe(ctx)
+		if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("describe the schedule of %s: %w", name, err)
+		}
+		for _, open := range described.Info.RunningWorkflows {
+			err := c.signals.SignalWorkflow(ctx, open.WorkflowID, "", contract.SignalSucceeded, in.SucceededSignal)
+			if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+				return fmt.Errorf("wake run %s: %w", open.WorkflowID, err)
+			}
+		}
+	}
+	return nil
+}

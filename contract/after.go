@@ -1,0 +1,49 @@
+package contract
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// AfterRule is what a job type needs of another one before its run begins.
+type AfterRule struct {
+	// SucceededWithin is the maximum age of the other's last completed run.
+	SucceededWithin jobtype.Duration `json:"succeeded_within"`
+}
+
+const (
+	// SuccessesActivity returns the last successes of job types. It takes a SuccessesInput and
+	// returns a SuccessesResult.
+	SuccessesActivity = "roundsman.Successes"
+	// SucceededActivity takes a SucceededInput. A completed run calls it for the runs that wait for
+	// its job type.
+	SucceededActivity = "roundsman.Succeeded"
+	// SignalSucceeded takes a SucceededSignal. Only SucceededActivity sends it.
+	SignalSucceeded = "succeeded"
+)
+
+// SuccessesInput lists job types.
+type SuccessesInput struct {
+	JobTypes []string `json:"job_types"`
+}
+
+// SuccessesResult holds the end of the last completed run by job type, without those that have none.
+type SuccessesResult struct {
+	Last map[string]time.Time `json:"last,omitempty"`
+}
+
+// SucceededInput reports a success of a job type to the open runs of others.
+type SucceededInput struct {
+	SucceededSignal
+
+	// AwaitedBy lists the job types that wait for it.
+	AwaitedBy []string `json:"awaited_by"`
+}
+
+// SucceededSignal is a success of a job type.
+type SucceededSignal struct {
+	JobType string `json:"job_type"`
+	// At is the end of the completed run.
+	At time.Time `json:"at"`
+}

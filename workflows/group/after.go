@@ -1,0 +1,54 @@
+package group
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/group"
+)
+
+// reportSuccess wakes the runs of other job types that wait for a success of this one. Their next
+// lookup finds the result of this run.
+func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
+	if result.Outcome != contract.OutcomeCompleted || r.in.DryRun || r.adHoc() || len(r.in.Spec.AwaitedBy) == 0 {
+		return nil
+	}
+	call := callSucceeded(r.ctx, contract.SucceededInput{
+		SucceededSignal: contract.SucceededSignal{JobType: r.in.Spec.Name, At: result.EndedAt}, AwaitedBy: r.in.Spec.AwaitedBy,
+	})
+	for {
+		if err := workflow.Await(r.ctx, call.Ready); err != nil {
+			return err
+		}
+		if done, err := call.Get(nil); done {
+			if err != nil {
+				workflow.GetLogger(r.ctx).Warn("The runs that wait for this job type are not woken. They look again later.", "error", err)
+			}
+			return nil
+		}
+	}
+}
+
+// collectSuccesses takes the answer of a lookup. A refused one counts as a lookup without a success.
+func (r *groupRun) collectSuccesses() {
+	var result contract.SuccessesResult
+	done, err := r.successes.Get(&result)
+	if !done {
+		return
+	}
+	if r.successes = nil; err != nil {
+		workflow.GetLogger(r.ctx).Error("The successes of other job types cannot be looked up.", "error", err)
+	}
+	r.step(group.SuccessesKnown{Last: result.Last})
+}
+
+// collectSucceeded takes the messages about successes.
+func (r *groupRun) collectSucceeded() {
+	for {
+		var in contract.SucceededSignal
+		if !r.messages.succeeded.ReceiveAsync(&in) {
+			return
+		}
+		r.step(group.Succeeded{SucceededSignal: in})
+	}
+}

@@ -30,6 +30,7 @@ const (
 // Source is where events are seen.
 type Source interface {
 	Runs
+	Results
 	Waits
 }
 
@@ -40,7 +41,13 @@ type Runs interface {
 	Ended(ctx context.Context, since time.Time) (ended []notify.Ended, until time.Time, err error)
 	// LastSuccess is when a run of the job type last completed; zero: not known.
 	LastSuccess(ctx context.Context, jobType string) (time.Time, error)
-	// Describe adds to a notification what its run can tell.
+}
+
+// Results are those of runs that have ended.
+type Results interface {
+	// Missed are the workers that a run did not reach, if nothing else went wrong.
+	Missed(ctx context.Context, of notify.Ended) ([]string, error)
+	// Describe adds the data of its run to a notification.
 	Describe(ctx context.Context, of *contract.Notification)
 }
 
@@ -210,6 +217,7 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 		if facts.Ended, facts.Until, err = w.options.Source.Ended(ctx, w.state.From()); w.failed(ctx, "runs that ended", err) {
 			return nil
 		}
+		w.missed(ctx, facts.Ended)
 	} else {
 		w.state.Skip(now)
 	}
@@ -232,6 +240,17 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 	return slices.DeleteFunc(notices, func(n contract.Notice) bool {
 		return n.Event == contract.NotifyWarning && n.Counts != nil && n.Counts[contract.JobWarning] == 0
 	})
+}
+
+// missed adds the workers that runs did not reach. A run that cannot be read is reported as any other.
+func (w *watcher) missed(ctx context.Context, ended []notify.Ended) {
+	for i, run := range ended {
+		if w.state.Seems(run) {
+			var err error
+			ended[i].Missed, err = w.options.Source.Missed(ctx, run)
+			w.failed(ctx, "the result of "+run.Run, err)
+		}
+	}
 }
 
 // successes looks up when the job types last completed that must do so now and then.

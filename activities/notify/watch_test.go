@@ -36,6 +36,8 @@ func (s *source) Ended(context.Context, time.Time) ([]notify.Ended, time.Time, e
 	return s.ended, time.Time{}, nil
 }
 
+func (s *source) Missed(context.Context, notify.Ended) ([]string, error) { return nil, nil }
+
 func (s *source) LastSuccess(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 
 func (s *source) Describe(_ context.Context, of *contract.Notification) {

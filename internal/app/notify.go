@@ -68,6 +68,15 @@ func (s notifySource) Ended(ctx context.Context, since time.Time) (ended []decid
 	return ended, until, err
 }
 
+// Missed implements notify.Source.
+func (s notifySource) Missed(ctx context.Context, of decide.Ended) ([]string, error) {
+	shown, err := s.client.Runs().Show(ctx, starter.RunRef{WorkflowID: of.Run, RunID: of.RunID})
+	if err != nil || shown.Result == nil {
+		return nil, err
+	}
+	return shown.Result.OnlyMissed(), nil
+}
+
 // Approvals implements notify.Source. A run that does not answer does not hold up the
 // others.
 func (s notifySource) Approvals(ctx context.Context) (decide.Approvals, error) {

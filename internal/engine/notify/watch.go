@@ -42,6 +42,8 @@ type Ended struct {
 	// Outcome is empty for a run that was terminated.
 	Outcome    contract.Outcome
 	Start, End time.Time
+	// Missed are the workers that the run did not reach, if nothing else went wrong.
+	Missed []string
 }
 
 // Approval is a task that waits for one.
@@ -91,6 +93,8 @@ type State struct {
 	// type last did.
 	Failing map[string]time.Time `json:"failing,omitempty"`
 	Success map[string]time.Time `json:"success,omitempty"`
+	// Missed are the workers whose absence was reported, by job type, until a run completes.
+	Missed map[string][]string `json:"missed,omitempty"`
 	// Overdue is the success after which a rule has found a job type overdue.
 	Overdue map[string]time.Time `json:"overdue,omitempty"`
 	// Approvals and Lost are those that were told.
@@ -102,6 +106,9 @@ type State struct {
 func (s *State) Begin(now time.Time) {
 	if s.Newest.IsZero() {
 		s.Newest = now
+	}
+	if s.Missed == nil {
+		s.Missed = map[string][]string{}
 	}
 	for _, m := range []*map[string]time.Time{&s.Seen, &s.Failing, &s.Success, &s.Overdue} {
 		if *m == nil {
@@ -212,6 +219,7 @@ func (s *State) forget(rules Rules) {
 		applied[known.Name] = true
 	}
 	maps.DeleteFunc(s.Success, func(name string, _ time.Time) bool { return !applied[name] })
+	maps.DeleteFunc(s.Missed, func(name string, _ []string) bool { return !applied[name] })
 	maps.DeleteFunc(s.Overdue, func(key string, _ time.Time) bool {
 		name, _, _ := strings.Cut(key, "@")
 		return !applied[name]
@@ -261,6 +269,7 @@ func (s *State) judge(run Ended, tellsPartial bool) (event contract.NotifyEvent,
 		event = contract.NotifyPartial
 	case contract.OutcomeCompleted:
 		s.Success[name] = run.End
+		delete(s.Missed, name)
 		since, failing := s.Failing[name]
 		if !failing {
 			return "", since
@@ -273,7 +282,25 @@ func (s *State) judge(run Ended, tellsPartial bool) (event contract.NotifyEvent,
 	if _, failing := s.Failing[name]; !failing && (tellsPartial || event != contract.NotifyPartial) {
 		s.Failing[name] = run.End
 	}
+	if len(run.Missed) > 0 && (tellsPartial || event != contract.NotifyPartial) && !s.newlyMissed(name, run.Missed) {
+		return "", since
+	}
 	return event, since
+}
+
+// newlyMissed reports whether a run missed a worker whose absence was not reported. A worker that
+// was reached meanwhile is reported again.
+func (s *State) newlyMissed(name string, missed []string) bool {
+	reported := s.Missed[name]
+	s.Missed[name] = missed
+	return slices.ContainsFunc(missed, func(worker string) bool { return !slices.Contains(reported, worker) })
+}
+
+// Seems reports whether the run ended in a way that a missed worker alone may cause, and was not
+// judged yet.
+func (s *State) Seems(run Ended) bool {
+	_, seen := s.Seen[run.RunID]
+	return !seen && run.JobType != "" && (run.Outcome == contract.OutcomePartial || run.Outcome == contract.OutcomeFailed)
 }
 
 func nameOf(jobType, dag string) string {

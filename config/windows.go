@@ -175,7 +175,7 @@ func entriesSchema(properties object) object {
 
 func timesSchema(form string) object {
 	return object{
-		"days":     object{"description": "mon … sun or spans like mon-fri; default every day", "type": []string{"array", "string"}, "items": object{"type": "string"}},
+		"days":     object{"description": "mon … sun, spans like mon-fri, first sun, last fri, last, 15 or -1; default every day", "type": []string{"array", "string"}, "items": object{"type": "string"}},
 		"from":     described("string", form),
 		"to":       described("string", form+"; not after from: on the next day"),
 		"timezone": described("string", "IANA name; default the schedule's, else UTC"),

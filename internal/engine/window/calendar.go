@@ -13,6 +13,9 @@ import (
 // has no end that matters; what is closed all the way never opens.
 const Horizon = 400 * day
 
+// month is a span that contains each day of a month.
+const month = 6 * week
+
 // Calendar says when work may start. A nil one is open all the time.
 type Calendar struct {
 	windows, blackouts []rule
@@ -122,13 +125,13 @@ func Upcoming(from time.Time, limit int, calendars ...*Calendar) []Span {
 	}
 }
 
-// Longest is the length of the longest span within five weeks, in which every
-// window comes at least once; 0 if one has no end.
+// Longest is the length of the longest span within six weeks, in which every
+// window of a week or a month comes at least once, except on the 29th to 31st; 0 if one has no end.
 func Longest(from time.Time, calendars ...*Calendar) time.Duration {
-	within := Span{from.UTC(), from.UTC().Add(5 * week)}
+	within := Span{from.UTC(), from.UTC().Add(month)}
 	longest := time.Duration(0)
 	for _, s := range Common(within, calendars...) {
-		if s.Length() == 5*week {
+		if s.Length() == month {
 			return 0
 		}
 		longest = max(longest, s.Length())
@@ -145,11 +148,11 @@ func Common(within Span, calendars ...*Calendar) []Span {
 	return open
 }
 
-// ClosedSince is when the calendars were last open together, within five weeks
+// ClosedSince is when the calendars were last open together, within six weeks
 // before a moment at which they are closed; zero if they were not.
 func ClosedSince(at time.Time, calendars ...*Calendar) time.Time {
 	at = at.UTC()
-	open := Common(Span{at.Add(-5 * week), at}, calendars...)
+	open := Common(Span{at.Add(-month), at}, calendars...)
 	if len(open) == 0 {
 		return time.Time{}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -32,7 +31,7 @@ func (f *Fault) Error() string { return f.Key + ": " + f.Message }
 
 // rule is a span that comes back, by the wall clock of a zone.
 type rule struct {
-	days [7]bool
+	days days
 	// from and to count from the midnight with which the day begins; to may lie
 	// on the next day.
 	from, to time.Duration
@@ -45,59 +44,6 @@ type once struct {
 	Span
 
 	note string
-}
-
-func dayNames() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
-
-// Days expands days and spans of them to single days, from Monday on. No days
-// are none.
-func Days(written []string) ([]string, error) {
-	set, err := daySet(written)
-	if err != nil || len(written) == 0 {
-		return nil, err
-	}
-	var expanded []string
-	names := dayNames()
-	for i := range names {
-		if n := (i + 1) % len(names); set[n] {
-			expanded = append(expanded, names[n])
-		}
-	}
-	return expanded, nil
-}
-
-// daySet is every day if none is written.
-func daySet(written []string) (set [7]bool, err error) {
-	if len(written) == 0 {
-		return [7]bool{true, true, true, true, true, true, true}, nil
-	}
-	for _, text := range written {
-		first, last, isSpan := strings.Cut(text, "-")
-		begin, end := dayNumber(first), dayNumber(last)
-		if !isSpan {
-			end = begin
-		}
-		if begin < 0 || end < 0 {
-			return set, fmt.Errorf("there is no day %q: use mon, tue, wed, thu, fri, sat, sun, or a span like mon-fri", text)
-		}
-		for n := begin; ; n = (n + 1) % len(set) {
-			set[n] = true
-			if n == end {
-				break
-			}
-		}
-	}
-	return set, nil
-}
-
-func dayNumber(text string) int {
-	text = strings.ToLower(strings.TrimSpace(text))
-	for n := range 7 {
-		if full := strings.ToLower(time.Weekday(n).String()); text == full || text == full[:3] {
-			return n
-		}
-	}
-	return -1
 }
 
 var errClock = errors.New("is not a time of day: write it like 22:00, in quotes")
@@ -121,7 +67,7 @@ func newRule(w jobtype.Window, zones Zones) (rule, error) {
 		}
 	}
 	var err error
-	r.days, err = daySet(w.Days)
+	r.days, err = readDays(w.Days)
 	fault("days", err)
 	r.from, err = clock(w.From)
 	fault("from", err)

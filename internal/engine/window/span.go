@@ -124,7 +124,7 @@ func (r rule) spans(within Span) []Span {
 		// While the offset stays the same, the clock runs as UTC does.
 		first := s.From.Add(s.offset).Truncate(day).Add(-day)
 		for midnight := first; midnight.Add(r.from - s.offset).Before(s.To); midnight = midnight.Add(day) {
-			if !r.days[midnight.Weekday()] {
+			if !r.days.has(midnight) {
 				continue
 			}
 			if part, ok := (Span{midnight.Add(r.from - s.offset), midnight.Add(r.to - s.offset)}).clip(s.Span); ok {

@@ -94,6 +94,8 @@ type AuditEntry struct {
 	// the filter has Former set; otherwise Restorable reports that it exists.
 	Former     []byte `json:"former,omitempty"`
 	Restorable bool   `json:"restorable,omitempty"`
+	// Superseded reports that a later entry of the log changed the same thing again.
+	Superseded bool `json:"superseded,omitempty"`
 	// Count is the number of events since Since.
 	Count int       `json:"count"`
 	Since time.Time `json:"since,omitzero"`

@@ -21,6 +21,7 @@ export class Problem extends Error {
     message: string,
     readonly remedy = '',
     readonly errors: Fault[] = [],
+    readonly unreachable = false,
   ) {
     super(message);
   }
@@ -80,10 +81,11 @@ export interface Written {
   title?: string;
   remedy?: string;
   errors?: Fault[];
+  unreachable?: boolean;
 }
 
 export const problemOfJSON = (p: Written, status = p.status ?? 0) =>
-  new Problem(status, p.code ?? `HTTP_${status}`, p.detail ?? p.title ?? 'The server gave no reason.', p.remedy, p.errors);
+  new Problem(status, p.code ?? `HTTP_${status}`, p.detail ?? p.title ?? 'The server gave no reason.', p.remedy, p.errors, p.unreachable);
 
 export function problemOf(status: number, text: string): Problem {
   if (status === 401) login.set(true);

@@ -13,9 +13,6 @@ export interface News {
 
 type Listener = (news: News) => void;
 
-// away are the codes of a server, or a part of the control plane, that does not answer.
-const away = new Set(['CONTROL_PLANE_DOWN', 'SERVER_UNREACHABLE', 'REGISTRY_GONE']);
-
 const again = 500; // Milliseconds until the next attempt.
 const settle = 30; // What a page asks for at once is one request.
 const quiet = 40_000; // A comment comes every 15 s: after this the line is dead.
@@ -238,7 +235,7 @@ class Stream {
   }
 
   #tell(topic: string, { data, problem }: News) {
-    if (problem && away.has(problem.code)) connection.lost('server', problem.message);
+    if (problem?.unreachable) connection.lost('server', problem.message);
     else if (topic === 'server' && !problem) connection.found('server');
     const news: News = { data: data ?? this.#latest.get(topic)?.data, ...(problem ? { problem } : {}) };
     this.#latest.set(topic, news);

@@ -17,11 +17,8 @@ const table = {
   uncordon: [['node-7']],
   removeWorker: [['node-7'], { reason: 'gone' }],
   resizeWorker: [['node-7', { max_execute: 4, max_detect: 1 }], { execute: '8', detect: '2', reason: 'more memory' }],
-  ownSize: [['node-7']],
-  capsBack: [['node-7', { max_execute: 4, max_detect: 1 }]],
   cleanUp: [[], { all: 'true' }],
   resizePool: [['db', 3, 5], { size: '7' }],
-  poolBack: [['db', 3]],
   reEnable: [['scrub', '/srv/a b']],
   forgive: [['scrub', '/srv/a b']],
   pauseJobType: [['scrub'], { note: 'new disks' }],
@@ -29,8 +26,6 @@ const table = {
   runJobType: [['scrub', false, true], { ignore: 'true' }],
   detect: [['scrub']],
   backfill: [['scrub'], { from: '2026-11-20T09:00', to: '2026-11-20T12:00' }],
-  setJobType: [['scrub', { max_runtime: '2h', retry_limit: 2, interactive: false, every: '8h' }]],
-  restoreJobType: [['scrub', 4711]],
   submit: [['scrub', form]],
   detectPlanned: [['version: 1\n', ['scrub', 'tidy']]],
   apply: [['version: 1\n', 'abc', [{ action: 'delete' }]], { prune: 'true' }],
@@ -50,7 +45,6 @@ const table = {
 };
 // The same with something else in it.
 const others = [
-  ['poolBack', ['db', 0]],
   ['reEnable', ['scrub', '']],
   ['cancelRun', [dag, 'dag'], { reason: 'wrong cluster' }],
   ['submit', ['scrub', { key: '', summary: '', priority: '', node: '', params: {}, ignore: false }]],
@@ -79,7 +73,7 @@ for (const [name, args, values = {}] of [...Object.entries(table).map(([name, [a
 }
 // An action is a function that gives a request; what else acts/ has is for them. The lines of
 // actOf come from the API; internal/cli holds those to the command line as well.
-const helpers = ['flag', 'filled', 'signal', 'update', 'schedule', 'iso', 'actsOnRun', 'actsOnItem', 'putBack', 'settingsOf', 'actOf'];
+const helpers = ['flag', 'filled', 'signal', 'update', 'schedule', 'iso', 'actsOnRun', 'actsOnItem', 'actOf'];
 const missing = Object.keys(found).filter((name) => !table[name] && !helpers.includes(name));
 if (missing.length > 0) throw new Error(`not in the table of test/lines.mjs: ${missing.join(', ')}`);
 process.stdout.write(`${JSON.stringify(lines)}\n`);

@@ -49,8 +49,14 @@ type handlerList struct {
 	Page
 }
 
+// RecordedEntry is an entry of the audit log and how it is reverted.
+type RecordedEntry struct {
+	contract.AuditEntry
+	PutBack *explain.PutBack `json:"put_back,omitempty" doc:"The action that reverts it, or the reason why none does; absent for the scheduler"`
+}
+
 type auditList struct {
-	Entries []contract.AuditEntry `json:"entries"`
+	Entries []RecordedEntry `json:"entries"`
 	// Next is the cursor of older entries.
 	Next    string    `json:"next,omitempty"`
 	Kept    int       `json:"kept"`
@@ -151,6 +157,8 @@ type Needs struct {
 	Total int `json:"total"`
 	// Unknown names facts that could not be read.
 	Unknown string `json:"unknown,omitempty"`
+	// Standing sums them up.
+	Standing explain.NeedsStanding `json:"standing"`
 }
 
 type needsInput struct {
@@ -173,6 +181,7 @@ func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs,
 	if err != nil {
 		found.Unknown = err.Error()
 	}
+	found.Standing = explain.NeedsStandingOf(found.Total, err != nil)
 	return found, nil
 }
 
@@ -258,8 +267,12 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	if found.More && len(found.Entries) > 0 {
 		list.Next = a.cursor("audit", formatSeq(found.Entries[0].Seq))
 	}
-	list.Entries = access.Filter(call.Rights, call.operation.May, found.Entries, func(e contract.AuditEntry) access.Scope {
+	visible := access.Filter(call.Rights, call.operation.May, found.Entries, func(e contract.AuditEntry) access.Scope {
 		return access.Scope{JobType: e.JobType, DAG: scopeOfThing(e.Object).DAG}
 	})
+	list.Entries = make([]RecordedEntry, len(visible))
+	for i, entry := range visible {
+		list.Entries[i] = RecordedEntry{entry, explain.PutBackOf(entry)}
+	}
 	return list, nil
 }

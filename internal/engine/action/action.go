@@ -75,6 +75,9 @@ func New(operation Operation, args Args) Action {
 			given[p.name] = value
 		}
 	}
+	for _, name := range d.settingsOf(args) {
+		given[name] = args[name]
+	}
 	a := Action{
 		Operation: operation, Arguments: given, Label: d.label, Effect: d.effect, Danger: d.danger,
 		Command: d.line(given), Request: d.request(given), Inputs: d.inputs(given),
@@ -84,6 +87,12 @@ func New(operation Operation, args Args) Action {
 	}
 	return a
 }
+
+// See refers to a command that shows something.
+func See(operation Operation, args Args) string { return "see " + Code(operation, args) }
+
+// Code is the command line of an operation as code within a sentence.
+func Code(operation Operation, args Args) string { return "`" + New(operation, args).Command + "`" }
 
 // get is the method of operations that change nothing.
 const get = "GET"

@@ -22,6 +22,10 @@ func TestOneDefinitionForAllDoors(t *testing.T) {
 		"roundsman explain group/a-1 GET /explain?thing=group%2Fa-1":                         New(Explain, Args{"thing": "group/a-1"}),
 		"roundsman approve dag/n/r/sub/ok --reason fine POST /runs/n~r~sub/items/ok/approve": New(ApproveItem, Args{"run": "dag/n/r/sub", "item": "ok", "note": "fine"}),
 		"roundsman worker --id NAME --labels role=storage  ":                                 New(StartWorker, Args{"labels": "role=storage"}),
+		"roundsman set n max_execute= POST /workers/n/resize":                                New(ResizeWorker, Args{"id": "n", "reset": "true"}),
+		"roundsman set n max_execute=4 max_detect=2 POST /workers/n/resize":                  New(ResizeWorker, Args{"id": "n", "max_execute": "4", "max_detect": "2"}),
+		"roundsman set scrub every=8h retry_limit=2 PATCH /job-types/scrub/policy":           New(SetJobType, Args{"name": "scrub", "retry_limit": "2", "every": "8h"}),
+		"roundsman set scrub --restore 7 POST /job-types/scrub/restore":                      New(RestoreJobType, Args{"name": "scrub", "entry": "7"}),
 		"temporal workflow terminate --workflow-id group/a-1  ":                              New(TerminateWorkflow, Args{"workflow": "group/a-1"}),
 	} {
 		r := Request{}
@@ -31,6 +35,9 @@ func TestOneDefinitionForAllDoors(t *testing.T) {
 		assert.Equal(t, want, a.Command+" "+r.Method+" "+r.Path)
 	}
 	assert.Equal(t, map[string]any{"ignore_window": true}, New(RunJobType, Args{"name": "a", "ignore_window": "true"}).Request.Body)
+	assert.Equal(t, map[string]any{"every": "8h", "retry_limit": 2, "interactive": true}, New(SetJobType, Args{"name": "a", "retry_limit": "2", "every": "8h", "interactive": "true"}).Request.Body)
+	assert.Equal(t, map[string]any{"reset": true}, New(ResizeWorker, Args{"id": "n", "reset": "true"}).Request.Body)
+	assert.Equal(t, []Input{{Name: "reason", Kind: Text, Label: "Why", Body: "reason", Flag: "--reason"}}, New(ResizeWorker, Args{"id": "n", "reset": "true"}).Inputs)
 	assert.Equal(t, map[string]any{"size": 3}, New(SetPoolSize, Args{"pool": "a", "size": "3"}).Request.Body)
 	assert.Equal(t, map[string]any{"concurrency": 3}, New(SetRun, Args{"run": "dag/n/r", "setting": "concurrency", "value": "3"}).Request.Body)
 	assert.Equal(t, []Input{{Name: "value", Kind: Number, Label: "New value", Required: true, Body: "concurrency", Word: "N"}}, New(SetRun, Args{"run": "dag/n/r", "setting": "concurrency"}).Inputs)

@@ -2,6 +2,7 @@ package action
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ func (d definition) line(args Args) string {
 	for _, p := range d.params {
 		value, given := args[p.name]
 		switch {
-		case p.silent || p.word == "" || d.joined(p, args):
+		case p.silent || p.word == "" || d.joined(p, args) || args[p.unless] != "":
 			continue
 		case given:
 			value = d.spelled(p, quoted(value), args)
@@ -33,7 +34,18 @@ func (d definition) line(args Args) string {
 			words = append(words, value)
 		}
 	}
+	for _, name := range d.settingsOf(args) {
+		words = append(words, quoted(name+"="+args[name]))
+	}
 	return strings.Join(words, " ")
+}
+
+// settingsOf lists the arguments that are settings, sorted.
+func (d definition) settingsOf(args Args) []string {
+	if !d.settings {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(args)), func(name string) bool { return d.param(name).name != "" })
 }
 
 // joined reports whether a given optional argument has this one in its word.
@@ -87,13 +99,32 @@ func (d definition) request(args Args) *Request {
 			r.Path += "?" + p.name + "=" + segment(value)
 		}
 		if field := d.field(p, args); field != "" {
-			if r.Body == nil {
-				r.Body = map[string]any{}
-			}
-			r.Body[field] = typed(p.kind, value)
+			r.put(field, typed(p.kind, value))
 		}
 	}
+	for _, name := range d.settingsOf(args) {
+		r.put(name, settingOf(args[name]))
+	}
 	return r
+}
+
+func (r *Request) put(field string, value any) {
+	if r.Body == nil {
+		r.Body = map[string]any{}
+	}
+	r.Body[field] = value
+}
+
+// settingOf is the value of a setting as JSON has it.
+func settingOf(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	switch text {
+	case "true", "false":
+		return text == "true"
+	}
+	return text
 }
 
 // field returns the field of the request's body; empty: the argument is not in the body.
@@ -121,7 +152,7 @@ func typed(kind Kind, value string) any {
 func (d definition) inputs(args Args) []Input {
 	var list []Input
 	for _, p := range d.params {
-		if _, given := args[p.name]; given || p.hidden {
+		if _, given := args[p.name]; given || p.hidden || args[p.unless] != "" {
 			continue
 		}
 		in := Input{Name: p.name, Kind: p.kind, Label: p.label, Required: !p.optional, Body: d.field(p, args)}

@@ -13,6 +13,7 @@ const (
 	ApproveItem        Operation = "approve-item"
 	CancelItem         Operation = "cancel-item"
 	CancelRun          Operation = "cancel-run"
+	CordonWorker       Operation = "cordon-worker"
 	DrainWorker        Operation = "drain-worker"
 	Explain            Operation = "explain"
 	ForgiveKey         Operation = "forgive-key"
@@ -22,16 +23,23 @@ const (
 	GetWorker          Operation = "get-worker"
 	ListAudit          Operation = "list-audit"
 	ListHeld           Operation = "list-held"
+	ListItems          Operation = "list-items"
+	ListJobTypes       Operation = "list-job-types"
 	ListNeeds          Operation = "list-needs"
+	ListRuns           Operation = "list-runs"
 	ListWorkers        Operation = "list-workers"
+	PauseJobType       Operation = "pause-job-type"
+	PauseRun           Operation = "pause-run"
 	ReEnableJobType    Operation = "re-enable-job-type"
 	RejectItem         Operation = "reject-item"
 	ReleaseRun         Operation = "release-run"
 	ResizeWorker       Operation = "resize-worker"
+	RestoreJobType     Operation = "restore-job-type"
 	ResumeJobType      Operation = "resume-job-type"
 	ResumeRun          Operation = "resume-run"
 	RetryRun           Operation = "retry-run"
 	RunJobType         Operation = "run-job-type"
+	SetJobType         Operation = "set-job-type-policy"
 	SetPoolSize        Operation = "set-pool-size"
 	SetRun             Operation = "set-run"
 	SkipItem           Operation = "skip-item"
@@ -62,6 +70,8 @@ type definition struct {
 	method, path, shell string
 	may                 access.Permission
 	params              []param
+	// settings: arguments without a parameter are settings.
+	settings bool
 }
 
 // param is an argument of an operation.
@@ -84,6 +94,8 @@ type param struct {
 	run, item bool
 	// An optional argument may be missing, a silent one has no word of its own, a hidden one is no input.
 	optional, silent, hidden bool
+	// unless is an argument that this one is left out with.
+	unless string
 }
 
 func may(verb access.Verb, kind access.Kind) access.Permission {
@@ -136,10 +148,26 @@ var table = sync.OnceValue(func() map[Operation]definition { //nolint:gochecknog
 func ofJobTypes() map[Operation]definition {
 	operate := may(access.Operate, access.JobTypes)
 	return map[Operation]definition{
+		ListJobTypes: {label: "Job types", command: "roundsman jobtypes", method: "GET", path: "/job-types", may: may(access.View, access.JobTypes)},
 		ResumeJobType: {
 			label: "Resume", effect: "It starts when it is due again.",
 			command: "roundsman resume", method: "POST", path: "/job-types/{name}/resume", may: operate,
 			params: []param{named("NAME", "Job type")},
+		},
+		PauseJobType: {
+			label: "Pause", effect: "It is not due until it is resumed. A running group continues.",
+			command: "roundsman pause", method: "POST", path: "/job-types/{name}/pause", may: operate,
+			params: []param{named("NAME", "Job type"), why("note", "--reason")},
+		},
+		SetJobType: {
+			label: "Put back", effect: "The next run has these settings. They hold until the next apply.",
+			command: "roundsman set", method: "PATCH", path: "/job-types/{name}/policy", may: operate,
+			params: []param{named("NAME", "Job type")}, settings: true,
+		},
+		RestoreJobType: {
+			label: "Put back", effect: "The next run has all settings that it had before this entry. They hold until the next apply.",
+			command: "roundsman set", method: "POST", path: "/job-types/{name}/restore", may: may(access.Change, access.Configuration),
+			params: []param{named("NAME", "Job type"), {name: "entry", label: "Entry", kind: Number, word: "SEQ", flag: "--restore", body: "entry"}},
 		},
 		RunJobType: {
 			label: "Run now", effect: "A run starts at once, in addition to the schedule.",
@@ -165,12 +193,20 @@ func ofJobTypes() map[Operation]definition {
 func ofRuns() map[Operation]definition {
 	view, operate := may(access.View, access.Runs), may(access.Operate, access.Runs)
 	return map[Operation]definition{
+		ListRuns: {
+			label: "Runs", command: "roundsman runs", method: "GET", path: "/runs", may: view,
+			params: []param{{name: "job_type", label: "Job type", kind: Text, word: "NAME", query: true, optional: true, hidden: true}},
+		},
 		GetRun: {
 			label: "Open", command: "roundsman show", method: "GET", path: "/runs/{run}", may: view, params: []param{runParam()},
 		},
 		ResumeRun: {
 			label: "Resume", effect: "Jobs start again at once.",
 			command: "roundsman resume", method: "POST", path: "/runs/{run}/resume", may: operate, params: []param{runParam()},
+		},
+		PauseRun: {
+			label: "Pause", effect: "No more jobs start until it is resumed. Running jobs continue.",
+			command: "roundsman pause", method: "POST", path: "/runs/{run}/pause", may: operate, params: []param{runParam(), why("note", "--reason")},
 		},
 		CancelRun: {
 			label: "Cancel", effect: "What runs is stopped, the rest never starts.", danger: true,
@@ -200,6 +236,9 @@ func ofItems() map[Operation]definition {
 	view, operate := may(access.View, access.Items), may(access.Operate, access.Items)
 	one := "/runs/{run}/items/{item}"
 	return map[Operation]definition{
+		ListItems: {
+			label: "Items", command: "roundsman jobs", method: "GET", path: "/runs/{run}/items", may: view, params: []param{runParam()},
+		},
 		GetItem: {
 			label: "Open", command: "roundsman show", method: "GET", path: one, may: view, params: inRun(),
 		},
@@ -232,6 +271,10 @@ func ofFleet() map[Operation]definition {
 			label: "Uncordon", effect: "It takes work again at once.",
 			command: "roundsman resume", method: "POST", path: "/workers/{id}/uncordon", may: operate, params: []param{id},
 		},
+		CordonWorker: {
+			label: "Cordon", effect: "It takes no new work until it is resumed. Running jobs may finish.",
+			command: "roundsman pause", method: "POST", path: "/workers/{id}/cordon", may: operate, params: []param{id, why("reason", "--reason")},
+		},
 		DrainWorker: {
 			label: "Drain", effect: "It takes no new work; what runs may finish.",
 			command: "roundsman drain", method: "POST", path: "/workers/{id}/drain", may: operate, params: []param{id, why("reason", "--reason")},
@@ -239,7 +282,13 @@ func ofFleet() map[Operation]definition {
 		ResizeWorker: {
 			label: "Resize", effect: "It holds at once and over restarts. What runs above a smaller cap continues.",
 			command: "roundsman set", method: "POST", path: "/workers/{id}/resize", may: operate,
-			params: []param{id, {name: "max_execute", label: "Jobs at once", kind: Number, word: "N", lead: "max_execute=", body: "max_execute"}, why("reason", "--reason")},
+			params: []param{
+				id,
+				{name: "max_execute", label: "Jobs at once", kind: Number, word: "N", lead: "max_execute=", body: "max_execute", unless: "reset"},
+				{name: "max_detect", label: "Detections at once", kind: Number, word: "N", lead: "max_detect=", body: "max_detect", optional: true, hidden: true},
+				{name: "reset", label: "The size of its start", kind: Checkbox, word: "true", flag: "max_execute=", body: "reset", optional: true, hidden: true},
+				why("reason", "--reason"),
+			},
 		},
 		SetPoolSize: {
 			label: "Resize", effect: "It holds at once, until it is resized again. 0 is the declared size.",

@@ -50,7 +50,7 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 // kept is the entry as the log keeps it.
 func kept(e contract.AuditEntry) contract.AuditEntry {
 	e = Bounded(e)
-	e.ID, e.Restorable = "", false
+	e.ID, e.Restorable, e.Superseded = "", false, false
 	if e.Kind == contract.AuditOperator && e.Actor == "" {
 		e.Actor = Unknown
 	}

@@ -273,3 +273,24 @@ func TestEntriesOfAnAge(t *testing.T) {
 	l.Record(start.Add(4000*time.Hour), contract.AuditEntry{Action: "x"})
 	assert.Equal(t, 3, l.Len(), "nobody bounds it any more")
 }
+
+// An entry is superseded by a later entry about the same property of the same object, which a filter
+// may leave out.
+func TestALaterChangeSupersedes(t *testing.T) {
+	t.Parallel()
+	log := New(100)
+	for _, one := range [][2]string{
+		{"pool.resize", "pool/db"}, {"worker.cordon", "worker/n"}, {"worker.resize", "worker/n"}, {"pool.resize", "pool/db"},
+		{"worker.uncordon", "worker/n"}, {"dag.run", "dag/a/b"}, {"dag.run", "dag/a/b"}, {"jobtype.set", "jobtype/a"}, {"apply.update", "jobtype/b"},
+	} {
+		log.Record(zero, operator("ann", one[0], one[1]))
+	}
+	var superseded []int64
+	for _, entry := range log.Page(contract.AuditFilter{}).Entries {
+		if entry.Superseded {
+			superseded = append(superseded, entry.Seq)
+		}
+	}
+	assert.Equal(t, []int64{1, 2}, superseded)
+	assert.True(t, log.Page(contract.AuditFilter{Before: 2}).Entries[0].Superseded)
+}

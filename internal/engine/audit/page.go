@@ -28,8 +28,12 @@ func (l *Log) Page(filter contract.AuditFilter) contract.AuditPage {
 	if filter.Limit > 0 {
 		most = min(most, filter.Limit)
 	}
-	bytes := 0
+	bytes, changed := 0, map[change]bool{}
 	for _, entry := range slices.Backward(l.entries) {
+		if subject := subjectOf(entry.Action); subject != "" {
+			one := change{entry.Object, subject}
+			entry.Superseded, changed[one] = changed[one], true
+		}
 		if !match(filter, entry) {
 			continue
 		}
@@ -45,4 +49,24 @@ func (l *Log) Page(filter contract.AuditFilter) contract.AuditPage {
 	}
 	slices.Reverse(page.Entries)
 	return page
+}
+
+// change is what an entry changed: a property of an object.
+type change struct{ object, subject string }
+
+// subjectOf names the property that an operator's action changes; empty: none that can change again.
+func subjectOf(action string) string {
+	switch action {
+	case "jobtype.pause", "jobtype.resume", "run.pause", "run.resume", "dag.pause", "dag.resume":
+		return "pause"
+	case "jobtype.set", "apply.create", "apply.update", "apply.drift", "apply.delete", contract.AuditRestore:
+		return "settings"
+	case "worker.cordon", "worker.drain", "worker.uncordon":
+		return "mode"
+	case "worker.resize", "pool.resize":
+		return "size"
+	case "hold.mark-done", "hold.forgive", "hold.re-enable":
+		return "hold"
+	}
+	return ""
 }

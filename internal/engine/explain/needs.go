@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"slices"
+	"strconv"
 )
 
 // Thing is a job type, run, worker or receiver with its facts.
@@ -66,4 +67,27 @@ func forPerson(code Code) bool {
 		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull,
 		NoReceiver, ReceiverFailing,
 	}, code)
+}
+
+// NeedsStanding sums up whether a person is needed.
+type NeedsStanding struct {
+	State string `json:"state"`
+	Role  Role   `json:"role" enum:"person,unknown,done"`
+}
+
+// RoleUnknown is the role of a state that could not be read.
+const RoleUnknown Role = "unknown"
+
+// NeedsStandingOf is the standing of a number of needs. If facts are unknown, no needs do not mean that
+// nobody is needed.
+func NeedsStandingOf(total int, unknown bool) NeedsStanding {
+	switch {
+	case total == 1:
+		return NeedsStanding{"1 needs you", RolePerson}
+	case total > 1:
+		return NeedsStanding{strconv.Itoa(total) + " need you", RolePerson}
+	case unknown:
+		return NeedsStanding{"Not everything is known", RoleUnknown}
+	}
+	return NeedsStanding{"Nobody is needed", RoleDone}
 }

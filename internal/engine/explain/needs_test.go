@@ -47,3 +47,11 @@ func TestNeedsAreListedOnce(t *testing.T) {
 		assert.Equal(t, "scrub", both[0].Name)
 	}
 }
+
+func TestNobodyIsNeededOnlyIfAllIsKnown(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, NeedsStanding{State: "Nobody is needed", Role: "done"}, NeedsStandingOf(0, false))
+	assert.Equal(t, NeedsStanding{State: "Not everything is known", Role: "unknown"}, NeedsStandingOf(0, true))
+	assert.Equal(t, NeedsStanding{State: "1 needs you", Role: "person"}, NeedsStandingOf(1, true))
+	assert.Equal(t, NeedsStanding{State: "20 need you", Role: "person"}, NeedsStandingOf(20, false))
+}

@@ -8,25 +8,10 @@ export const resizePool = (pool: string, size: number, declared = 0): Act => ({
   title: `Give pool ${pool} another size?`,
   effect: `It holds at once, until it is resized again. 0 goes back to what the configuration declares${declared ? `: ${declared}` : ''}.`,
   fields: [{ name: 'size', label: 'Size', kind: 'number', value: String(size), required: true }],
-  ...sized(pool),
+  request: ({ size }) => ({ method: 'PUT', path: `/pools/${segment(pool)}/size`, body: { size: Number(size) } }),
+  roundsman: ({ size }) => `roundsman set ${quote(`pool/${pool}`)} size=${Number(size) || ''}`,
+  temporal: ({ size }) => update('admission', 'resize-pool', { pool, size: Number(size) }),
 });
-
-// poolBack gives a pool the size that it had; 0 is what the configuration declares.
-export const poolBack = (pool: string, size: number): Act => ({
-  label: 'Put back',
-  title: `Give pool ${pool} its former size?`,
-  effect: size === 0 ? 'What the configuration declares holds again, at once.' : `Its size is ${size} again, at once.`,
-  ...sized(pool, size),
-});
-
-const sized = (pool: string, fixed?: number): Pick<Act, 'request' | 'roundsman' | 'temporal'> => {
-  const of = (text: string | undefined) => fixed ?? Number(text);
-  return {
-    request: ({ size }) => ({ method: 'PUT', path: `/pools/${segment(pool)}/size`, body: { size: of(size) } }),
-    roundsman: ({ size }) => `roundsman set ${quote(`pool/${pool}`)} size=${of(size) || ''}`,
-    temporal: ({ size }) => update('admission', 'resize-pool', { pool, size: of(size) }),
-  };
-};
 
 export const reEnable = (name: string, key: string): Act => ({
   label: 'Re-enable',

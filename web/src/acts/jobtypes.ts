@@ -58,27 +58,6 @@ export const backfill = (name: string): Act => ({
   temporal: ({ from, to }) => schedule('backfill', name, ` --start-time ${iso(from)} --end-time ${iso(to)} --overlap-policy BufferAll`),
 });
 
-// setJobType gives settings other values, until the next apply.
-export const setJobType = (name: string, settings: Record<string, unknown>): Act => ({
-  label: 'Put back',
-  title: `Give ${name} its former settings?`,
-  effect: 'The next run has them. They hold until the next apply, which sets what the configuration says.',
-  request: () => ({ method: 'PATCH', path: `${path(name)}/policy`, body: settings }),
-  roundsman: () => `roundsman set ${quote(name)} ${Object.entries(settings).map(([key, value]) => quote(`${key}=${value}`)).join(' ')}`,
-  temporal: () => ({ none: 'a Schedule that is edited by hand loses what the control plane keeps in it' }),
-});
-
-// restoreJobType gives all settings that were before an entry of the audit log, until the
-// next apply.
-export const restoreJobType = (name: string, entry: number): Act => ({
-  label: 'Put back',
-  title: `Give ${name} its former settings?`,
-  effect: 'The next run has all settings that it had before this entry; a deleted job type is made again. They hold until the next apply, which sets what the configuration says.',
-  request: () => ({ method: 'POST', path: `${path(name)}/restore`, body: { entry } }),
-  roundsman: () => `roundsman set ${quote(name)} --restore ${entry}`,
-  temporal: () => ({ none: 'a Schedule that is edited by hand loses what the control plane keeps in it' }),
-});
-
 export interface Submission {
   params: Record<string, unknown>;
   key: string;

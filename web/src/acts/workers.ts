@@ -53,26 +53,6 @@ export const resizeWorker = (id: string, caps: Caps): Act => ({
   temporal: (v) => update('fleet', 'resize-worker', { id, max_execute: Number(v.execute), max_detect: Number(v.detect), reason: v.reason }),
 });
 
-// capsBack gives a worker the caps that it had.
-export const capsBack = (id: string, caps: Caps): Act => ({
-  label: 'Put back',
-  title: `Give ${id} its former size?`,
-  effect: `It runs at most ${caps.max_execute} jobs and ${caps.max_detect} detections again, at once. What runs above a smaller cap continues.`,
-  request: () => ({ method: 'POST', path: `${path(id)}/resize`, body: caps }),
-  roundsman: () => `roundsman set ${quote(id)} max_execute=${caps.max_execute} max_detect=${caps.max_detect}`,
-  temporal: () => update('fleet', 'resize-worker', { id, ...caps }),
-});
-
-// ownSize takes an operator's caps back.
-export const ownSize = (id: string): Act => ({
-  label: 'Put back',
-  title: `Let ${id} run what it was started with?`,
-  effect: 'The caps that it was started with hold again, at once. What runs above a smaller cap continues.',
-  request: () => ({ method: 'POST', path: `${path(id)}/resize`, body: { reset: true } }),
-  roundsman: () => `roundsman set ${quote(id)} max_execute=`,
-  temporal: () => update('fleet', 'resize-worker', { id, reset: true }),
-});
-
 export const cleanUp = (): Act => ({
   label: 'Clean up',
   title: 'Remove workers that are gone?',

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Action } from '../action';
-import { putBack } from '../acts/back';
+import { actOf } from '../acts/remedy';
 import { get, query } from '../api';
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
@@ -17,8 +17,6 @@ export function Audit({ params }: { params: URLSearchParams }) {
   };
   const path = `/audit${query({ ...filter, limit: 100 })}`;
   const found = useGet<AuditList>(path);
-  const unfiltered = useGet<AuditList>('/audit?limit=100');
-  const filtered = Object.values(filter).some((value) => value !== '');
   return (
     <Page title="Audit">
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -40,14 +38,13 @@ export function Audit({ params }: { params: URLSearchParams }) {
         ))}
       </form>
       <Loaded of={found} what="The audit log">
-        {(audit) => <Entries key={path} path={path} first={audit} newest={filtered ? (unfiltered.data?.entries ?? []) : undefined} />}
+        {(audit) => <Entries key={path} path={path} first={audit} />}
       </Loaded>
     </Page>
   );
 }
 
-// newest are the newest entries of all, if those on the page are filtered.
-function Entries({ path, first, newest: unfiltered }: { path: string; first: AuditList; newest: AuditEntry[] | undefined }) {
+function Entries({ path, first }: { path: string; first: AuditList }) {
   const [older, setOlder] = useState<{ entries: AuditEntry[]; next: string | undefined; busy: boolean }>();
   const small = useNarrow();
   const next = older ? older.next : first.next;
@@ -64,7 +61,6 @@ function Entries({ path, first, newest: unfiltered }: { path: string; first: Aud
   const newest = [...first.entries].reverse();
   const seen = new Set(newest.map((entry) => entry.seq));
   const rows = [...newest, ...(older?.entries ?? []).filter((entry) => !seen.has(entry.seq))];
-  const all = unfiltered ? [...unfiltered].reverse() : rows;
   return (
     <Section
       title="Entries"
@@ -102,26 +98,26 @@ function Entries({ path, first, newest: unfiltered }: { path: string; first: Aud
           { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '17rem' },
           { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: small ? '7.5rem' : '20rem' },
           { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true },
-          { name: 'Put it back', show: (entry) => <Back entry={entry} all={all} />, width: '12rem' },
+          { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '12rem' },
         ]}
       />
     </Section>
   );
 }
 
-// Back is the button that takes back what an entry tells, or why there is none.
-function Back({ entry, all }: { entry: AuditEntry; all: AuditEntry[] }) {
-  if (entry.kind === 'scheduler') return null;
-  const back = putBack(entry, all);
-  if ('none' in back) return <span class="faint" title={back.none}>{back.none}</span>;
+// Back is the button that reverts an entry, or the reason why there is none.
+function Back({ entry }: { entry: AuditEntry }) {
+  const { action, none } = entry.put_back ?? {};
+  if (!action) return <span class="faint" title={none}>{none}</span>;
+  const act = actOf(action);
   const effect = (
     <>
-      {back.effect}
+      {act.effect}
       {entry.before && <span class="names">{` It is again: ${entry.before}.`}</span>}
       {entry.before && entry.after && ` The entry changed it to: ${entry.after}.`}
     </>
   );
-  return <Action {...back} effect={effect} small />;
+  return <Action {...act} effect={effect} small />;
 }
 
 function what(entry: AuditEntry) {

@@ -1,7 +1,6 @@
 // The overview is a work list: what needs a person, what waits, what failed since
 // yesterday, what comes tonight. Counts come last.
 import { useGet } from '../data';
-import type { Role } from '../design/state';
 import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing, Prose } from '../explain';
@@ -9,7 +8,7 @@ import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
 import { isOpen } from '../runs';
 import { Time } from '../time';
-import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
+import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, RunList, Use, WorkerList } from '../types';
 import { Empty, Loaded, Meter, Page, Section, Table } from '../ui';
 import { plural } from '../words';
 
@@ -24,14 +23,13 @@ export function Overview() {
   const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');
   const failed = useGet<RunList>(`/runs?outcome=failed%2Ctimeout%2Cpartial&counts=true&limit=50&since=${encodeURIComponent(yesterday())}`);
-  const waiting = needs.data?.total;
   const list = failed.data?.runs ?? [];
   const says = [
     failed.data && (list.length === 0 ? 'No run failed since yesterday.' : `${list.length}${failed.data.next ? ' or more' : ''} ${list.length === 1 ? 'run' : 'runs'} failed since yesterday.`),
     needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
   ];
   return (
-    <Page title="Overview" head={{ state: stateOfAll(waiting, list), cause: says.filter(Boolean).join(' ') }}>
+    <Page title="Overview" head={{ state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role }, cause: says.filter(Boolean).join(' ') }}>
       <div class="cols">
         <div class="stack">
           <Loaded of={needs} what="What needs a person">
@@ -49,12 +47,6 @@ export function Overview() {
       <Counts doctor={doctor.data} />
     </Page>
   );
-}
-
-function stateOfAll(waiting: number | undefined, failed: Run[]) {
-  if (waiting === undefined) return undefined;
-  const role: Role = waiting > 0 ? 'person' : failed.length > 0 ? 'partial' : 'done';
-  return { word: waiting === 0 ? 'Nobody is needed' : `${waiting} need${waiting === 1 ? 's' : ''} you`, role };
 }
 
 function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
@@ -185,9 +177,9 @@ function Waits({ told }: { told: Set<string> }) {
   const pools = useGet<PoolList>('/pools?limit=1000');
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const rows = [
-    ...(lanes.data?.lanes ?? []).filter((lane) => waitersOf(lane) > 0).map((lane) => waits('lane', lane, lane.holder ? [lane.holder] : [])),
-    ...(pools.data?.pools ?? []).filter((pool) => waitersOf(pool) > 0).map((pool) => waits('pool', pool, pool.holders ?? [])),
-    ...(types.data?.job_types ?? []).filter((type) => stopped(type) && !told.has(type.name)).map(stoppedRow),
+    ...(lanes.data?.lanes ?? []).filter((lane) => lane.waiting_count).map((lane) => waits('lane', lane, lane.holder ? [lane.holder] : [])),
+    ...(pools.data?.pools ?? []).filter((pool) => pool.waiting_count).map((pool) => waits('pool', pool, pool.holders ?? [])),
+    ...(types.data?.job_types ?? []).filter((type) => type.standing.stopped && !told.has(type.name)).map(stoppedRow),
   ];
   if (rows.length === 0) {
     return (
@@ -203,8 +195,6 @@ function Waits({ told }: { told: Set<string> }) {
   );
 }
 
-const waitersOf = (of: Lane | Pool) => Math.max(of.waiting_count ?? 0, (of.waiting ?? []).length);
-
 function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
   const first = holders[0];
   return {
@@ -212,7 +202,7 @@ function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
     role: 'waiting',
     what: (
       <a href={`${href('locks')}?${kind}=${encodeURIComponent(of.name)}`}>
-        {waitersOf(of).toLocaleString('en')} for {kind} {of.name}
+        {(of.waiting_count ?? 0).toLocaleString('en')} for {kind} {of.name}
       </a>
     ),
     why: first && (
@@ -223,8 +213,6 @@ function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
     age: of.waiting?.[0] && <Time at={of.waiting[0].since} />,
   };
 }
-
-const stopped = (type: JobType) => type.standing.stopped === true;
 
 const stoppedRow = (type: JobType): Task => ({
   id: `type ${type.name}`,
@@ -275,7 +263,7 @@ function Running() {
 function Counts({ doctor }: { doctor: DoctorReport | undefined }) {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
-  const halted = (types.data?.job_types ?? []).filter(stopped).length;
+  const halted = (types.data?.job_types ?? []).filter((type) => type.standing.stopped).length;
   const online = (workers.data?.workers ?? []).filter((worker) => worker.state === 'ONLINE').length;
   const passed = (doctor?.checks ?? []).filter((check) => check.verdict === 'ok').length;
   return (

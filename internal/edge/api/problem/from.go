@@ -126,7 +126,9 @@ func ofAnswer(err error) *Problem {
 		return nil
 	}
 	detail, remedy := split(err.Error())
-	return New(http.StatusServiceUnavailable, code, detail).With(remedy)
+	p := New(http.StatusServiceUnavailable, code, detail).With(remedy)
+	p.Unreachable = !is[*starter.PausedWorkflowError](err)
+	return p
 }
 
 // ofServer is about Temporal.

@@ -24,6 +24,8 @@ type Problem struct {
 	// Retryable: the same request may succeed later.
 	Retryable bool    `json:"retryable" doc:"The same request may succeed later"`
 	Errors    []Fault `json:"errors,omitempty" doc:"Every fault of what was sent"`
+	// Unreachable: no request can succeed now.
+	Unreachable bool `json:"unreachable,omitempty" doc:"The Temporal server, the control plane or the worker registry does not answer any request"`
 	// Holder has the id that a worker could not register.
 	Holder *contract.RegisteredOther `json:"holder,omitempty" doc:"The process that has the worker's id"`
 	// Delivered: the outcome of a lost lease was told to the run.

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -71,7 +72,8 @@ type ControlPlaneDownError struct {
 
 // Error implements error.
 func (e *ControlPlaneDownError) Error() string {
-	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; start one with `roundsman server` (or `roundsman dev`), or look at it with `roundsman doctor`", e.What())
+	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; start one with %s (or %s), or look at it with %s", e.What(),
+		action.Code(action.StartServer, nil), action.Code(action.StartDev, nil), action.Code(action.GetDoctor, nil))
 	if e.Later {
 		text += "; it may still be done as soon as one runs: look before you repeat it"
 	}
@@ -97,7 +99,7 @@ type RegistryGoneError struct {
 
 // Error implements error.
 func (e *RegistryGoneError) Error() string {
-	return e.What() + "; try again then, or restart the control plane (`roundsman server`), which creates it at once"
+	return e.What() + "; try again then, or restart the control plane (" + action.Code(action.StartServer, nil) + "), which creates it at once"
 }
 
 // What is the failure without the remedy.
@@ -132,7 +134,7 @@ func runError(ref RunRef, err error) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return &NotFoundError{
 			What: "run", Name: ref.WorkflowID,
-			Hint: "see `roundsman runs`; runs older than the namespace's retention are gone",
+			Hint: action.See(action.ListRuns, nil) + "; runs older than the namespace's retention are gone",
 		}
 	}
 	return fmt.Errorf("run %s: %w", ref.WorkflowID, err)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/jobtype"
@@ -320,7 +321,7 @@ func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
 	}
 	at := slices.IndexFunc(items, func(item Item) bool { return item.ID == ref.ID })
 	if at < 0 {
-		return Item{}, &NotFoundError{What: ref.what(), Name: ref.String(), Hint: "see `roundsman jobs " + ref.Run.WorkflowID + "`"}
+		return Item{}, &NotFoundError{What: ref.what(), Name: ref.String(), Hint: action.See(action.ListItems, action.Args{"run": ref.Run.WorkflowID})}
 	}
 	return items[at], nil
 }
@@ -332,7 +333,7 @@ func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, erro
 		return Item{}, err
 	}
 	if len(items) == 0 {
-		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: "see `roundsman jobs " + ref.WorkflowID + "`"}
+		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: action.See(action.ListItems, action.Args{"run": ref.WorkflowID})}
 	}
 	// Without the run's own id: the run may continue as new.
 	items[0].Run = RunRef{WorkflowID: ref.WorkflowID}

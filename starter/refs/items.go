@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -16,7 +17,7 @@ import (
 func (r Resolver) DAG(ctx context.Context, text string) (starter.RunRef, error) {
 	found, err := r.Run(ctx, text)
 	if errors.Is(err, starter.ErrNotFound) && jobtype.ValidateName(text) == nil {
-		return found, &starter.NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs`; a new run is listed after a second"}
+		return found, &starter.NotFoundError{What: "run of DAG", Name: text, Hint: newRuns()}
 	}
 	if err != nil || found.Kind() == starter.KindDAG {
 		return found, err
@@ -39,7 +40,7 @@ func (r Resolver) dagOf(ctx context.Context, group starter.RunRef) (starter.RunR
 			return inner, err
 		}
 	}
-	return starter.RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: see `roundsman show %s`", group, group.WorkflowID)
+	return starter.RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: %s", group, action.See(action.GetRun, action.Args{"run": group.WorkflowID}))
 }
 
 // searchedRuns is how many of the newest runs are searched for a dedupe key.
@@ -77,7 +78,7 @@ func ParseItem(text string) (ref.Ref, error) {
 		return parsed, starter.Invalidf("%w", err)
 	}
 	if parsed.Item == "" && !parsed.HasKey {
-		return parsed, starter.Invalidf("%s is no job or task: write RUN/ITEM, for instance scrub/12 or nightly@last/load, or TYPE:KEY (see `roundsman jobs RUN`)", text)
+		return parsed, starter.Invalidf("%s is no job or task: write RUN/ITEM, for instance scrub/12 or nightly@last/load, or TYPE:KEY (%s)", text, action.See(action.ListItems, nil))
 	}
 	return parsed, nil
 }
@@ -116,6 +117,6 @@ func (r Resolver) ofKey(ctx context.Context, parsed ref.Ref) (starter.ItemRef, e
 		return starter.ItemRef{}, err
 	}
 	return starter.ItemRef{}, &starter.NotFoundError{
-		What: "job with key", Name: parsed.Key, Hint: fmt.Sprintf("the newest %d runs were searched, see `roundsman runs`", searchedRuns),
+		What: "job with key", Name: parsed.Key, Hint: fmt.Sprintf("the newest %d runs were searched, %s", searchedRuns, action.See(action.ListRuns, nil)),
 	}
 }

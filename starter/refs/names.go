@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/starter"
@@ -97,9 +98,9 @@ func (r Resolver) Unknown(ctx context.Context, name string, wanted []ref.Kind) e
 		near = append(near, best)
 		delete(known, best)
 	}
-	hint := "see `roundsman jobtypes`"
+	hint := action.See(action.ListJobTypes, nil)
 	if len(wanted) == 1 && wanted[0] == ref.Worker {
-		hint = "see `roundsman workers`"
+		hint = action.See(action.ListWorkers, nil)
 	}
 	text := fmt.Sprintf("%s is no %s", name, strings.Join(kinds, " or "))
 	if len(near) > 0 {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -35,7 +36,7 @@ const listed = 200
 func (r Resolver) Run(ctx context.Context, text string) (starter.RunRef, error) {
 	parsed, err := ref.Parse(text)
 	if err != nil {
-		return starter.RunRef{}, starter.Invalidf("%w (see `roundsman runs`)", err)
+		return starter.RunRef{}, starter.Invalidf("%w (%s)", err, action.See(action.ListRuns, nil))
 	}
 	return r.run(ctx, parsed)
 }
@@ -43,13 +44,13 @@ func (r Resolver) Run(ctx context.Context, text string) (starter.RunRef, error) 
 func (r Resolver) run(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	switch {
 	case parsed.HasKey:
-		return starter.RunRef{}, starter.Invalidf("%s is a dedupe key, not a run: see `roundsman runs`", parsed.Text)
+		return starter.RunRef{}, starter.Invalidf("%s is a dedupe key, not a run: %s", parsed.Text, action.See(action.ListRuns, nil))
 	case parsed.Workflow != "" && parsed.Item != "":
 		return r.described(ctx, contract.SubDAGWorkflowID(parsed.Workflow, ref.ItemID(parsed.Item, parsed.Group())))
 	case parsed.Workflow != "":
 		return r.described(ctx, parsed.Workflow)
 	case parsed.Kind != "" && parsed.Kind != ref.DAG && parsed.Kind != ref.JobType:
-		return starter.RunRef{}, starter.Invalidf("%s is a %s, not a run: see `roundsman runs`", parsed.Text, parsed.Kind)
+		return starter.RunRef{}, starter.Invalidf("%s is a %s, not a run: %s", parsed.Text, parsed.Kind, action.See(action.ListRuns, nil))
 	case parsed.Item != "" && !parsed.AtRun:
 		return r.below(ctx, parsed)
 	}
@@ -85,7 +86,7 @@ func (r Resolver) inner(ctx context.Context, parent starter.RunRef, parsed ref.R
 	case item.ID == "":
 		return item.Run, nil
 	}
-	return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: "see `roundsman show " + parent.WorkflowID + "`"}
+	return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: action.See(action.GetRun, action.Args{"run": parent.WorkflowID})}
 }
 
 func (r Resolver) described(ctx context.Context, workflowID string) (starter.RunRef, error) {
@@ -171,7 +172,7 @@ func (r Resolver) started(ctx context.Context, parsed ref.Ref) (starter.RunRef, 
 func one(parsed ref.Ref, found []starter.RunRef) (starter.RunRef, error) {
 	switch len(found) {
 	case 0:
-		return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: "see `roundsman runs " + parsed.Name + "`"}
+		return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: runsOf(parsed.Name)}
 	case 1:
 		return found[0], nil
 	}
@@ -220,7 +221,7 @@ func (r Resolver) selected(ctx context.Context, parsed ref.Ref) (starter.RunRef,
 		}
 		return starter.RunRef{}, r.nothing(ctx, parsed)
 	}
-	hint := "the newest run is " + ref.OfRun(runs[0].WorkflowID) + ", see `roundsman runs " + parsed.Name + "`"
+	hint := "the newest run is " + ref.OfRun(runs[0].WorkflowID) + ", " + runsOf(parsed.Name)
 	if parsed.ID == ref.Bad {
 		hint = "no run that is kept failed; " + hint
 	}
@@ -240,7 +241,7 @@ func bad(run starter.Run) bool {
 // nothing is the error of a name without runs.
 func (r Resolver) nothing(ctx context.Context, parsed ref.Ref) error {
 	if parsed.Kind == ref.DAG {
-		return &starter.NotFoundError{What: "run of DAG", Name: parsed.Name, Hint: "see `roundsman runs`; a new run is listed after a second"}
+		return &starter.NotFoundError{What: "run of DAG", Name: parsed.Name, Hint: newRuns()}
 	}
 	_, err := r.runs.Latest(ctx, parsed.Name)
 	return err
@@ -282,4 +283,12 @@ func (r Resolver) list(ctx context.Context, parsed ref.Ref) ([]starter.Run, erro
 	}
 	slices.SortStableFunc(found, func(a, b starter.Run) int { return b.Started.Compare(a.Started) })
 	return found, nil
+}
+
+// runsOf refers to the runs of a name.
+func runsOf(name string) string { return action.See(action.ListRuns, action.Args{"job_type": name}) }
+
+// newRuns refers to all runs, of which a new one may be missing.
+func newRuns() string {
+	return action.See(action.ListRuns, nil) + "; a new run is listed after a second"
 }

@@ -288,7 +288,7 @@ func (r Resolver) list(ctx context.Context, parsed ref.Ref) ([]starter.Run, erro
 // runsOf refers to the runs of a name.
 func runsOf(name string) string { return action.See(action.ListRuns, action.Args{"job_type": name}) }
 
-// newRuns refers to all runs, of which a new one may be missing.
+// newRuns refers to the list of runs, where a new run is missing for a second.
 func newRuns() string {
 	return action.See(action.ListRuns, nil) + "; a new run is listed after a second"
 }

@@ -263,7 +263,16 @@ func waitInside(ctx context.Context, client *starter.Client, run starter.Run) st
 		return ""
 	}
 	first := explained.Reasons[0]
-	return fmt.Sprintf("%s(%s) of %s", first.Code, first.Object, cmp.Or(first.Of, run.WorkflowID))
+	return waitText(first, run.WorkflowID)
+}
+
+// waitText names the code and the object of a reason, and the item.
+func waitText(reason explain.Reason, run string) string {
+	text := string(reason.Code)
+	if reason.Object != "" {
+		text += "(" + reason.Object + ")"
+	}
+	return text + " of " + cmp.Or(reason.Of, run)
 }
 
 // quietFrom is the silence from which status counts a job as silent.

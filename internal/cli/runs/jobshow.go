@@ -65,7 +65,7 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 	if job.Redefined {
 		shown.Add("definition", ui.Text("replaced after the run had begun"))
 	}
-	shown.Add("waiting for", ui.Textf("%s", job.Waiting))
+	shown.Add("waits", ui.Textf("%s", job.Waiting))
 	shown.Add("priority", ui.Textf("%s", job.Priority))
 	shown.Add("worker", ui.Textf("%s", job.Worker))
 	shown.Add("attempt", ui.Textf("%s", attempts(job)))

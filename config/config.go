@@ -39,6 +39,11 @@ type Config struct {
 type Temporal struct {
 	// Address is host:port of the frontend. Default 127.0.0.1:7233.
 	Address string `json:"address"`
+	// Source names the origin of the address: a variable, a file, a flag, a profile or the default.
+	Source string `json:"-"`
+	// Written is the address that the file has, File the file; both empty: it has none.
+	Written string `json:"-"`
+	File    string `json:"-"`
 	// Namespace defaults to "default".
 	Namespace string `json:"namespace"`
 	// APIKey authenticates, usually from TEMPORAL_API_KEY. Format hides it.

@@ -14,6 +14,7 @@ func (l *loader) temporalFromEnvironment(into *Temporal) {
 	set(variables, "TEMPORAL_NAMESPACE", &into.Namespace)
 	set(variables, "TEMPORAL_API_KEY", &into.APIKey)
 	if set(variables, "TEMPORAL_ADDRESS", &into.Address) {
+		into.Source = "TEMPORAL_ADDRESS"
 		if err := CheckAddress(into.Address); err != nil {
 			l.environmentFault("TEMPORAL_ADDRESS", err.Error())
 		}

@@ -138,7 +138,7 @@ func TestEnvironmentOverridesFileOverridesProfile(t *testing.T) {
 	profile := config.Temporal{Address: "profile:1", Namespace: "profile", TLS: &config.TLS{CA: "profile.pem"}}
 	loaded, err := loadWith("version: 1\ntemporal: {address: 'file:2', tls: {server_name: s}}\n", func(o *config.Options) { o.Temporal = profile })
 	require.NoError(t, err)
-	assert.Equal(t, config.Temporal{Address: "file:2", Namespace: "profile", TLS: &config.TLS{CA: "profile.pem", ServerName: "s"}}, loaded.Temporal)
+	assert.Equal(t, config.Temporal{Address: "file:2", Source: "r.yaml", Written: "file:2", File: "r.yaml", Namespace: "profile", TLS: &config.TLS{CA: "profile.pem", ServerName: "s"}}, loaded.Temporal)
 	assert.Empty(t, profile.TLS.ServerName, "the caller's value is left alone")
 
 	loaded, err = loadWith("version: 1\ntemporal: {address: 'file:2'}\n", func(o *config.Options) {
@@ -149,7 +149,7 @@ func TestEnvironmentOverridesFileOverridesProfile(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, config.Temporal{
-		Address: "env:3", Namespace: "default",
+		Address: "env:3", Source: "TEMPORAL_ADDRESS", Written: "file:2", File: "r.yaml", Namespace: "default",
 		TLS: &config.TLS{Cert: "c.pem", KeyData: "KEY", SkipHostVerification: true},
 	}, loaded.Temporal)
 }

@@ -98,14 +98,14 @@ func (l *loader) temporal(n *yamlread.Node) Temporal {
 			l.fault(n.Get("compression").Place(), "temporal.compression", "%q: write none or gzip", written)
 		}
 		l.tls(n.Get("tls"), &settings)
-		l.address(n, settings.Address)
+		l.address(n, &settings)
 		if key := n.Get("api_key"); key != nil {
 			l.warn(key.Place(), "temporal.api_key", "a secret in a file: prefer the variable TEMPORAL_API_KEY")
 		}
 	}
 	l.temporalFromEnvironment(&settings)
 	if settings.Address == "" {
-		settings.Address = "127.0.0.1:7233"
+		settings.Address, settings.Source = "127.0.0.1:7233", "the default"
 	}
 	if settings.Namespace == "" {
 		settings.Namespace = "default"
@@ -113,9 +113,11 @@ func (l *loader) temporal(n *yamlread.Node) Temporal {
 	return settings
 }
 
-func (l *loader) address(n *yamlread.Node, address string) {
+func (l *loader) address(n *yamlread.Node, settings *Temporal) {
 	if written := n.Get("address"); written != nil && written.Kind == yamlread.Text {
-		if err := CheckAddress(address); err != nil {
+		settings.Written, settings.File = settings.Address, written.Place().File
+		settings.Source = settings.File
+		if err := CheckAddress(settings.Address); err != nil {
 			l.fault(written.Place(), "temporal.address", "%s", err)
 		}
 	}

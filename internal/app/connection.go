@@ -108,7 +108,7 @@ func Profile(environ []string) (config.Temporal, error) {
 	if err != nil {
 		return config.Temporal{}, fmt.Errorf("connection profile of the Temporal CLI: %w", err)
 	}
-	settings := config.Temporal{Address: profile.Address, Namespace: profile.Namespace, APIKey: profile.APIKey}
+	settings := config.Temporal{Address: profile.Address, Source: "a profile of the Temporal CLI", Namespace: profile.Namespace, APIKey: profile.APIKey}
 	if encryption := profile.TLS; encryption != nil {
 		settings.TLS = &config.TLS{
 			Disabled: encryption.Disabled, ServerName: encryption.ServerName, SkipHostVerification: encryption.DisableHostVerification,

@@ -27,13 +27,18 @@ func TestTheImplicitFileNamesTheServer(t *testing.T) {
 	text := strings.Replace(configOf("here", 1, ""), "version: 1\n", "version: 1\nowner: ops\ntemporal: {address: \""+address+"\"}\n", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "roundsman.yaml"), []byte(text), 0o600))
 	t.Chdir(dir)
-	first := "server " + address + ", namespace default, owner ops\n"
+	first := "server " + address + " (from roundsman.yaml), namespace default, owner ops\n"
 	plan := h.run("plan").Exits(ui.ExitDifference)
 	assert.True(t, strings.HasPrefix(plan.Stdout, first), plan.Stdout)
 	applied := h.run("apply").OK().Says("create here-0")
 	assert.True(t, strings.HasPrefix(applied.Stdout, first), applied.Stdout)
 	h.run("jobtypes", "show", "here-0", "-o", "name").OK().Says("here-0")
 	assert.Equal(t, address, clitest.Decode[map[string]any](h.run("plan", "-o", "json").OK())["server"])
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "roundsman.yaml"), []byte(strings.Replace(text, address, "prod.example.org:7233", 1)), 0o600))
+	h.run("plan", "--address", address).OK().Says("server " + address + " (from --address; roundsman.yaml has prod.example.org:7233), namespace default")
+	h.env.Environ = append(h.env.Environ, "TEMPORAL_ADDRESS="+address)
+	h.run("plan").OK().Says("server " + address + " (from TEMPORAL_ADDRESS; roundsman.yaml has prod.example.org:7233), namespace default")
 }
 
 // TestApplyDeletesOnlyWhatItIsToldTo: a job type that the file lacks is kept until

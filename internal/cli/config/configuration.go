@@ -160,18 +160,25 @@ Examples:
 
 // place is where a plan or an apply works.
 type place struct {
-	Server    string `json:"server"`
+	Server string `json:"server"`
+	// From is the origin of the address.
+	From      string `json:"server_from,omitempty"`
 	Namespace string `json:"namespace"`
 	Owner     string `json:"owner,omitempty"`
 }
 
 func placeOf(loaded *config.Config) place {
-	return place{loaded.Temporal.Address, loaded.Temporal.Namespace, loaded.Owner}
+	to := loaded.Temporal
+	from := to.Source
+	if to.Written != "" && to.Written != to.Address {
+		from += "; " + to.File + " has " + to.Written
+	}
+	return place{to.Address, from, to.Namespace, loaded.Owner}
 }
 
 // String implements fmt.Stringer.
 func (p place) String() string {
-	text := "server " + p.Server + ", namespace " + p.Namespace
+	text := "server " + p.Server + " (from " + p.From + "), namespace " + p.Namespace
 	if p.Owner != "" {
 		text += ", owner " + p.Owner
 	}

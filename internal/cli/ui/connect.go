@@ -81,7 +81,7 @@ func (c *Program) load(ctx *cli.Context, files []string, change func(*config.Opt
 // WithFlags lays the flags over settings.
 func WithFlags(ctx *cli.Context, settings config.Temporal) config.Temporal {
 	if address := ctx.String(FlagAddress); address != "" {
-		settings.Address = address
+		settings.Address, settings.Source = address, "--"+FlagAddress
 	}
 	if namespace := ctx.String(flagNamespace); namespace != "" {
 		settings.Namespace = namespace

@@ -167,7 +167,8 @@ func (c *commands) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "completion", ArgsUsage: "bash|zsh|fish",
 		Usage: "print a completion script for a shell",
-		Description: `Examples:
+		Description: "Manual pages for packages: `roundsman man DIR` writes one page for each command.\n" + `
+Examples:
   source <(roundsman completion bash)
   roundsman completion zsh > "${fpath[1]}/_roundsman"
   roundsman completion fish > ~/.config/fish/completions/roundsman.fish`,

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/roundsman/roundsman/contract"
 )
 
 // Needs are resources that an item holds from before its attempt until its end.
@@ -17,14 +15,12 @@ type Needs struct {
 	// Exclusive and Shared are objects.
 	Exclusive []string `json:"e,omitempty"`
 	Shared    []string `json:"s,omitempty"`
-	// Budget is that of a task, which is refused while it is disabled.
-	Budget *contract.TaskBudget `json:"b,omitempty"`
 }
 
 // Some reports whether there are any.
-func (n Needs) Some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 || n.Budget != nil }
+func (n Needs) Some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 }
 
-// Key names what items wait for: a budget is answered at once.
+// Key names the needs.
 func (n Needs) Key() string {
 	var key strings.Builder
 	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
@@ -47,9 +43,6 @@ func (n Needs) String() string {
 	}
 	for _, object := range n.Shared {
 		parts = append(parts, "object "+object+" (shared)")
-	}
-	if len(parts) == 0 && n.Budget != nil {
-		return "the answer that it is not disabled"
 	}
 	return strings.Join(parts, ", ")
 }

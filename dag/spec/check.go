@@ -49,6 +49,9 @@ func (r reader) checkTask(t *Task) {
 	if t.Key != "" && t.kind == KindDAG {
 		r.at(child(t.node, "key"), "a sub-DAG has no key: give its tasks keys")
 	}
+	if t.RetryBudget != nil && !t.kind.budgeted() {
+		r.at(child(t.node, "retry_budget"), "retry_budget is for tasks whose work can fail: command, shell, job_type and dag; remove it")
+	}
 	if t.KeyValid > 0 && t.Key == "" {
 		r.at(child(t.node, "key_valid"), "task %q has key_valid but no key; it bounds the age of a result that is taken over", t.ID)
 	}

@@ -205,6 +205,7 @@ func (r reader) placeFields(t *Task) []field {
 			t.HeartbeatTimeout = r.duration(n, "heartbeat_timeout", jobtype.Duration(time.Second))
 		}},
 		{"retries", func(n *yamlread.Node) { t.Retries = r.retries(n) }},
+		{"retry_budget", func(n *yamlread.Node) { t.RetryBudget = r.retryBudget(n) }},
 		{"node", func(n *yamlread.Node) { t.Node = r.text(n, "node") }},
 		{"labels", func(n *yamlread.Node) { t.Labels = r.textMap(n, "labels") }},
 		{"resources", func(n *yamlread.Node) {

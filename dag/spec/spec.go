@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -89,6 +90,7 @@ type Settings struct {
 	Timeout          jobtype.Duration // of one attempt
 	HeartbeatTimeout jobtype.Duration
 	Retries          *Retries
+	RetryBudget      *contract.RetryBudgetRule // of its attempts in all runs of the DAG
 	Node             string
 	Labels           map[string]string
 	Resources        map[string]int
@@ -198,23 +200,25 @@ func (h Header) Options() dag.Options {
 // Definition is the payload of a task: all its data except id, dependencies, priority and rule, which
 // the graph holds. The tasks of a fan-out share one definition.
 type Definition struct {
-	Kind             Kind              `json:"kind"`
-	Command          []string          `json:"command,omitempty"`
-	JobType          string            `json:"job_type,omitempty"`
-	Sleep            jobtype.Duration  `json:"sleep,omitempty"`
-	Approval         *Approval         `json:"approval,omitempty"`
-	SubDAG           *SubDAG           `json:"dag,omitempty"`
-	When             string            `json:"when,omitempty"`
-	Timeout          jobtype.Duration  `json:"timeout,omitempty"`
-	HeartbeatTimeout jobtype.Duration  `json:"heartbeat_timeout,omitempty"`
-	Retries          *Retries          `json:"retries,omitempty"`
-	Node             string            `json:"node,omitempty"`
-	Labels           map[string]string `json:"labels,omitempty"`
-	Resources        map[string]int    `json:"resources,omitempty"`
-	Exclusive        []string          `json:"exclusive,omitempty"`
-	Shared           []string          `json:"shared,omitempty"`
-	NotBefore        time.Time         `json:"not_before,omitzero"`
-	ExpiresAt        time.Time         `json:"expires_at,omitzero"`
+	Kind             Kind             `json:"kind"`
+	Command          []string         `json:"command,omitempty"`
+	JobType          string           `json:"job_type,omitempty"`
+	Sleep            jobtype.Duration `json:"sleep,omitempty"`
+	Approval         *Approval        `json:"approval,omitempty"`
+	SubDAG           *SubDAG          `json:"dag,omitempty"`
+	When             string           `json:"when,omitempty"`
+	Timeout          jobtype.Duration `json:"timeout,omitempty"`
+	HeartbeatTimeout jobtype.Duration `json:"heartbeat_timeout,omitempty"`
+	Retries          *Retries         `json:"retries,omitempty"`
+	// RetryBudget is for the task's failures in all runs of the DAG.
+	RetryBudget *contract.RetryBudgetRule `json:"retry_budget,omitempty"`
+	Node        string                    `json:"node,omitempty"`
+	Labels      map[string]string         `json:"labels,omitempty"`
+	Resources   map[string]int            `json:"resources,omitempty"`
+	Exclusive   []string                  `json:"exclusive,omitempty"`
+	Shared      []string                  `json:"shared,omitempty"`
+	NotBefore   time.Time                 `json:"not_before,omitzero"`
+	ExpiresAt   time.Time                 `json:"expires_at,omitzero"`
 	// OnWorkerLoss overrides the policy's; empty keeps it.
 	OnWorkerLoss jobtype.OnWorkerLoss `json:"on_worker_loss,omitempty"`
 	// Key and KeyValid select the result to reuse.
@@ -244,8 +248,10 @@ type SubDAG struct {
 	Declared map[string]any `json:"declared,omitempty"`
 }
 
-// gated reports whether the task requests resources before it runs.
-func (t *Task) gated() bool { return len(t.Resources)+len(t.Exclusive)+len(t.Shared)+len(t.Key) > 0 }
+// gated reports whether the task requests resources, or whether it is enabled, before it runs.
+func (t *Task) gated() bool {
+	return len(t.Resources)+len(t.Exclusive)+len(t.Shared)+len(t.Key) > 0 || t.RetryBudget != nil
+}
 
 // args is the second payload of a task of a fan-out.
 type args struct {

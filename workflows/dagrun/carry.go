@@ -8,6 +8,7 @@ import (
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/run"
 )
 
 // observe gives the core the length of the history, before a step.
@@ -31,6 +32,7 @@ func (r *dagRun) carryOutAll(decisions []dagrun.Decision) {
 		}
 		r.runner.Note(note, object)
 	}
+	r.runner.Admission.ReportTasks(r.core.Endings())
 }
 
 // id is the name of a task.
@@ -169,6 +171,8 @@ func (r *dagRun) collectAdmission() {
 	for _, answer := range r.runner.Answers(nil) {
 		i, known := r.core.Run().Lookup(answer.Name)
 		switch event := answer.Event(int(i)); {
+		case answer.Kind == run.Stopped:
+			r.carryOutAll(r.core.StopTask(now, answer.Stop.AdmissionHold))
 		case answer.MoreFences():
 			r.carryOutAll(r.core.Next(now, engine.FencesGranted{Fence: answer.Grant.Fence, Fences: answer.Grant.Fences}))
 		case known && event != nil:

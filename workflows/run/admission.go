@@ -56,6 +56,8 @@ type Link struct {
 	results []contract.KeyResult
 	// recent are the last endings that were sent.
 	recent []contract.AdmissionEndings
+	// open is the time of the report in next that more ends of tasks may join; zero: there is none.
+	open time.Time
 	// used: the run has requested something, which must be given back.
 	used bool
 	// run is the id of the workflow run, as far as it was noticed.
@@ -164,6 +166,7 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 // claims.
 func (l *Link) reassert(keys func() []byte) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
+	l.open = time.Time{}
 	l.next = contract.AdmissionRequest{
 		Reassert: true, Reset: l.next.Reset, Items: l.waiting.all(), Held: l.held.all(), Endings: endings,
 		Results: slices.Concat(l.results, l.next.Results),
@@ -211,7 +214,7 @@ func (l *Link) flush() {
 	l.sent = l.next
 	l.sent.Holder, l.sent.JobType, l.sent.Grace, l.sent.DeclaredAt = l.base.Holder, l.base.JobType, l.base.Grace, l.base.DeclaredAt
 	l.sent.Budget = l.base.Budget
-	l.next, l.dirty = contract.AdmissionRequest{}, false
+	l.next, l.dirty, l.open = contract.AdmissionRequest{}, false, time.Time{}
 	l.postpone()
 	l.results = newest(append(l.results, l.sent.Results...))
 	if now := workflow.Now(l.ctx); l.repeat.at.IsZero() || l.repeat.due(now) {

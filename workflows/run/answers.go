@@ -42,6 +42,7 @@ func (r *Runner) Acquire(d engine.Decision, name string, priority jobtype.Priori
 	for _, object := range d.Needs.Shared {
 		item.Objects = append(item.Objects, contract.AdmissionObject{Name: object, Shared: true})
 	}
+	item.Budget = d.Needs.Budget
 	r.Admission.SetGrace(jobtype.Duration(d.HeartbeatTimeout))
 	r.Admission.Request(item)
 }
@@ -98,7 +99,7 @@ func (a Answer) Event(item int) engine.Event {
 	case Renewed:
 		return engine.Renewed{Item: item, Ask: a.Ask, Fence: a.Grant.Fence, Fences: a.Grant.Fences}
 	case Refused:
-		return engine.Refused{Item: item, Ask: a.Ask, Reason: a.Reason}
+		return engine.Refused{Item: item, Ask: a.Ask, Reason: a.itemReason()}
 	case Lost:
 		return engine.Revoked{Item: item, Ask: a.Ask, Reason: a.Reason}
 	case Waiting:
@@ -106,6 +107,14 @@ func (a Answer) Event(item int) engine.Event {
 	case Stopped:
 	}
 	return nil
+}
+
+// itemReason is the error of the item. That of one that is held back begins with the code.
+func (a Answer) itemReason() string {
+	if a.Code == contract.HoldRetryBudget || a.Code == contract.HoldMarkedDone {
+		return a.Code + ": " + a.Reason
+	}
+	return a.Reason
 }
 
 // MoreFences reports whether the answer is about fences for the run as a whole.

@@ -2,6 +2,9 @@ package run
 
 import (
 	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -20,13 +23,33 @@ func (l *Link) Report(endings contract.AdmissionEndings) {
 	l.remember(endings)
 }
 
+// ReportTasks adds the ends of tasks to the next request. Those that one request carries are one report,
+// which is known by its time.
+func (l *Link) ReportTasks(tasks []contract.TaskEnding) {
+	if len(tasks) == 0 {
+		return
+	}
+	if n := len(l.next.Endings); n > 0 && l.next.Endings[n-1].At.Equal(l.open) {
+		l.next.Endings[n-1].Tasks = append(l.next.Endings[n-1].Tasks, tasks...)
+		if k := len(l.recent); k > 0 && l.recent[k-1].At.Equal(l.open) {
+			l.recent[k-1].Tasks = l.next.Endings[n-1].Tasks
+		}
+		return
+	}
+	l.open = workflow.Now(l.ctx)
+	if n := len(l.recent); n > 0 && !l.open.After(l.recent[n-1].At) {
+		l.open = l.recent[n-1].At.Add(time.Nanosecond)
+	}
+	l.Report(contract.AdmissionEndings{At: l.open, Tasks: tasks})
+}
+
 // remember keeps the last endings that were sent. One that admission had received
 // and not looked at when it was ended is known to nobody else.
 func (l *Link) remember(endings contract.AdmissionEndings) {
 	l.recent = append(l.recent, endings)
 	failures, keys, from := 0, 0, len(l.recent)
 	for i, e := range slices.Backward(l.recent) {
-		failures, keys = failures+len(e.Failed), keys+(len(e.Done)+len(e.Settled))/8
+		failures, keys = failures+len(e.Failed)+len(e.Tasks), keys+(len(e.Done)+len(e.Settled))/8
 		if len(l.recent)-i > maxRecent || failures > maxRecentFailures || keys > maxRecentKeys {
 			break
 		}
@@ -51,13 +74,13 @@ func once(lists ...[]contract.AdmissionEndings) []contract.AdmissionEndings {
 // lastEndings leaves out of the last endings what follows from giving everything
 // back.
 func (l *Link) lastEndings(last []contract.AdmissionEndings) []contract.AdmissionEndings {
-	if l.base.Budget == nil {
-		return nil
-	}
 	var short []contract.AdmissionEndings
 	for _, endings := range last {
+		if l.base.Budget == nil {
+			endings = contract.AdmissionEndings{At: endings.At, Tasks: endings.Tasks}
+		}
 		endings.Settled = nil
-		if len(endings.Done)+len(endings.Failed) > 0 || !endings.SuccessAt.IsZero() {
+		if len(endings.Done)+len(endings.Failed)+len(endings.Tasks) > 0 || !endings.SuccessAt.IsZero() {
 			short = append(short, endings)
 		}
 	}
@@ -65,5 +88,7 @@ func (l *Link) lastEndings(last []contract.AdmissionEndings) []contract.Admissio
 }
 
 func hasFailures(request contract.AdmissionRequest) bool {
-	return slices.ContainsFunc(request.Endings, func(e contract.AdmissionEndings) bool { return len(e.Failed) > 0 })
+	return slices.ContainsFunc(request.Endings, func(e contract.AdmissionEndings) bool {
+		return len(e.Failed) > 0 || slices.ContainsFunc(e.Tasks, func(task contract.TaskEnding) bool { return task.Failed })
+	})
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // Needs are resources that an item holds from before its attempt until its end.
@@ -15,12 +17,14 @@ type Needs struct {
 	// Exclusive and Shared are objects.
 	Exclusive []string `json:"e,omitempty"`
 	Shared    []string `json:"s,omitempty"`
+	// Budget is that of a task, which is refused while it is disabled.
+	Budget *contract.TaskBudget `json:"b,omitempty"`
 }
 
 // Some reports whether there are any.
-func (n Needs) Some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 }
+func (n Needs) Some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 || n.Budget != nil }
 
-// Key names the needs.
+// Key names what items wait for: a budget is answered at once.
 func (n Needs) Key() string {
 	var key strings.Builder
 	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
@@ -43,6 +47,9 @@ func (n Needs) String() string {
 	}
 	for _, object := range n.Shared {
 		parts = append(parts, "object "+object+" (shared)")
+	}
+	if len(parts) == 0 && n.Budget != nil {
+		return "the answer that it is not disabled"
 	}
 	return strings.Join(parts, ", ")
 }

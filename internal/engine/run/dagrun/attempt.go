@@ -125,6 +125,7 @@ func (g *Graph) take(r *run.Report, now time.Time) {
 	case run.Due:
 		g.due(t, now)
 	case run.AttemptFailed:
+		g.noteEnding(t, true, r.Attempt, r.Message, now)
 	}
 }
 

@@ -83,6 +83,9 @@ type Graph struct {
 	lost     bool   // it ends because a task lost its worker
 	outcome  dag.Outcome
 
+	// endings are those of tasks with a retry budget since [Graph.Endings].
+	endings []contract.TaskEnding
+
 	// now is the time of the last step, for looking at the run.
 	now time.Time
 	buf []dag.Decision

@@ -18,8 +18,8 @@ import (
 func keyObject(key string) string { return "key:" + key }
 
 // needs are the resources of a task that has begun.
-func (t *task) needs() run.Needs {
-	needs := run.Needs{Pools: t.definition.Resources}
+func (g *Graph) needs(t *task) run.Needs {
+	needs := run.Needs{Pools: t.definition.Resources, Budget: g.budgetOf(t)}
 	if t.rendered != nil {
 		needs.Exclusive, needs.Shared = t.rendered.Exclusive, t.rendered.Shared
 		if t.rendered.Key != "" {

@@ -34,6 +34,7 @@ func (g *Graph) succeed(t *task, attempts int, result []byte, warning string, no
 		g.fail(t, attempts, textCannotAdd+err.Error(), now)
 		return
 	}
+	g.noteEnding(t, false, attempts, "", now)
 	g.book.warn(t.i, warning)
 	g.keep(t.i, gain.rest)
 	if !gain.splits {

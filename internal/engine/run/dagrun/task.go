@@ -154,7 +154,7 @@ func (g *Graph) offer(t *task, now time.Time) {
 		NotBefore: t.definition.NotBefore, ExpiresAt: t.definition.ExpiresAt, OnWorkerLoss: t.definition.OnWorkerLoss,
 	}
 	if t.rendered != nil {
-		item.Needs = t.needs()
+		item.Needs = g.needs(t)
 		if fault := objectFault(item.Needs); fault != "" {
 			g.fail(t, item.Attempt, fault, now)
 			return

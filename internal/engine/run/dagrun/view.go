@@ -144,7 +144,7 @@ func (g *Graph) waiting(t *task) string {
 		}
 		return "the next attempt: " + item.Error
 	case item.Phase == run.PhaseAsking:
-		return "resources: " + t.needs().String()
+		return "resources: " + g.needs(t).String()
 	case item.Phase == run.PhaseRunning:
 		return ""
 	}
@@ -213,7 +213,7 @@ func (g *Graph) starved() string {
 	}
 	for _, t := range g.begun() {
 		if t.asking {
-			return "task " + g.run.ID(t.i) + " waits for resources: " + t.needs().String()
+			return "task " + g.run.ID(t.i) + " waits for resources: " + g.needs(t).String()
 		}
 	}
 	return ""

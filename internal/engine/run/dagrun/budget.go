@@ -1,0 +1,48 @@
+package dagrun
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxReportedError bounds the message of a reported failure, for people who look at what is disabled.
+const maxReportedError = 160
+
+// budgetOf returns the retry budget of a task over all runs of the DAG, or nil.
+func (g *Graph) budgetOf(t *task) *contract.TaskBudget {
+	rule := t.definition.RetryBudget
+	if rule == nil {
+		return nil
+	}
+	return &contract.TaskBudget{JobType: contract.TasksOf(g.program.Header.Name), DedupeKey: g.run.ID(t.i), Rule: *rule}
+}
+
+// noteEnding notes an attempt that counts against the budget of its task, or the task's success.
+func (g *Graph) noteEnding(t *task, failed bool, attempt int, message string, now time.Time) {
+	if budget := g.budgetOf(t); budget != nil {
+		g.endings = append(g.endings, contract.TaskEnding{
+			TaskBudget: *budget, Failed: failed, Attempt: contract.AskID(budget.DedupeKey, attempt), At: now, Error: jobtype.ClipCause(message, maxReportedError),
+		})
+	}
+}
+
+// Endings returns the ends of attempts that admission must learn, since it was called last. They are not
+// part of the state: take them after every step.
+func (g *Graph) Endings() []contract.TaskEnding {
+	taken := g.endings
+	g.endings = nil
+	return taken
+}
+
+// StopTask keeps a task from another attempt, because admission holds it back. What runs continues.
+func (g *Graph) StopTask(now time.Time, hold contract.AdmissionHold) []Decision {
+	g.step()
+	if i, known := g.run.Lookup(hold.DedupeKey); known && hold.JobType == contract.TasksOf(g.program.Header.Name) && g.run.State(i) == dag.Running {
+		why := contract.AdmissionRefusal{Code: hold.Code, Hold: &hold}
+		g.engine.Bar(now, int(i), why.Error(), hold.Code == contract.HoldMarkedDone)
+	}
+	return g.advance(now)
+}

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,18 @@ const Environment = "ROUNDSMAN_TEST_SEAWEEDFS"
 // FilerEnvironment names the environment variable with the HTTP address of a filer of that cluster.
 const FilerEnvironment = "ROUNDSMAN_TEST_SEAWEEDFS_FILER"
 
+// TwinEnvironment names the environment variable with the HTTP address of the master of a second cluster,
+// which is like the first one.
+const TwinEnvironment = "ROUNDSMAN_TEST_SEAWEEDFS_TWIN"
+
+// SecuredEnvironment names the environment variable with the HTTP address of the master of a cluster whose
+// gRPC is mTLS, and CertificatesEnvironment that with a directory: ca.crt, client.crt and client.key for it.
+// The certificates name no hosts, as in weed's own guide.
+const (
+	SecuredEnvironment      = "ROUNDSMAN_TEST_SEAWEEDFS_SECURED"
+	CertificatesEnvironment = "ROUNDSMAN_TEST_SEAWEEDFS_CERTIFICATES"
+)
+
 // Filer returns the address of a filer. Without one the test is skipped.
 func (c *Cluster) Filer() string {
 	c.T.Helper()
@@ -47,14 +60,35 @@ type Cluster struct {
 	Master     string
 	Collection string
 	Objects    map[string][sha256.Size]byte
+	// TLS is nil for a cluster without it.
+	TLS *weed.TLS
 }
 
 // New returns the cluster, with a collection of its own. Without a cluster the test is skipped.
 func New(t *testing.T) *Cluster {
 	t.Helper()
-	master := os.Getenv(Environment)
+	return at(t, Environment)
+}
+
+// Twin returns the second cluster, with a collection of its own. Without one the test is skipped.
+func Twin(t *testing.T) *Cluster {
+	t.Helper()
+	return at(t, TwinEnvironment)
+}
+
+// Secured returns the cluster with mTLS, with a collection of its own. Without one the test is skipped.
+func Secured(t *testing.T) *Cluster {
+	t.Helper()
+	c, dir := at(t, SecuredEnvironment), os.Getenv(CertificatesEnvironment)
+	c.TLS = &weed.TLS{CA: filepath.Join(dir, "ca.crt"), Cert: filepath.Join(dir, "client.crt"), Key: filepath.Join(dir, "client.key"), AnyName: true}
+	return c
+}
+
+func at(t *testing.T, variable string) *Cluster {
+	t.Helper()
+	master := os.Getenv(variable)
 	if master == "" {
-		t.Skipf("%s names no real cluster", Environment)
+		t.Skipf("%s names no real cluster", variable)
 	}
 	return &Cluster{T: t, Master: master, Collection: fmt.Sprintf("rt%d", time.Now().UnixNano()), Objects: map[string][sha256.Size]byte{}}
 }
@@ -73,6 +107,7 @@ func Fetch(ctx context.Context, method, url string, body []byte) ([]byte, error)
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/octet-stream")
+	request.Header.Set("Content-Disposition", "attachment; filename=object") // else its id, of any length
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
@@ -126,6 +161,39 @@ func (c *Cluster) Write(count, size int, placement string) {
 	}
 }
 
+// Put stores an object under an id of the caller's. The stored needle does not contain it.
+func (c *Cluster) Put(fid string, content []byte) {
+	c.T.Helper()
+	_, err := Fetch(c.T.Context(), http.MethodPost, "http://"+c.Locate(fid)[0]+"/"+fid, content)
+	require.NoError(c.T, err)
+	c.Objects[fid] = sha256.Sum256(content)
+}
+
+// Remove deletes an object.
+func (c *Cluster) Remove(fid string) {
+	c.T.Helper()
+	_, err := Fetch(c.T.Context(), http.MethodDelete, "http://"+c.Locate(fid)[0]+"/"+fid, nil)
+	require.NoError(c.T, err)
+	delete(c.Objects, fid)
+}
+
+// Locate lists the servers that the master names for the volume of an object.
+func (c *Cluster) Locate(fid string) (servers []string) {
+	c.T.Helper()
+	volume, _, _ := strings.Cut(fid, ",")
+	var found struct {
+		Locations []struct {
+			URL string `json:"url"`
+		} `json:"locations"`
+	}
+	c.get(fmt.Sprintf("http://%s/dir/lookup?volumeId=%s", c.Master, volume), &found)
+	for _, location := range found.Locations {
+		servers = append(servers, location.URL)
+	}
+	require.NotEmpty(c.T, servers, "volume %s", volume)
+	return servers
+}
+
 // Verify reads every object from every server that the master names for its volume.
 func (c *Cluster) Verify() {
 	c.T.Helper()
@@ -133,16 +201,7 @@ func (c *Cluster) Verify() {
 	for fid, sum := range c.Objects {
 		volume, _, _ := strings.Cut(fid, ",")
 		if servers[volume] == nil {
-			var found struct {
-				Locations []struct {
-					URL string `json:"url"`
-				} `json:"locations"`
-			}
-			c.get(fmt.Sprintf("http://%s/dir/lookup?volumeId=%s", c.Master, volume), &found)
-			for _, location := range found.Locations {
-				servers[volume] = append(servers[volume], location.URL)
-			}
-			require.NotEmpty(c.T, servers[volume], "volume %s", volume)
+			servers[volume] = c.Locate(fid)
 		}
 		for _, server := range servers[volume] {
 			content, err := Fetch(c.T.Context(), http.MethodGet, "http://"+server+"/"+fid, nil)
@@ -157,7 +216,7 @@ func (c *Cluster) Verify() {
 // Dial returns a client of the cluster.
 func (c *Cluster) Dial() *weed.Cluster {
 	c.T.Helper()
-	cluster, err := weed.Dial(weed.Spec{Masters: []string{c.Master}})
+	cluster, err := weed.Dial(weed.Spec{Masters: []string{c.Master}, TLS: c.TLS})
 	require.NoError(c.T, err)
 	c.T.Cleanup(func() { _ = cluster.Close() })
 	return cluster

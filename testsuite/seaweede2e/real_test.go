@@ -2,7 +2,6 @@ package seaweede2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,9 +21,6 @@ import (
 	"github.com/roundsman/roundsman/testsuite/realcluster"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
-
-// shell names the program `weed` for admin_script on a real cluster.
-const shell = "ROUNDSMAN_TEST_WEED"
 
 // call is one call of a job: skip others of its method come before it.
 type call struct {
@@ -116,12 +112,8 @@ func (s *realSite) prepare(handler, params string, volumes int) string {
 	case "ec_balance":
 		s.encodeOn(on)
 	case "admin_script":
-		program := os.Getenv(shell)
-		if program == "" {
-			s.t.Skipf("%s names no weed", shell)
-		}
 		mark := fmt.Sprintf("volume.mark -collection %s", s.Collection)
-		return fmt.Sprintf("weed: %q, run_interval_minutes: 1, script: %q", program, mark+" -readonly\n"+mark+" -writable\n")
+		return fmt.Sprintf("weed: %q, run_interval_minutes: 1, script: %q", s.Weed(), mark+" -readonly\n"+mark+" -writable\n")
 	}
 	return filter
 }

@@ -37,7 +37,7 @@ func (g *Graph) Endings() []contract.TaskEnding {
 	return taken
 }
 
-// StopTask keeps a task from another attempt, because admission holds it back. What runs continues.
+// StopTask keeps a task from another attempt, because admission holds it back. An attempt that runs continues.
 func (g *Graph) StopTask(now time.Time, hold contract.AdmissionHold) []Decision {
 	g.step()
 	if i, known := g.run.Lookup(hold.DedupeKey); known && hold.JobType == contract.TasksOf(g.program.Header.Name) && g.run.State(i) == dag.Running {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
@@ -152,4 +153,23 @@ func TestEveryEndingIsReportedOnce(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 	})
+}
+
+func TestFaultsOfBudgets(t *testing.T) {
+	t.Parallel()
+	for task, want := range map[string]string{
+		"retry_budget: {}, command: [x]":                                        "retry_budget has neither count nor hard_timeout",
+		"retry_budget: {count: 26}, command: [x]":                               "retry_budget.count must be between 1 and 25",
+		"retry_budget: {count: 1, window: 31d}, command: [x]":                   "retry_budget.window 744h is out of range: use 1s to 720h",
+		"retry_budget: {count: 1}, noop: true":                                  "retry_budget is for tasks whose work can fail",
+		"retry_budget: {count: 1}, sleep: 1s":                                   "retry_budget",
+		"retry_budget: {per_key: {count: 1}}, command: [x]":                     "per_key",
+		"retry_budget: {count: 1, hard_timeout: 1h, disable: 1h}, command: [x]": "disable_for",
+	} {
+		loaded, err := spec.Load("dag.yaml", []byte(one+"{id: t, "+task+"}\n"))
+		if err == nil {
+			_, err = spec.Compile(loaded, nil)
+		}
+		assert.ErrorContains(t, err, want, task)
+	}
 }

@@ -38,7 +38,26 @@ func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.
 			e.ended = endedItem(item, "")
 		}
 	}
+	if err := e.holdsOfTasks(ctx, facts, task); err != nil {
+		return err
+	}
 	return e.surroundings(ctx, facts, false)
+}
+
+// holdsOfTasks adds the tasks of the DAG that are disabled; task limits it to one.
+func (e *explainer) holdsOfTasks(ctx context.Context, facts *explain.Facts, task string) error {
+	if facts.Down != "" || task == "" && facts.Run.Open {
+		return nil
+	}
+	held, err := e.client.Admission().Holds(ctx, contract.HoldsInput{JobType: contract.TasksOf(facts.Run.DAG), DedupeKey: task, Limit: explainHolds})
+	if noteDown(facts, err) {
+		return nil
+	}
+	facts.Holds = held.Holds
+	if facts.Item != nil {
+		facts.Item.Key = task
+	}
+	return err
 }
 
 func unknownTask(run, task, similar string) error {

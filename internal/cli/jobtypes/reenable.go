@@ -22,7 +22,11 @@ Examples:
   roundsman resume scrub --kind budget
   roundsman resume scrub:/srv/a.bin`,
 		Flags: ui.With(&cli.StringFlag{Name: runs.FlagKey, Usage: "only the dedupe key `KEY`, not the job type"}),
-		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			name, err := ui.OneHeldName(ctx)
+			if err != nil {
+				return err
+			}
 			if ctx.IsSet(runs.FlagKey) && ctx.String(runs.FlagKey) == "" {
 				return ui.Usagef("--key is empty: give a dedupe key, or leave it out to re-enable the job type")
 			}

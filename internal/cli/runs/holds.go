@@ -15,7 +15,7 @@ import (
 
 // typeAndKey reads the two arguments of a command about a dedupe key.
 func typeAndKey(ctx *cli.Context) (jobType, key string, err error) {
-	if jobType, err = ui.OneName(ctx); err != nil {
+	if jobType, err = ui.OneHeldName(ctx); err != nil {
 		return "", "", err
 	}
 	if key = ctx.Args().Get(1); key == "" || len(key) > jobtype.MaxDedupeKeyBytes {
@@ -24,10 +24,10 @@ func typeAndKey(ctx *cli.Context) (jobType, key string, err error) {
 	return jobType, key, nil
 }
 
-// WhatIsHeld names a job type, or one of its keys.
+// WhatIsHeld names a job type, one of its keys, or a task of a DAG.
 func WhatIsHeld(jobType, key string) string {
-	if key == "" {
-		return "job type " + jobType
+	if _, task := contract.DAGOfTasks(jobType); key == "" || task {
+		return contract.HeldName(jobType, key)
 	}
 	return fmt.Sprintf("key %s of %s", ui.Shorten(key, 80), jobType)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -131,6 +132,15 @@ func With(own ...cli.Flag) []cli.Flag { return append(own, CommonFlags()...) }
 func OneName(c *cli.Context) (string, error) {
 	name := c.Args().First()
 	if err := jobtype.ValidateName(name); err != nil {
+		return "", Faulty(err)
+	}
+	return name, nil
+}
+
+// OneHeldName reads the name of a job type, or dag:NAME.
+func OneHeldName(c *cli.Context) (string, error) {
+	name := c.Args().First()
+	if err := contract.ValidateHeldName(name); err != nil {
 		return "", Faulty(err)
 	}
 	return name, nil

@@ -233,7 +233,7 @@ func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) 
 	if end := offset + len(list.Holds); len(list.Holds) > 0 && end < list.Total {
 		list.Next = a.cursor(name, strconv.Itoa(end))
 	}
-	list.Holds = access.Filter(call.Rights, call.operation.May, list.Holds, func(h contract.AdmissionHold) access.Scope { return access.Scope{JobType: h.JobType} })
+	list.Holds = access.Filter(call.Rights, call.operation.May, list.Holds, func(h contract.AdmissionHold) access.Scope { return scopeOfHeld(h.JobType) })
 	if !call.Sees(access.Scope{}) {
 		list.Tracked, list.Dropped = 0, 0
 		if jobType == "" {

@@ -26,6 +26,21 @@ type JobTypePath struct {
 // Scope implements [Scoped].
 func (p JobTypePath) Scope() access.Scope { return access.Scope{JobType: p.Name} }
 
+// HeldPath names what holds are on: a job type, or the tasks of a DAG.
+type HeldPath struct {
+	Name string `path:"name" maxLength:"67" doc:"The job type, or dag:NAME for the tasks of a DAG"`
+}
+
+// Scope implements [Scoped].
+func (p HeldPath) Scope() access.Scope { return scopeOfHeld(p.Name) }
+
+func scopeOfHeld(name string) access.Scope {
+	if dag, ok := contract.DAGOfTasks(name); ok {
+		return access.Scope{DAG: dag}
+	}
+	return access.Scope{JobType: name}
+}
+
 type jobTypeList struct {
 	JobTypes []ListedJobType `json:"job_types"`
 	Page
@@ -166,10 +181,10 @@ func (a *API) jobTypeKeys(tag, one string) {
 		Key string `json:"dedupe_key" minLength:"1" maxLength:"1024"`
 	}
 	Add(a, Operation{
-		ID: "re-enable-job-type", Method: http.MethodPost, Path: one + "/re-enable", Tag: tag, Summary: "Lift what the retry budget has disabled: the job type, or one of its keys",
+		ID: "re-enable-job-type", Method: http.MethodPost, Path: one + "/re-enable", Tag: tag, Summary: "Lift what the retry budget has disabled: a job type, one of its keys, or a task of a DAG",
 		May: operateJobTypes, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {
-		JobTypePath
+		HeldPath
 		Body struct {
 			Key string `json:"dedupe_key,omitempty" maxLength:"1024" doc:"Only this key, not the job type"`
 		}
@@ -182,7 +197,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		May: viewJobTypes, Reach: Named,
 		Live: &feed.Topic{Every: queriedEvery, Of: []string{contract.AdmissionWorkflowID}},
 	}, func(ctx context.Context, call *Call, in *struct {
-		JobTypePath
+		HeldPath
 		Listing
 	},
 	) (heldList, error) {
@@ -192,7 +207,7 @@ func (a *API) jobTypeKeys(tag, one string) {
 		ID: "forgive-key", Method: http.MethodPost, Path: one + "/keys/forgive", Tag: tag, Summary: "Forget what is held against a dedupe key",
 		May: operateJobTypes, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {
-		JobTypePath
+		HeldPath
 		Body keyBody
 	},
 	) (contract.HoldResult, error) {

@@ -24,7 +24,10 @@ func (f Facts) heldBack() []Reason {
 // what it left out, or because it was not to start. Of a job type all are listed.
 func (f Facts) concerns(hold contract.AdmissionHold) bool {
 	ofType := hold.DedupeKey == ""
+	_, ofTask := contract.DAGOfTasks(hold.JobType)
 	switch {
+	case f.Item == nil && f.Run != nil && ofTask:
+		return !f.Run.Open && f.Run.Outcome != string(contract.OutcomeCompleted)
 	case f.Item != nil && ofType:
 		return f.Item.State == contract.JobNotStarted
 	case f.Item != nil:
@@ -50,7 +53,10 @@ func leftOut(held []contract.AdmissionHold, key string) bool {
 
 func reasonOfHold(hold contract.AdmissionHold) Reason {
 	r := Reason{Code: Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.String()}
-	if hold.DedupeKey != "" {
+	switch _, ofTask := contract.DAGOfTasks(hold.JobType); {
+	case ofTask:
+		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("%s is %s", hold.Of(), hold.String())
+	case hold.DedupeKey != "":
 		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.String())
 	}
 	args := action.Args{"name": hold.JobType, "key": hold.DedupeKey}

@@ -25,7 +25,8 @@ type Ref struct {
 	Workflow string
 	// Item is the path of an item, ITEM or ITEM/ITEM.
 	Item string
-	// HasKey is set for TYPE:KEY, NAME@ID:KEY and :KEY.
+	// HasKey is set for TYPE:KEY, NAME@ID:KEY and :KEY. dag:NAME:TASK is a task of all runs of a DAG, with
+	// Name dag:NAME.
 	HasKey bool
 	Key    string
 }
@@ -164,6 +165,9 @@ func (r *Ref) key(key string) error {
 		return fmt.Errorf("%q: a dedupe key has 1 to %d bytes", r.Text, jobtype.MaxDedupeKeyBytes)
 	}
 	r.HasKey, r.Key = true, key
+	if name, task, ok := strings.Cut(key, ":"); ok && r.Name == string(DAG) && !r.AtRun && jobtype.ValidateName(name) == nil && task != "" {
+		r.Name, r.Key = contract.TasksOf(name), task
+	}
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // afterSIGXCPU is the CPU time between SIGXCPU and SIGKILL, in seconds.
-const afterSIGXCPU = 5
+const afterSIGXCPU = 1
 
 // limit is one resource limit.
 type limit struct {

@@ -78,7 +78,7 @@ defaults: {usr: x, groups: y}
 job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}, execute: {command: [rm]}}}
 `, withCommand))
 	assert.Equal(t, []string{
-		"r.yaml:2:21: job_types.a.detect.env.A: there is no .Job here; a template knows .Params, .Cluster, .Detect",
+		"r.yaml:2:21: job_types.a.detect.env.A: there is no .Job here; a template knows .Params, .Cluster, .Detect, .Run, .Schedule, .Worker",
 	}, faults(t, `version: 1
 defaults: {env: {A: "{{.Job.ID}}"}}
 job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}, execute: {command: [rm]}}}

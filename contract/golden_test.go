@@ -206,6 +206,7 @@ func wireTypes() []any {
 		ThresholdsResult{},
 		TickCounts{},
 		Usual{},
+		ValueSeries{}, Values{},
 		WaitReason{},
 		WatchEventsInput{},
 		WatchEventsResult{},

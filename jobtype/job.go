@@ -35,13 +35,13 @@ type DetectInput struct {
 	Liveness     Liveness `json:"liveness,omitempty"`
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// Run is the run of the detection.
-	Run Run `json:"run,omitzero"`
+	Run RunInfo `json:"run,omitzero"`
 	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
 	WorkerLabels map[string]string `json:"-"`
 }
 
-// Run describes the run that a job, a task or a detection belongs to.
-type Run struct {
+// RunInfo describes the run that a job, a task or a detection belongs to.
+type RunInfo struct {
 	// ID is the workflow id of the run.
 	ID string `json:"id,omitempty" required:"true"`
 	// StartedAt is the start of the run.
@@ -95,7 +95,7 @@ type Job struct {
 	// Deadline is the latest end of ctx.
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Run is the run of the job. Its ID equals GroupID.
-	Run Run `json:"run,omitzero"`
+	Run RunInfo `json:"run,omitzero"`
 	// WorkerLabels are the labels of the worker. They do not travel: a remote worker knows its own.
 	WorkerLabels map[string]string `json:"-"`
 }

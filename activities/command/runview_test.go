@@ -40,7 +40,7 @@ func TestARunIsInTheEnvironment(t *testing.T) {
 	settings := shell(`env | grep -E '^ROUNDSMAN_(SCHED|RUN|WORKER_LABEL)' | sort`)
 	settings["dir"] = "{{.Worker.Labels.dir}}"
 	got := execute(t, settings, jobtype.Job{
-		Run: jobtype.Run{ID: "group/x", StartedAt: at.Add(time.Hour), ScheduledAt: at}, WorkerLabels: map[string]string{"dir": "/", "disk-type": "ssd"},
+		Run: jobtype.RunInfo{ID: "group/x", StartedAt: at.Add(time.Hour), ScheduledAt: at}, WorkerLabels: map[string]string{"dir": "/", "disk-type": "ssd"},
 	})
 	require.NoError(t, got.Err)
 	assert.Equal(t, `ROUNDSMAN_RUN_STARTED_AT=2026-03-01T03:00:00Z

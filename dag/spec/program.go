@@ -15,7 +15,7 @@ import (
 type Program struct {
 	Header Header
 	// About is the run, for templates.
-	About jobtype.Run
+	About jobtype.RunInfo
 	run   *dag.Run
 	// cache is keyed by the address of a payload's first byte: equal payloads of a run are one slice.
 	cache map[*byte]*Definition

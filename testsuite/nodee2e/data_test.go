@@ -56,7 +56,7 @@ job_types:
       env: {DAY: '{{.Schedule.Time.Format "2006-01-02"}}', RUN: '{{.Run.ID}} {{.Run.JobType}}'}
       shell: echo "$DAY $ROUNDSMAN_SCHEDULED_AT $RUN $ROUNDSMAN_WORKER_LABEL_DISK_TYPE" >> jobs
   days:
-    dag: {file: %[1]s/days.yaml}
+    dag: days.yaml
     lane: free
     schedule: {cron: "0 0 * * *", first_run: scheduled}
 `, s.Dir))
@@ -110,7 +110,7 @@ job_types:
 	shown := s.Command("show", last.WorkflowID)
 	assert.Regexp(t, `shop "1" +bytes +300 +100\.0% +▁▄█`, shown)
 	assert.Regexp(t, `shop "1" +ratio +0\.5 +0\.0% +`, shown)
-	job := s.Command("show", last.WorkflowID+"/job-1")
+	job := s.Command("show", last.WorkflowID+"/job-00001")
 	assert.Contains(t, job, `"bytes":300,"exit_code":0,"path":"/srv","ratio":0.5`)
 	assert.Contains(t, s.Command("jobs", last.WorkflowID, "--output", "json"), `"bytes"`)
 

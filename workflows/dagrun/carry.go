@@ -108,7 +108,7 @@ func (r *dagRun) startJob(d *dagrun.Decision) {
 }
 
 // about describes the run to the worker of a task, which knows its id.
-func (r *dagRun) about() jobtype.Run {
+func (r *dagRun) about() jobtype.RunInfo {
 	about := r.core.About()
 	about.ID = ""
 	return about

@@ -156,7 +156,7 @@ func (r *dagRun) open(encoded, state []byte) error {
 func (r *dagRun) config() dagrun.Config {
 	config := dagrun.Config{
 		RollEvents: r.in.RollEvents, Deadline: r.in.Deadline.Std(), Recovery: r.in.Recovery, Node: r.in.Node, Labels: r.in.Labels,
-		About:    jobtype.Run{ID: workflow.GetInfo(r.ctx).WorkflowExecution.ID, ScheduledAt: r.in.ScheduledAt},
+		About:    jobtype.RunInfo{ID: workflow.GetInfo(r.ctx).WorkflowExecution.ID, ScheduledAt: r.in.ScheduledAt},
 		JobTypes: map[string]dagrun.JobType{},
 	}
 	//workflowcheck:ignore each goes to a place of its own

@@ -73,11 +73,11 @@ const maxReasonBytes = 300
 const scheduledFor = "TemporalScheduledStartTime"
 
 // about describes the run to its jobs and detections.
-func (r *groupRun) about() jobtype.Run {
+func (r *groupRun) about() jobtype.RunInfo {
 	if r.startedAt.IsZero() { // It does not change once a job or a detection begins.
 		r.startedAt = r.core.Status(r.runner.Now()).StartedAt.UTC().Truncate(time.Second)
 	}
-	about := jobtype.Run{StartedAt: r.startedAt, ScheduledAt: r.due(r.startedAt)}
+	about := jobtype.RunInfo{StartedAt: r.startedAt, ScheduledAt: r.due(r.startedAt)}
 	if r.adHoc() && !r.in.Submission.ScheduledAt.IsZero() {
 		about.ScheduledAt = r.in.Submission.ScheduledAt
 	}

@@ -42,7 +42,7 @@ func taskLines(compiled *spec.Compiled, now time.Time) ([]TaskLine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the graph: %w", err)
 	}
-	program.About = jobtype.Run{ID: contract.DAGWorkflowID(program.Header.Name, "RUN"), StartedAt: now, ScheduledAt: now}
+	program.About = jobtype.RunInfo{ID: contract.DAGWorkflowID(program.Header.Name, "RUN"), StartedAt: now, ScheduledAt: now}
 	lines := make([]TaskLine, compiled.Graph.Len())
 	for i := range dag.Index(compiled.Graph.Len()) {
 		definition, err := program.Definition(i)

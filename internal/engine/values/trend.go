@@ -16,7 +16,7 @@ type Trend struct {
 	Last   float64   `json:"last"`
 	// Change is the difference of Last to the median of the earlier points in percent; null if there are none,
 	// or if the median is 0.
-	Change *float64 `json:"change"`
+	Change *float64 `json:"change,omitempty"`
 	// Current is false if the last run with numbers did not return this one.
 	Current bool `json:"current"`
 }

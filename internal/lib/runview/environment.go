@@ -11,7 +11,7 @@ import (
 
 // Environment returns the variables of a program about its run and its worker. A character of a label's
 // name that no variable may have becomes _.
-func Environment(run jobtype.Run, labels map[string]string) []string {
+func Environment(run jobtype.RunInfo, labels map[string]string) []string {
 	var env []string
 	for name, at := range map[string]time.Time{"ROUNDSMAN_SCHEDULED_AT": run.ScheduledAt, "ROUNDSMAN_RUN_STARTED_AT": run.StartedAt} {
 		if !at.IsZero() {

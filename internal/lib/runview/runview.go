@@ -34,7 +34,7 @@ type Time struct{ time.Time }
 func (t Time) String() string { return t.UTC().Format(time.RFC3339) }
 
 // Add sets .Run and .Schedule in the data of a template.
-func Add(data map[string]any, run jobtype.Run, jobType string) {
+func Add(data map[string]any, run jobtype.RunInfo, jobType string) {
 	data["Run"] = Run{ID: run.ID, JobType: jobType, Started: Time{run.StartedAt.UTC()}}
 	data["Schedule"] = Schedule{Time: Time{run.ScheduledAt.UTC()}}
 }

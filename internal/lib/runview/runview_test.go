@@ -17,7 +17,7 @@ func TestViewsRender(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 2, 30, 0, 0, time.FixedZone("", 3600))
 	data := map[string]any{}
-	runview.Add(data, jobtype.Run{ID: "group/dump-1", StartedAt: at.Add(time.Minute), ScheduledAt: at}, "dump")
+	runview.Add(data, jobtype.RunInfo{ID: "group/dump-1", StartedAt: at.Add(time.Minute), ScheduledAt: at}, "dump")
 	for text, want := range map[string]string{
 		"{{.Run.ID}} {{.Run.JobType}} {{.Run.Started}}":           "group/dump-1 dump 2026-03-01T01:31:00Z",
 		"{{.Schedule.Time}}":                                      "2026-03-01T01:30:00Z",

@@ -36,7 +36,7 @@ type Config struct {
 	// Recovery is that of the run that this one is an item of; its fail holds here, too.
 	Recovery jobtype.Recovery
 	// About describes the run; its start is that of the graph.
-	About jobtype.Run
+	About jobtype.RunInfo
 	// Node and Labels say where tasks run that name neither.
 	Node   string
 	Labels map[string]string
@@ -123,7 +123,7 @@ func (g *Graph) describe() {
 }
 
 // About describes the run to its tasks. Without a time from above its nominal time is its start.
-func (g *Graph) About() jobtype.Run {
+func (g *Graph) About() jobtype.RunInfo {
 	about := g.cfg.About
 	about.StartedAt = g.startedAt.UTC().Truncate(time.Second)
 	if about.ScheduledAt.IsZero() {

@@ -29,7 +29,7 @@ func (d DAGs) Graph(ctx context.Context, ref RunRef) (*dag.Graph, error) {
 func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	var read dagArguments
 	var encoded []byte
-	err := Runs{d.client}.StartedWith(ctx, ref, &read.input, &encoded)
+	err := Runs(d).StartedWith(ctx, ref, &read.input, &encoded)
 	if err != nil {
 		return read, err
 	}

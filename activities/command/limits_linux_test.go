@@ -73,7 +73,7 @@ func TestAForkBombOfAnOrdinaryWorkerIsBounded(t *testing.T) {
 	output, err := ordinaryAs(t, uid, part{Script: bomb, Keys: block{"limits": block{"pids": 40}}})
 	require.Error(t, err)
 	var most int
-	for _, line := range strings.Fields(output) {
+	for line := range strings.FieldsSeq(output) {
 		if n, err := strconv.Atoi(line); err == nil {
 			most = max(most, n)
 		}

@@ -65,7 +65,7 @@ func (c *Control) recordOf(ctx context.Context, workflowID string) (contract.Run
 		return contract.RunRecord{}, fmt.Errorf("describe run %s: %w", workflowID, err)
 	}
 	run := lostRun{RunSummary: contract.RunSummary{WorkflowID: workflowID, RunID: answer.GetWorkflowExecutionInfo().GetExecution().GetRunId()}}
-	switch answer.GetWorkflowExecutionInfo().GetStatus() { //nolint:exhaustive // the others leave no record
+	switch answer.GetWorkflowExecutionInfo().GetStatus() {
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return c.completed(ctx, run)
 	case enums.WORKFLOW_EXECUTION_STATUS_FAILED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED:

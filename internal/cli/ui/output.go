@@ -159,7 +159,7 @@ func RolePaint(role explain.Role) Paint {
 		return Bold
 	case explain.RoleFailed, explain.RoleTimeout:
 		return Bad
-	case explain.RolePartial, explain.RolePerson, explain.RolePaused, explain.RoleWaiting, explain.RoleSkipped, explain.RoleCanceled:
+	case explain.RolePartial, explain.RolePerson, explain.RolePaused, explain.RoleWaiting, explain.RoleSkipped, explain.RoleCanceled, explain.RoleUnknown:
 		return Odd
 	}
 	return Plain

@@ -280,8 +280,15 @@ func TestALaterChangeSupersedes(t *testing.T) {
 	t.Parallel()
 	log := New(100)
 	for _, one := range [][2]string{
-		{"pool.resize", "pool/db"}, {"worker.cordon", "worker/n"}, {"worker.resize", "worker/n"}, {"pool.resize", "pool/db"},
-		{"worker.uncordon", "worker/n"}, {"dag.run", "dag/a/b"}, {"dag.run", "dag/a/b"}, {"jobtype.set", "jobtype/a"}, {"apply.update", "jobtype/b"},
+		{"pool.resize", "pool/db"},
+		{"worker.cordon", "worker/n"},
+		{"worker.resize", "worker/n"},
+		{"pool.resize", "pool/db"},
+		{"worker.uncordon", "worker/n"},
+		{"dag.run", "dag/a/b"},
+		{"dag.run", "dag/a/b"},
+		{"jobtype.set", "jobtype/a"},
+		{"apply.update", "jobtype/b"},
 	} {
 		log.Record(zero, operator("ann", one[0], one[1]))
 	}

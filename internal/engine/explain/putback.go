@@ -80,7 +80,7 @@ func revertWorker(e contract.AuditEntry, id string) PutBack {
 		}
 		return by(action.ResizeWorker, action.Args{"id": id, "max_detect": found[1], "max_execute": found[2]})
 	case "worker.uncordon":
-		switch contract.WorkerState(e.Before) {
+		switch contract.WorkerState(e.Before) { //nolint:exhaustive // the others hold no work back
 		case contract.WorkerCordoned:
 			return by(action.CordonWorker, one)
 		case contract.WorkerDraining:
@@ -93,7 +93,7 @@ func revertWorker(e contract.AuditEntry, id string) PutBack {
 
 const unknownSize = "its former size is not known"
 
-var ( //nolint:gochecknoglobals // constants
+var (
 	workerSize  = regexp.MustCompile(`^detect: (\d+); execute: (\d+)( \(resized\))?$`)
 	sizeOfPool  = regexp.MustCompile(`^size: (\d+)( \(resized\))?$`)
 	onePolicy   = regexp.MustCompile(`^policy\.(\w+): (\S+)$`)
@@ -128,7 +128,7 @@ func settingsBefore(before, after string) action.Args {
 		return nil
 	}
 	settings := action.Args{}
-	for _, side := range strings.Split(before, "; ") {
+	for side := range strings.SplitSeq(before, "; ") {
 		policy, interval := onePolicy.FindStringSubmatch(side), oneInterval.FindStringSubmatch(side)
 		switch {
 		case policy != nil && policy[2] != "(none)":

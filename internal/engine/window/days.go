@@ -33,7 +33,7 @@ type nth struct {
 }
 
 // has reports whether a date is one of the days.
-func (d days) has(date time.Time) bool {
+func (d *days) has(date time.Time) bool {
 	day, after := date.Day(), lastDay(date)-date.Day()
 	return d.week[date.Weekday()] || slices.Contains(d.month, day) || slices.Contains(d.month, -after-1) ||
 		slices.ContainsFunc(d.nth, func(one nth) bool {

@@ -76,6 +76,8 @@ type loader struct {
 	steps int
 	// years has the openings of calendars, by their JSON.
 	years map[string][]window.Span
+	// spans counts those of years.
+	spans int
 }
 
 func newLoader(options Options) *loader {

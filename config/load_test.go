@@ -66,7 +66,7 @@ job_types:
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, minimal)
-	assert.Equal(t, config.Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, loaded.Temporal)
+	assert.Equal(t, config.Temporal{Address: "127.0.0.1:7233", Source: "the default", Namespace: "default"}, loaded.Temporal)
 	assert.Equal(t, map[string]config.Lane{}, loaded.Lanes)
 	assert.Equal(t, jobtype.Duration(5*time.Second), loaded.Fleet.HeartbeatInterval)
 	assert.Empty(t, loaded.Warnings)

@@ -20,6 +20,10 @@ const (
 	stepsOfTick = 3
 )
 
+// maxKeptSpans bounds the memory for openings, 48 bytes each. Above it those of equal calendars are
+// computed again.
+const maxKeptSpans = 200_000
+
 // spend counts steps. It reports false once they are more than a configuration may take; the first
 // job type over the limit gets a fault.
 func (l *loader) spend(e entry, steps int) bool {
@@ -71,7 +75,9 @@ func (l *loader) year(e entry, calendar jobtype.Calendar) (open []window.Span, k
 	}
 	from := time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 	open = compiled.Spans(window.Span{From: from, To: from.AddDate(0, 0, days)})
-	l.years[string(key)] = open
+	if l.spans += len(open); l.spans <= maxKeptSpans {
+		l.years[string(key)] = open
+	}
 	return open, true
 }
 

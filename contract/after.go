@@ -39,6 +39,8 @@ type SucceededInput struct {
 
 	// AwaitedBy lists the job types that wait for it.
 	AwaitedBy []string `json:"awaited_by"`
+	// Before is the success before. Runs that were started earlier had it.
+	Before time.Time `json:"before,omitzero"`
 }
 
 // SucceededSignal is a success of a job type.

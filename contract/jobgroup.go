@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -301,15 +302,19 @@ type JobGroupResult struct {
 	Items *ItemRecord `json:"items,omitempty"`
 }
 
-// OnlyMissed lists the first workers that the group did not reach, if nothing else kept it from being
-// completed.
+// OnlyMissed lists the first workers that the group did not reach, if only the absence of workers kept it
+// from being completed.
 func (r JobGroupResult) OnlyMissed() []string {
 	c := r.Counts
 	if c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid+c.HeldBack > 0 {
 		return nil
 	}
+	absent := []Code{CodeNoWorker, CodeUnreachable, CodeCordoned, CodeDraining, CodeWorkerLost}
 	var workers []string
 	for _, missed := range r.Missed {
+		if !slices.Contains(absent, missed.Code) {
+			return nil
+		}
 		workers = append(workers, missed.Worker)
 	}
 	return workers

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -42,6 +43,8 @@ type Values struct {
 	Series []ValueSeries `json:"series,omitempty"`
 	// Runs counts the runs that returned numbers.
 	Runs int64 `json:"runs"`
+	// At is the end of the last of these runs.
+	At time.Time `json:"at,omitzero"`
 	// Dropped counts the numbers of the last of these runs without a series.
 	Dropped int `json:"dropped,omitempty"`
 }

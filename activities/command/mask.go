@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 const (
@@ -48,7 +51,7 @@ func (m *masker) add(secret string, least int) {
 	escaped := string(quoted[1 : len(quoted)-1])
 	bare := strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(escaped)
 	forms := []string{
-		secret, escaped, bare, strings.ReplaceAll(bare, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret),
+		secret, escaped, bare, ascii(bare), strings.ReplaceAll(bare, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret),
 		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
 	}
 	slices.Sort(forms)
@@ -58,6 +61,19 @@ func (m *masker) add(secret string, least int) {
 		slices.SortFunc(m.forms[first], func(a, b []byte) int { return len(b) - len(a) })
 	}
 	m.empty = false
+}
+
+// ascii writes other characters as encoders of JSON do that write ASCII alone.
+func ascii(text string) string {
+	var out strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		if unit < utf8.RuneSelf {
+			out.WriteByte(byte(unit))
+			continue
+		}
+		_, _ = fmt.Fprintf(&out, `\u%04x`, unit)
+	}
+	return out.String()
 }
 
 // text masks a whole text.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"reflect"
 	"time"
 
@@ -39,6 +40,12 @@ type setup struct {
 	// Limits are those that the cgroup of the program does not enforce.
 	Limits launch.Limits
 }
+
+// GobEncode keeps pointers to zero values, which gob drops: core 0, nice 0, umask 0.
+func (s *setup) GobEncode() ([]byte, error) { return json.Marshal(s) }
+
+// GobDecode is the inverse of GobEncode.
+func (s *setup) GobDecode(data []byte) error { return json.Unmarshal(data, s) }
 
 // setup returns nil if the program needs none.
 func (p program) setup() *setup {

@@ -34,7 +34,7 @@ func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	toStage, fromStage := os.NewFile(uintptr(in[1]), "order"), os.NewFile(uintptr(out[0]), "report")
 	defer func() { _ = fromStage.Close() }()
 	attributes.Files = append(attributes.Files, uintptr(in[0]), uintptr(out[1]))
-	attributes.Dir, attributes.Env = "/", nil
+	attributes.Dir, attributes.Env = "/", []string{"GOMAXPROCS=1"} // Each thread counts against limits.pids.
 	pid, err := s.fork("/proc/self/exe", []string{"roundsman-shim", ShimArgument, stageArgument}, attributes)
 	_, _ = unix.Close(in[0]), unix.Close(out[1])
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -92,20 +93,32 @@ func (c *Control) completed(ctx context.Context, run lostRun) (contract.RunRecor
 
 // Succeeded is [contract.SucceededActivity]. A message that is sent twice changes nothing.
 func (c *Control) Succeeded(ctx context.Context, in contract.SucceededInput) error {
+	var faults []error
 	for _, name := range in.AwaitedBy {
 		described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(name)).Describe(ctx)
 		if _, none := errors.AsType[*serviceerror.NotFound](err); none {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("describe the schedule of %s: %w", name, err)
+			faults = append(faults, fmt.Errorf("describe the schedule of %s: %w", name, err))
+			continue
 		}
 		for _, open := range described.Info.RunningWorkflows {
+			if startedBefore(described.Info.RecentActions, open.WorkflowID, in.Before) {
+				continue
+			}
 			err := c.signals.SignalWorkflow(ctx, open.WorkflowID, "", contract.SignalSucceeded, in.SucceededSignal)
 			if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
-				return fmt.Errorf("wake run %s: %w", open.WorkflowID, err)
+				faults = append(faults, fmt.Errorf("wake run %s: %w", open.WorkflowID, err))
 			}
 		}
 	}
-	return nil
+	return errors.Join(faults...)
+}
+
+// startedBefore reports whether a Schedule started a run before at; false if it does not list the run any more.
+func startedBefore(actions []client.ScheduleActionResult, workflowID string, at time.Time) bool {
+	return slices.ContainsFunc(actions, func(action client.ScheduleActionResult) bool {
+		return action.StartWorkflowResult != nil && action.StartWorkflowResult.WorkflowID == workflowID && action.ActualTime.Before(at)
+	})
 }

@@ -1,6 +1,9 @@
 package spec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -28,4 +31,22 @@ func (r reader) retryBudget(n *yamlread.Node) *contract.RetryBudgetRule {
 		r.at(n, "retry_budget has neither count nor hard_timeout, so it disables nothing: write count: 3")
 	}
 	return out
+}
+
+// Budgeted lists the names of the DAGs in the spec that have a task with a retry budget, sub-DAGs included.
+func (c *Compiled) Budgeted() []string {
+	found := map[string]bool{}
+	c.budgeted(found)
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (c *Compiled) budgeted(found map[string]bool) {
+	for i := range c.Spec.Tasks {
+		if t := &c.Spec.Tasks[i]; t.Settings != nil && t.RetryBudget != nil {
+			found[c.Header.Name] = true
+		}
+	}
+	for _, sub := range c.subs {
+		sub.budgeted(found)
+	}
 }

@@ -169,17 +169,25 @@ func (c Client) release(ctx context.Context, name string, info *schedulepb.Sched
 		if shown.Group == nil || shown.Group.Wait == nil {
 			continue
 		}
-		if code := contract.Code(shown.Group.Wait.Code); code != contract.CodeWindowClosed && code != contract.CodeAfter {
+		code := contract.Code(shown.Group.Wait.Code)
+		if code != contract.CodeWindowClosed && code != contract.CodeAfter {
 			continue
 		}
 		err = c.client.Temporal().SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true, By: c.client.Actor()})
 		if err != nil {
 			return nil, fmt.Errorf("release %s from its window: %w", ref.WorkflowID, err)
 		}
-		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: ref.WorkflowID, Detail: "it waited for its window, which is closed"})
+		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: ref.WorkflowID, Detail: waited(code)})
 		return &Triggered{RunRef: shown.RunRef, Released: true}, nil
 	}
 	return nil, nil
+}
+
+func waited(code contract.Code) string {
+	if code == contract.CodeAfter {
+		return "it waited for a success of another job type"
+	}
+	return "it waited for its window, which is closed"
 }
 
 // TriggerIgnoringWindow is Trigger for a group that runs although its window is

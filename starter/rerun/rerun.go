@@ -170,11 +170,15 @@ func (c Client) ended(ctx context.Context, of starter.RunRef) (starter.Snapshot,
 	return run, nil
 }
 
-// scheduled returns the nominal time of a run, or of the run that a retry resumes; zero: no Schedule started it.
+// scheduled returns the nominal time of a run, or of the run that a retry resumes. Without a Schedule it is the
+// start of the first one.
 func (c Client) scheduled(ctx context.Context, run starter.Run) (time.Time, error) {
 	for at := starter.TickOf(run.WorkflowID); ; at = starter.TickOf(run.WorkflowID) {
-		if !at.IsZero() || run.Resumes == "" {
+		if !at.IsZero() {
 			return at, nil
+		}
+		if run.Resumes == "" {
+			return run.Started.UTC().Truncate(time.Second), nil
 		}
 		before, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: run.Resumes})
 		if errors.Is(err, starter.ErrNotFound) { // Its tick is in its id.

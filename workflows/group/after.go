@@ -1,11 +1,16 @@
 package group
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 )
+
+// wakeFor bounds the time for which a run that has ended otherwise wakes others.
+const wakeFor = time.Minute
 
 // reportSuccess wakes the runs of other job types that wait for a success of this one. Their next
 // lookup finds the result of this run.
@@ -15,10 +20,16 @@ func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
 	}
 	call := callSucceeded(r.ctx, contract.SucceededInput{
 		SucceededSignal: contract.SucceededSignal{JobType: r.in.Spec.Name, At: result.EndedAt}, AwaitedBy: r.in.Spec.AwaitedBy,
+		Before: r.record.LastSuccess,
 	})
 	for {
-		if err := workflow.Await(r.ctx, call.Ready); err != nil {
+		ready, err := workflow.AwaitWithTimeout(r.ctx, wakeFor, call.Ready)
+		if err != nil {
 			return err
+		}
+		if !ready {
+			workflow.GetLogger(r.ctx).Warn("The runs that wait for this job type are not woken in time. They look again later.")
+			return nil
 		}
 		if done, err := call.Get(nil); done {
 			if err != nil {

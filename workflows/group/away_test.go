@@ -227,9 +227,9 @@ func TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore(t *testing.T) {
 		}
 		result := b.submitSpec(spec, list...)
 		assert.Equal(t, contract.OutcomePartial, result.Outcome)
-		assert.Contains(t, result.Reason, "it has been coming back for 30 days")
+		assert.Contains(t, result.Reason, "it has been coming back for 36 days")
 		assert.Equal(t, 1, result.Counts.NotStarted)
-		assert.WithinDuration(t, noon.Add(30*24*time.Hour), result.EndedAt, 2*time.Hour)
+		assert.WithinDuration(t, noon.Add(36*24*time.Hour), result.EndedAt, 2*time.Hour)
 	})
 }
 

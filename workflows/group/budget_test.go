@@ -104,7 +104,7 @@ func TestGroupOfADisabledTypeIsSkipped(t *testing.T) {
 				return nil
 			}
 			assert.Equal(t, lane == "", in.Items[0].Start)
-			return &contract.AdmissionAnswer{Holder: in.Holder, Refused: []contract.AdmissionRefusal{{ID: item, Code: contract.HoldRetryBudget, Object: "scrub", Hold: &contract.AdmissionHold{Detail: "disabled until then"}}}}
+			return &contract.AdmissionAnswer{Holder: in.Holder, Refused: []contract.AdmissionRefusal{{ID: item, Code: contract.HoldRetryBudget, Object: "scrub", Hold: &contract.AdmissionHold{JobType: "scrub", Detail: "disabled until then"}}}}
 		}
 		result := b.runBudgeted(contract.JobGroupInput{}, jobtype.Policy{}, budgeted(0, 3))
 		assert.Equal(t, contract.OutcomeSkipped, result.Outcome)

@@ -157,6 +157,7 @@ func (r *groupRun) config() group.Config {
 	}
 	if !r.adHoc() && !r.ignoresWindow() {
 		config.After, config.LastSuccess, config.Rest = spec.After, r.record.LastSuccess, spec.RunIfNotSucceededFor.Std()
+		config.Due = r.due(time.Time{})
 	}
 	config.Resources = spec.JobResources
 	if spec.DAG != nil {

@@ -58,7 +58,7 @@ func (r *groupRun) result() contract.JobGroupResult {
 	if result.Detector != "" {
 		r.record.AvoidDetector = r.core.FailedDetector()
 	}
-	r.record.Values = values.Extend(r.record.Values, r.core.Values())
+	r.record.Values = values.Extend(r.record.Values, r.core.Values(), result.EndedAt)
 	result.Record = withRun(r.record, result.Detector, r.due(result.StartedAt), contract.RunSummary{
 		WorkflowID: info.ID, RunID: info.RunID, Outcome: result.Outcome,
 		Reason: jobtype.ClipCause(result.Reason, maxReasonBytes), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,

@@ -89,6 +89,6 @@ func (l *Link) lastEndings(last []contract.AdmissionEndings) []contract.Admissio
 
 func hasFailures(request contract.AdmissionRequest) bool {
 	return slices.ContainsFunc(request.Endings, func(e contract.AdmissionEndings) bool {
-		return len(e.Failed) > 0 || slices.ContainsFunc(e.Tasks, func(task contract.TaskEnding) bool { return task.Failed })
+		return len(e.Failed)+len(e.Tasks) > 0
 	})
 }

@@ -115,12 +115,20 @@ Examples:
 			}
 			holdSorting().Sort(ctx, held.Holds)
 			if ui.WantsData(ctx) {
-				return c.Answer(ctx, held, ui.Names(held.Holds, func(hold contract.AdmissionHold) string { return cmp.Or(hold.DedupeKey, hold.JobType) })...)
+				return c.Answer(ctx, held, ui.Names(held.Holds, nameOfHold)...)
 			}
 			c.printHolds(held)
 			return nil
 		}),
 	}
+}
+
+// nameOfHold is the key, or a task with its DAG: the id of a task alone names none.
+func nameOfHold(hold contract.AdmissionHold) string {
+	if _, ofTask := contract.DAGOfTasks(hold.JobType); ofTask {
+		return hold.JobType + ":" + hold.DedupeKey
+	}
+	return cmp.Or(hold.DedupeKey, hold.JobType)
 }
 
 func holdSorting() ui.Sorting[contract.AdmissionHold] {

@@ -122,6 +122,9 @@ func handlersOf(ctx context.Context, client *starter.Client, in any, scope acces
 			return handled.OfGroup(ctx, client, run)
 		}
 	}
+	if scope.JobType == "" {
+		return nil, nil
+	}
 	return handled.OfJobType(ctx, client, scope.JobType)
 }
 

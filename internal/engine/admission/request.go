@@ -184,7 +184,7 @@ func (c *Core) again(known *request, e Requested, item contract.AdmissionItem) {
 
 func (e Repeated) apply(c *Core, _ time.Time) {
 	for _, r := range c.requestsOf(contract.AdmissionHolder(e)) {
-		if r.Granted && !r.Orphan && (r.Lane != "" || r.wantsResources()) {
+		if r.Granted && !r.Orphan && (r.Lane != "" || r.Budget != nil || r.wantsResources()) {
 			c.answer(r)
 		}
 	}

@@ -36,12 +36,18 @@ type Wait struct {
 	Looking bool `json:"-"`
 }
 
-// New returns the wait of a run that starts now and is due again after an interval.
-func New(needs map[string]contract.AfterRule, now time.Time, interval time.Duration) Wait {
+// New returns the wait of a run that starts now, was due at due, and is due again after an interval. A zero
+// due, and one that is an interval ago, counts as now.
+func New(needs map[string]contract.AfterRule, now, due time.Time, interval time.Duration) Wait {
 	if len(needs) == 0 {
 		return Wait{}
 	}
-	return Wait{Needs: needs, Since: now, Until: now.Add(interval - min(margin, interval/10))}
+	most := interval - min(margin, interval/10)
+	until := now.Add(most)
+	if byTick := due.Add(most); !due.IsZero() && byTick.After(now) && byTick.Before(until) {
+		until = byTick
+	}
+	return Wait{Needs: needs, Since: now, Until: until}
 }
 
 // Names lists the job types that the run needs.

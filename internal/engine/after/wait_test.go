@@ -18,7 +18,7 @@ func rule(within time.Duration) contract.AfterRule {
 func TestAWaitIsMetForGood(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 26, 2, 0, 0, 0, time.UTC)
-	w := after.New(map[string]contract.AfterRule{"a": rule(time.Hour), "b": rule(2 * time.Hour)}, start, 24*time.Hour)
+	w := after.New(map[string]contract.AfterRule{"a": rule(time.Hour), "b": rule(2 * time.Hour)}, start, time.Time{}, 24*time.Hour)
 	assert.Equal(t, start, w.Wake(), "it looks at once")
 	w.Known(map[string]time.Time{"a": start.Add(-time.Hour), "b": start.Add(-2*time.Hour - 1), "c": start}, start)
 	assert.Equal(t, []string{"b"}, w.Unmet(), "a success of exactly that age counts")
@@ -32,7 +32,7 @@ func TestAWaitIsMetForGood(t *testing.T) {
 func TestAWaitOfAMonthLooksRarely(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 26, 2, 0, 0, 0, time.UTC)
-	w := after.New(map[string]contract.AfterRule{"a": rule(time.Hour)}, now, 30*24*time.Hour)
+	w := after.New(map[string]contract.AfterRule{"a": rule(time.Hour)}, now, time.Time{}, 30*24*time.Hour)
 	for !w.Over(now) {
 		if now = w.Wake(); !w.Over(now) {
 			w.Known(nil, now)
@@ -40,6 +40,18 @@ func TestAWaitOfAMonthLooksRarely(t *testing.T) {
 	}
 	assert.Less(t, w.Looks, 30*24+10)
 	assert.Equal(t, 10*time.Second, w.Since.Add(30*24*time.Hour).Sub(now), "the next tick finds no open run")
+}
+
+// TestALateRunEndsBeforeTheNextTick: the control plane was away for twenty minutes at the tick.
+func TestALateRunEndsBeforeTheNextTick(t *testing.T) {
+	t.Parallel()
+	tick := time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC)
+	late := tick.Add(20 * time.Minute)
+	needs := map[string]contract.AfterRule{"a": rule(time.Hour)}
+	w := after.New(needs, late, tick, 24*time.Hour)
+	assert.Equal(t, tick.Add(24*time.Hour-10*time.Second), w.Until)
+	w = after.New(needs, tick.Add(25*time.Hour), tick, 24*time.Hour)
+	assert.Equal(t, tick.Add(49*time.Hour-10*time.Second), w.Until, "a backfill waits, too")
 }
 
 func TestATickIsNotDueAfterAYoungSuccess(t *testing.T) {

@@ -29,4 +29,7 @@ func TestAnAbsentWorkerIsReportedOnce(t *testing.T) {
 	assert.Empty(t, ends("6", contract.OutcomePartial, "node-b"))
 	assert.Equal(t, []string{"recovered/group/check-7/7 [ops]"}, ends("7", contract.OutcomeCompleted))
 	assert.Equal(t, []string{"partial/group/check-8/8 [ops]"}, ends("8", contract.OutcomePartial, "node-b"), "absent again")
+	assert.Equal(t, []string{"recovered/group/check-9/9 [ops]"}, ends("9", contract.OutcomeCompleted))
+	assert.Empty(t, ends("10", contract.OutcomeFailed, "node-b", "node-c"), "no rule reports a failed run")
+	assert.Equal(t, []string{"partial/group/check-11/11 [ops]"}, ends("11", contract.OutcomePartial, "node-b"), "it was not reported so far")
 }

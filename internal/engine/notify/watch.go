@@ -244,7 +244,7 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 		s.Skip(run.End)
 		s.Seen[run.RunID] = run.End
 		rules := f.Rules.of(run.JobType)
-		if event, since := s.judge(run, len(receivers(rules, contract.NotifyPartial)) > 0); event != "" {
+		if event, since := s.judge(run, func(e contract.NotifyEvent) bool { return len(receivers(rules, e)) > 0 }); event != "" {
 			if to := receivers(rules, event); len(to) > 0 {
 				notices = append(notices, noticeOf(event, run, since, to))
 			}
@@ -260,7 +260,7 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 
 // judge returns the event of a run's end, and for a recovery since when runs failed. A partial
 // run counts as a failure only if a rule reports it: otherwise its recovery would be the first news.
-func (s *State) judge(run Ended, tellsPartial bool) (event contract.NotifyEvent, since time.Time) {
+func (s *State) judge(run Ended, reports func(contract.NotifyEvent) bool) (event contract.NotifyEvent, since time.Time) {
 	name := nameOf(run.JobType, run.DAG)
 	switch run.Outcome {
 	case contract.OutcomeFailed, contract.OutcomeTimeout, "":
@@ -279,10 +279,10 @@ func (s *State) judge(run Ended, tellsPartial bool) (event contract.NotifyEvent,
 	case contract.OutcomeCanceled, contract.OutcomeSkipped:
 		return "", since
 	}
-	if _, failing := s.Failing[name]; !failing && (tellsPartial || event != contract.NotifyPartial) {
+	if _, failing := s.Failing[name]; !failing && (event != contract.NotifyPartial || reports(event)) {
 		s.Failing[name] = run.End
 	}
-	if len(run.Missed) > 0 && (tellsPartial || event != contract.NotifyPartial) && !s.newlyMissed(name, run.Missed) {
+	if len(run.Missed) > 0 && reports(event) && !s.newlyMissed(name, run.Missed) {
 		return "", since
 	}
 	return event, since

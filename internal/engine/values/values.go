@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -102,11 +103,11 @@ func fits(text string, most int) bool {
 // Extend adds the numbers of a run to those of the runs before it. Known series come first, new ones in the
 // order of key and name while there is room. A series without a number in [contract.MaxPoints] such runs
 // ends. A run without numbers changes nothing.
-func Extend(before *contract.Values, run Run) *contract.Values {
+func Extend(before *contract.Values, run Run, ended time.Time) *contract.Values {
 	if len(run.Points) == 0 && run.Dropped == 0 {
 		return before
 	}
-	next := contract.Values{Dropped: run.Dropped, Runs: 1}
+	next := contract.Values{Dropped: run.Dropped, Runs: 1, At: ended}
 	if before != nil {
 		next.Runs += before.Runs
 		for _, s := range before.Series {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,7 +50,7 @@ func TestTrends(t *testing.T) {
 		if n == 8 {
 			run.Points = append(run.Points, values.Point{"rare", "bytes", 0})
 		}
-		known = values.Extend(known, run)
+		known = values.Extend(known, run, time.Time{})
 	}
 	trends := values.TrendsOf(known)
 	require.Len(t, trends, 4)
@@ -59,9 +60,9 @@ func TestTrends(t *testing.T) {
 	assert.Equal(t, []float64{300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200}, trends[3].Points)
 	assert.InDelta(t, 1200.0, trends[3].Last, 0)
 	assert.InDelta(t, (1200.0-700)/700*100, *trends[3].Change, 1e-9, "against the median of the nine before")
-	known = values.Extend(known, values.Run{Points: []values.Point{{"shop", "bytes", 1}}})
+	known = values.Extend(known, values.Run{Points: []values.Point{{"shop", "bytes", 1}}}, time.Unix(1, 0))
 	assert.Len(t, known.Series, 3, "old ended: ten runs without it")
-	assert.Same(t, known, values.Extend(known, values.Run{}), "a run without numbers changes nothing")
+	assert.Same(t, known, values.Extend(known, values.Run{}, time.Unix(2, 0)), "a run without numbers changes nothing")
 }
 
 // TestSeriesAreBounded: at most MaxSeries, sorted, known ones keep their places, and each number has a series or
@@ -76,7 +77,7 @@ func TestSeriesAreBounded(t *testing.T) {
 			for _, key := range keys {
 				run.Take(fmt.Sprint(key), json.RawMessage(`{"n":1}`))
 			}
-			next := values.Extend(known, run)
+			next := values.Extend(known, run, time.Time{})
 			if len(keys) == 0 {
 				require.Equal(t, known, next)
 				continue
@@ -112,7 +113,7 @@ func TestARunIsBounded(t *testing.T) {
 	}
 	assert.Len(t, run.Points, 1000)
 	assert.Equal(t, 4000, run.Dropped)
-	encoded, err := json.Marshal(values.Extend(nil, run))
+	encoded, err := json.Marshal(values.Extend(nil, run, time.Time{}))
 	require.NoError(t, err)
 	assert.Less(t, len(encoded), 16<<10)
 }

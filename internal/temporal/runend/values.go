@@ -56,6 +56,6 @@ func (v *jobValues) set(jobType string, values *contract.Values, ended time.Time
 		v.total, v.series[jobType] = v.total+1, v.series[jobType]+1
 		v.value.WithLabelValues(jobType, s.Key, s.Name).Set(s.Points[len(s.Points)-1])
 	}
-	v.at.WithLabelValues(jobType).Set(float64(ended.UnixMilli()) / 1000)
+	v.at.WithLabelValues(jobType).Set(float64(values.At.UnixMilli()) / 1000)
 	v.dropped.WithLabelValues(jobType).Set(float64(dropped))
 }

@@ -17,17 +17,18 @@ func resultWith(jobType string, ended time.Time, values *contract.Values) contra
 func TestNumbersOfJobsAreMetrics(t *testing.T) {
 	t.Parallel()
 	p, at := newPlay(t), time.Unix(1_700_000_000, 0)
-	first := &contract.Values{Runs: 1, Dropped: 2, Series: []contract.ValueSeries{
+	first := &contract.Values{Runs: 1, At: at, Dropped: 2, Series: []contract.ValueSeries{
 		{Key: "crm", Name: "bytes", Points: []float64{7}}, {Key: "shop", Name: "bytes", Points: []float64{1, 1.5}},
 	}}
 	p.answer("group/dump-1", nil, completed(t, resultWith("dump", at, first)))
-	later := &contract.Values{Runs: 2, Series: []contract.ValueSeries{{Key: "shop \"x\"\\", Name: "bytes", Points: []float64{1, 1.5, 2}}}}
+	later := &contract.Values{Runs: 2, At: at.Add(30 * time.Second), Series: []contract.ValueSeries{{Key: "shop \"x\"\\", Name: "bytes", Points: []float64{1, 1.5, 2}}}}
 	p.answer("group/dump-2", nil, failed(t, resultWith("dump", at.Add(time.Minute), later)))
 	p.answer("group/dump-1", nil, completed(t, resultWith("dump", at, first))) // Late: an older run.
 	p.answer("group/none-1", nil, completed(t, resultWith("none", at, nil)))
 	assert.Equal(t, map[string]float64{"dump shop \"x\"\\ bytes": 2}, p.values("roundsman_job_value"))
 	assert.Equal(t, map[string]float64{"dump": 0}, p.values("roundsman_job_values_dropped"))
-	assert.Equal(t, map[string]float64{"dump": 1_700_000_060}, p.values("roundsman_job_values_timestamp_seconds"))
+	assert.Equal(t, map[string]float64{"dump": 1_700_000_030}, p.values("roundsman_job_values_timestamp_seconds"),
+		"the run that ended later returned no numbers")
 }
 
 // TestNumbersOfAllJobTypesAreBounded: beyond the bound they are counted as dropped; room that a job type leaves is used.

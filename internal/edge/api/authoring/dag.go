@@ -131,8 +131,14 @@ func (s *service) runDAG(ctx context.Context, call *api.Call, in *dagInput) (Sta
 	return started, err
 }
 
-// needGraph fails unless the caller may have the tasks of a DAG executed.
+// needGraph fails unless the caller may have the tasks of a DAG executed. The failures of a sub-DAG count
+// against the retry budgets of its name.
 func needGraph(ctx context.Context, call *api.Call, compiled *spec.Compiled) error {
+	for _, name := range compiled.Budgeted() {
+		if err := call.Need(access.Scope{DAG: name}); err != nil {
+			return err
+		}
+	}
 	return call.NeedHandlers(access.Scope{DAG: compiled.Header.Name}, func() ([]string, error) { return handled.OfGraph(ctx, call.Client, compiled.Graph) })
 }
 

@@ -16,7 +16,7 @@ const (
 	MaxGroupBytes = 32 << 20
 	// MaxAway is how long after its start a submitted group still comes back. To
 	// make it shorter give the jobs an expires_at.
-	MaxAway = 30 * 24 * time.Hour
+	MaxAway = 36 * 24 * time.Hour
 
 	// maxDetectAttempts bounds detections lost to workers; an error of the handler
 	// itself is not retried within the group.
@@ -90,6 +90,8 @@ type Config struct {
 	// MaxWait is how long a group of the Schedule waits for its window or a worker:
 	// until it is due again; 0: an hour.
 	MaxWait time.Duration `json:"max_wait,omitempty"`
+	// Due is the tick that the group was started for; zero: none.
+	Due time.Time `json:"due,omitzero"`
 	// After are the successes of other job types that the group waits for. It is skipped if its
 	// own, LastSuccess, is younger than Rest.
 	After       map[string]contract.AfterRule `json:"after,omitempty"`

@@ -96,7 +96,7 @@ func New(cfg Config, now time.Time) *Group {
 	}
 	g.detect.Avoid = cfg.AvoidDetector
 	g.carried.Inherit(cfg.Carried, now)
-	g.after, g.cfg.Carried = after.New(cfg.After, now, g.maxWait()), nil
+	g.after, g.cfg.Carried = after.New(cfg.After, now, cfg.Due, g.maxWait()), nil
 	return g
 }
 

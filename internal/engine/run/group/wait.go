@@ -73,6 +73,10 @@ func (v SuccessesKnown) apply(g *Group, now time.Time) { g.after.Known(v.Last, n
 func (v Succeeded) apply(g *Group, _ time.Time) { g.after.Success(v.JobType, v.At) }
 
 func (Released) apply(g *Group, now time.Time) {
+	if g.turn.Step == stepAfter {
+		g.noteWait(contract.CodeAfter, explain.TextAwaited(g.after.Unmet()), g.turn.Since, now)
+		g.enter(stepWindow, now)
+	}
 	g.after = after.Wait{}
 	CalendarSet{}.apply(g, now)
 }

@@ -1,0 +1,34 @@
+package command
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
+
+// TestZeroReachesTheStage: gob leaves pointers to zero values out.
+func TestZeroReachesTheStage(t *testing.T) {
+	t.Parallel()
+	var limits launch.Limits
+	require.NoError(t, json.Unmarshal([]byte(`{"core": "0"}`), &limits))
+	zero := 0
+	sent := order{Path: "/bin/true", Setup: &setup{Umask: &zero, Nice: &zero, Limits: limits}}
+	var wire bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&wire).Encode(sent))
+	var received order
+	require.NoError(t, gob.NewDecoder(&wire).Decode(&received))
+	assert.Equal(t, sent, received)
+	require.NotNil(t, received.Setup.Limits.Core)
+}
+
+func TestSecretsInASCIIAreMasked(t *testing.T) {
+	t.Parallel()
+	m := newMasker([]string{"pässwort😀1"})
+	assert.NotContains(t, m.text(`{"password": "p\u00e4sswort\ud83d\ude001"}`), "sswort")
+}

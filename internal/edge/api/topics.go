@@ -176,7 +176,7 @@ func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (Serve
 	if err := call.Client.Reachable(limited); err != nil {
 		a.away.Store(true)
 		unreachable, _ := errors.AsType[*starter.UnreachableError](err)
-		return ServerAnswers{}, problem.New(http.StatusServiceUnavailable, "SERVER_UNREACHABLE", "Temporal's server does not answer: "+unreachable.Why())
+		return ServerAnswers{}, problem.New(http.StatusServiceUnavailable, problem.CodeServerUnreachable, "Temporal's server does not answer: "+unreachable.Why())
 	}
 	if a.away.Swap(false) {
 		a.live.ChangedAll()

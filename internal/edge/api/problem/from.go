@@ -117,18 +117,16 @@ func ofAnswer(err error) *Problem {
 	case is[*starter.ControlPlaneDownError](err):
 		code = string(contract.CodeControlPlaneDown)
 	case is[*starter.RegistryGoneError](err):
-		code = "REGISTRY_GONE"
+		code = codeRegistryGone
 	case is[*starter.PausedWorkflowError](err):
 		code = "WORKFLOW_PAUSED"
 	case is[*starter.UnreachableError](err):
-		code = "SERVER_UNREACHABLE"
+		code = CodeServerUnreachable
 	default:
 		return nil
 	}
 	detail, remedy := split(err.Error())
-	p := New(http.StatusServiceUnavailable, code, detail).With(remedy)
-	p.Unreachable = !is[*starter.PausedWorkflowError](err)
-	return p
+	return New(http.StatusServiceUnavailable, code, detail).With(remedy)
 }
 
 // ofServer is about Temporal.
@@ -143,7 +141,7 @@ func ofServer(err error) *Problem {
 	case is[*serviceerror.PermissionDenied](err):
 		return New(http.StatusBadGateway, "SERVER_DENIED", "the Temporal server denies it to this control plane: "+err.Error())
 	case is[*serviceerror.Unavailable](err):
-		return New(http.StatusServiceUnavailable, "SERVER_UNREACHABLE", "the Temporal server does not answer: "+err.Error())
+		return New(http.StatusServiceUnavailable, CodeServerUnreachable, "the Temporal server does not answer: "+err.Error())
 	case is[*serviceerror.DeadlineExceeded](err), errors.Is(err, context.DeadlineExceeded):
 		return New(http.StatusGatewayTimeout, CodeTimeout, "no answer in time: "+err.Error())
 	case errors.Is(err, context.Canceled):

@@ -73,6 +73,12 @@ const (
 	CodeTimeout         = "TIMEOUT"
 )
 
+// Codes of a server, or a part of the control plane, that does not answer. CONTROL_PLANE_DOWN is another.
+const (
+	CodeServerUnreachable = "SERVER_UNREACHABLE"
+	codeRegistryGone      = "REGISTRY_GONE"
+)
+
 // codes are those of a status for which nothing more is known.
 func codeOf(status int) string {
 	switch status {
@@ -109,7 +115,8 @@ func codeOf(status int) string {
 func New(status int, code, detail string) *Problem {
 	return &Problem{
 		Title: http.StatusText(status), Status: status, Code: cmp.Or(code, codeOf(status)), Detail: detail,
-		Retryable: status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status == http.StatusGatewayTimeout,
+		Retryable:   status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status == http.StatusGatewayTimeout,
+		Unreachable: code == CodeServerUnreachable || code == codeRegistryGone || code == string(contract.CodeControlPlaneDown),
 	}
 }
 

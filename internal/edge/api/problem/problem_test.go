@@ -33,6 +33,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{&starter.GivenUpError{Asked: "x", Cause: context.Canceled}, 504, "NOT_ANSWERED", true},
 		{&starter.ControlPlaneDownError{Asked: "x"}, 503, "CONTROL_PLANE_DOWN", true},
 		{&starter.UnreachableError{Address: "x", Cause: errors.New("y")}, 503, "SERVER_UNREACHABLE", true},
+		{&serviceerror.Unavailable{}, 503, "SERVER_UNREACHABLE", true},
 		{&starter.DAGTooLargeError{}, 413, "TOO_LARGE", false},
 		{&serviceerror.ResourceExhausted{}, 429, "RATE_LIMITED", true},
 		{errors.New("odd"), 500, "INTERNAL", false},
@@ -42,6 +43,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		assert.Equal(t, row.status, got.Status, "%T", row.err)
 		assert.Equal(t, row.code, got.Code, "%T", row.err)
 		assert.Equal(t, row.retryable, got.Retryable, "%T", row.err)
+		assert.Equal(t, row.code == "CONTROL_PLANE_DOWN" || row.code == "SERVER_UNREACHABLE", got.Unreachable, "%T", row.err)
 		assert.NotEmpty(t, got.Title)
 	}
 }

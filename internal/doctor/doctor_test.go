@@ -38,3 +38,11 @@ func TestDoctorNamesAMissingNamespace(t *testing.T) {
 	assert.True(t, doctor.Failed(checks))
 	assert.Contains(t, checks[len(checks)-1].Fix, "temporal operator namespace create --namespace not-there")
 }
+
+func TestAReportCountsVerdicts(t *testing.T) {
+	t.Parallel()
+	checks := []doctor.Check{{Verdict: doctor.VerdictOK}, {Verdict: doctor.VerdictWarn}, {Verdict: doctor.VerdictOK}}
+	assert.Equal(t, doctor.Report{OK: true, Passed: 2, Warnings: 1, Checks: checks}, doctor.ReportOf(checks))
+	checks = append(checks, doctor.Check{Verdict: doctor.VerdictFail})
+	assert.Equal(t, doctor.Report{Passed: 2, Warnings: 1, Checks: checks}, doctor.ReportOf(checks))
+}

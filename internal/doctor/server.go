@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/workerview"
 )
 
 // Verdict is what a check found.
@@ -92,6 +93,29 @@ func Doctor(ctx context.Context, c *starter.Client) []Check {
 	checks = append(checks, checkFrontend(ctx, c)...)
 	checks = append(checks, checkStorage(ctx, c), checkStuck(ctx, c))
 	return append(checks, checkControlPlane(ctx, c)...)
+}
+
+// Report is the result of all checks.
+type Report struct {
+	OK       bool    `json:"ok"`
+	Passed   int     `json:"passed" doc:"Checks with the verdict ok"`
+	Warnings int     `json:"warnings" doc:"Checks with the verdict warn"`
+	Checks   []Check `json:"checks"`
+}
+
+// ReportOf counts the verdicts.
+func ReportOf(checks []Check) Report {
+	report := Report{OK: !Failed(checks), Checks: checks}
+	for _, check := range checks {
+		switch check.Verdict {
+		case VerdictOK:
+			report.Passed++
+		case VerdictWarn:
+			report.Warnings++
+		case VerdictFail:
+		}
+	}
+	return report
 }
 
 // Failed reports whether one of the checks found a fault.
@@ -227,12 +251,11 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 }
 
 func checkWorkers(workers []contract.WorkerDetail) Check {
-	online, slots := 0, 0
+	slots := 0
 	var others, suspect []string
 	var resumes []action.Action
 	for _, worker := range workers {
-		if worker.State == contract.WorkerOnline && worker.Fresh {
-			online++
+		if workerview.IsOnline(worker) {
 			slots += worker.Registration.Caps().MaxExecute
 			if worker.Trouble != nil {
 				suspect = append(suspect, worker.Registration.ID)
@@ -245,6 +268,7 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 			resumes = append(resumes, do(action.UncordonWorker, "id", worker.Registration.ID))
 		}
 	}
+	online := workerview.Online(workers)
 	check := Check{Name: "workers", Verdict: VerdictOK, Found: fmt.Sprintf("%d online with %d slots", online, slots)}
 	if len(others) > 0 {
 		check.Verdict = VerdictWarn

@@ -11,6 +11,21 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
+// IsOnline reports whether a worker counts as online: its state is ONLINE and its heartbeat is fresh.
+func IsOnline(worker contract.WorkerDetail) bool {
+	return worker.State == contract.WorkerOnline && worker.Fresh
+}
+
+// Online counts the workers that are online.
+func Online(workers []contract.WorkerDetail) (n int) {
+	for _, worker := range workers {
+		if IsOnline(worker) {
+			n++
+		}
+	}
+	return n
+}
+
 // ListedWorker is a worker with its load, if known.
 type ListedWorker struct {
 	contract.WorkerDetail

@@ -79,6 +79,7 @@ func TestEveryOperation(t *testing.T) {
 	e.dag()
 	e.admission()
 	e.remote(address)
+	e.counts()
 	e.workers()
 	e.system()
 	e.complete()
@@ -433,6 +434,35 @@ func (e every) workers() {
 	}
 	e.ask("POST", "/workers/{id}/remove", object{}, 200, "node-a")
 	e.ask("DELETE", "/workers/{id}", nil, 200, "r2")
+}
+
+// counts compares the counts of the answers with their rows: the console shows these counts.
+func (e every) counts() {
+	verdicts, stopped, running := map[string]int{}, 0, 0
+	report := e.ask("GET", "/doctor", nil, 200)
+	for _, check := range list(report, "checks") {
+		verdicts[check["verdict"].(string)]++
+	}
+	assert.NotZero(e.t, verdicts["ok"])
+	assert.EqualValues(e.t, verdicts["ok"], report.body["passed"])
+	assert.EqualValues(e.t, verdicts["warn"], report.body["warnings"])
+	e.ask("POST", "/job-types/{name}/pause", object{}, 200, "tidy")
+	types := e.ask("GET", "/job-types", nil, 200)
+	for _, jobType := range list(types, "job_types") {
+		if jobType["standing"].(map[string]any)["stopped"] == true {
+			stopped++
+		}
+		if jobType["running"] != nil {
+			running++
+		}
+	}
+	assert.NotZero(e.t, stopped)
+	assert.EqualValues(e.t, stopped, types.body["stopped"])
+	assert.EqualValues(e.t, running, types.body["running"])
+	workers := e.ask("GET", "/workers?loads=false", nil, 200)
+	assert.EqualValues(e.t, e.ask("GET", "/workers?online=true&loads=false", nil, 200).body["total"], workers.body["online"])
+	assert.NotZero(e.t, workers.body["online"])
+	e.ask("POST", "/job-types/{name}/resume", nil, 200, "tidy")
 }
 
 func (e every) system() {

@@ -31,7 +31,7 @@ Examples:
 				return err
 			}
 			if ui.WantsData(ctx) {
-				err = c.Answer(ctx, map[string]any{"ok": !doctor.Failed(checks), "checks": checks})
+				err = c.Answer(ctx, doctor.ReportOf(checks))
 			} else {
 				c.printChecks(checks)
 			}

@@ -39,10 +39,7 @@ type Me struct {
 }
 
 // Doctor is what `roundsman doctor` prints.
-type Doctor struct {
-	OK     bool           `json:"ok"`
-	Checks []doctor.Check `json:"checks"`
-}
+type Doctor doctor.Report
 
 type handlerList struct {
 	Handlers []jobtype.Descriptor `json:"handlers"`
@@ -104,8 +101,7 @@ func (a *API) inspection() {
 }
 
 func getDoctor(ctx context.Context, call *Call, _ *struct{}) (Doctor, error) {
-	checks := doctor.Examine(ctx, call.Client)
-	return Doctor{OK: !doctor.Failed(checks), Checks: checks}, nil
+	return Doctor(doctor.ReportOf(doctor.Examine(ctx, call.Client))), nil
 }
 
 func (a *API) listHandlers(ctx context.Context, call *Call, in *struct{ Listing }) (handlerList, error) {

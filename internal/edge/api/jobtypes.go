@@ -43,6 +43,8 @@ func scopeOfHeld(name string) access.Scope {
 
 type jobTypeList struct {
 	JobTypes []ListedJobType `json:"job_types"`
+	Stopped  int             `json:"stopped" doc:"Job types of all pages of which no run starts by itself"`
+	Running  int             `json:"running" doc:"Job types of all pages with an open run"`
 	Page
 }
 
@@ -247,7 +249,16 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 		listed[i] = ListedJobType{withoutSecrets(call, kept[i]), kept[i].Standing()}
 	}
 	page.AsOf = at
-	return jobTypeList{listed, page}, err
+	list := jobTypeList{JobTypes: listed, Page: page}
+	for _, one := range all {
+		if one.Standing().Stopped {
+			list.Stopped++
+		}
+		if len(one.Running) > 0 {
+			list.Running++
+		}
+	}
+	return list, err
 }
 
 // withoutSecrets hides the secrets of a job type from callers who may not view its

@@ -25,6 +25,7 @@ type workerList struct {
 	Workers []workerview.ListedWorker `json:"workers"`
 	// Incomplete: the registry is new, living workers may not have registered yet.
 	Incomplete bool `json:"incomplete"`
+	Online     int  `json:"online" doc:"Workers of all pages that are ONLINE with a fresh heartbeat"`
 	Page
 }
 
@@ -145,7 +146,7 @@ func (a *API) listWorkers(ctx context.Context, call *Call, in *workersInput) (wo
 			call.Logf("slots in use are not known: %v", err)
 		}
 	}
-	return workerList{workerview.ListedWorkers(kept, loads), registry.Incomplete, page}, nil
+	return workerList{workerview.ListedWorkers(kept, loads), registry.Incomplete, workerview.Online(registry.Workers), page}, nil
 }
 
 type workerReason struct {

@@ -16,8 +16,8 @@ export function Doctor() {
   return (
     <Page title="Doctor">
       <Loaded of={found} what="The checks">
-        {({ ok, checks }) => (
-          <Section title={headline(ok, checks.filter((check) => check.verdict === 'warn').length)} note={version.data && `Roundsman ${version.data.version}`}>
+        {({ ok, warnings, checks }) => (
+          <Section title={headline(ok, warnings)} note={version.data && `Roundsman ${version.data.version}`}>
             <Table
               label="Checks"
               stacked

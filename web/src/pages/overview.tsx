@@ -262,16 +262,14 @@ function Running() {
 
 function Counts({ doctor }: { doctor: DoctorReport | undefined }) {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
-  const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
-  const halted = (types.data?.job_types ?? []).filter((type) => type.standing.stopped).length;
-  const online = (workers.data?.workers ?? []).filter((worker) => worker.state === 'ONLINE').length;
-  const passed = (doctor?.checks ?? []).filter((check) => check.verdict === 'ok').length;
+  const workers = useGet<WorkerList>('/workers?limit=1&loads=false');
+  const stopped = types.data?.stopped ?? 0;
   return (
     <div class="stats">
-      <Tile value={types.data && types.data.total.toLocaleString('en')} note={halted > 0 ? `job types, ${halted} stopped` : 'job types'} address={href('job-types')} />
-      <Tile value={workers.data && `${online.toLocaleString('en')} of ${workers.data.total.toLocaleString('en')}`} note="workers online" address={href('workers')} />
-      <Tile value={doctor && `${passed} of ${doctor.checks.length}`} note="checks pass" address={href('doctor')} />
-      <Tile value={types.data && plural((types.data.job_types ?? []).filter((type) => (type.running ?? []).length > 0).length, 'job type')} note="with an open run" address={`${href('job-types')}?state=running`} />
+      <Tile value={types.data && types.data.total.toLocaleString('en')} note={stopped > 0 ? `job types, ${stopped.toLocaleString('en')} stopped` : 'job types'} address={href('job-types')} />
+      <Tile value={workers.data && `${workers.data.online.toLocaleString('en')} of ${workers.data.total.toLocaleString('en')}`} note="workers online" address={href('workers')} />
+      <Tile value={doctor && `${doctor.passed} of ${doctor.checks.length}`} note="checks pass" address={href('doctor')} />
+      <Tile value={types.data && plural(types.data.running, 'job type')} note="with an open run" address={`${href('job-types')}?state=running`} />
     </div>
   );
 }

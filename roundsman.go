@@ -9,6 +9,7 @@ package roundsman
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/roundsman/roundsman/internal/cli"
 	"github.com/roundsman/roundsman/jobtype"
@@ -21,5 +22,5 @@ import (
 // Two handlers of one name, or one with the name of a built-in handler, are an
 // error of every command that needs handlers.
 func Main(handlers ...jobtype.Handler) int {
-	return cli.Main(os.Args[1:], handlers...)
+	return cli.MainAs(filepath.Base(os.Args[0]), os.Args[1:], handlers...)
 }

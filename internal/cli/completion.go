@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -178,6 +179,9 @@ Examples:
 			if !ok {
 				return ui.Usagef("no completion for %q: choose bash, zsh or fish", ctx.Args().First())
 			}
+			name := c.Env.Own.Name()
+			function := regexp.MustCompile(`[^A-Za-z0-9_]`).ReplaceAllString(name, "_")
+			script = strings.NewReplacer("_roundsman", "_"+function, "roundsman", name).Replace(script)
 			_, err := c.Env.Stdout.Write([]byte(script))
 			return err
 		},

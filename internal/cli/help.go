@@ -11,6 +11,23 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
+// printHelp writes the help of a command under the name of the binary.
+func (c *commands) printHelp(path string, command *cli.Command) {
+	var text strings.Builder
+	printHelp(&text, path, command)
+	named := c.Env.Own.Text(text.String())
+	// The first line of the root has no command after the name.
+	fmt.Fprint(c.Env.Stdout, c.Env.Own.Name(), strings.TrimPrefix(strings.TrimPrefix(named, c.Env.Own.Name()), ui.ProgramName))
+}
+
+// allNames are the names of the commands below a command, hidden ones too.
+func allNames(root *cli.Command) (names []string) {
+	for _, sub := range root.Subcommands {
+		names = append(names, sub.Names()...)
+	}
+	return append(names, completionWord)
+}
+
 // printHelp writes the help of one command, on whatever level.
 func printHelp(w io.Writer, path string, command *cli.Command) {
 	fmt.Fprintf(w, "%s - %s\n\nUsage: %s\n", path, command.Usage, usageLine(path, command))

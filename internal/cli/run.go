@@ -41,6 +41,8 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	env.Stdout = answer
 	c := &commands{&ui.Program{Env: env, Handlers: handlers}}
 	root := c.root()
+	c.Env.Own = ui.NewRenaming(env.Name, allNames(root))
+	env = c.Env
 	c.Forward, c.Has = c.forward, func(path string) bool { return found(root, strings.Fields(path)) != nil }
 	if words, ok := completionRequest(args); ok {
 		for _, word := range c.complete(ctx, root, words) {
@@ -53,7 +55,7 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 		return env.Finish(ctx, err)
 	}
 	if arranged.help || holdsOthers(arranged.command) && len(arranged.flags) == 0 {
-		printHelp(env.Stdout, strings.Join(append([]string{ui.ProgramName}, arranged.path...), " "), arranged.command)
+		c.printHelp(strings.Join(append([]string{ui.ProgramName}, arranged.path...), " "), arranged.command)
 		return ui.ExitOK
 	}
 	err = c.app(root).RunContext(ctx, arranged.line(ui.ProgramName))
@@ -63,10 +65,15 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	return env.Finish(ctx, err)
 }
 
-// Main runs the process's own command line. The first SIGINT or SIGTERM ends
+// Main is [MainAs] under the name of Roundsman's own binary.
+func Main(args []string, handlers ...jobtype.Handler) int {
+	return MainAs(ui.ProgramName, args, handlers...)
+}
+
+// MainAs runs the process's own command line; texts print name as the program. The first SIGINT or SIGTERM ends
 // the command in order, the second one at once. SIGQUIT writes the stacks of all
 // goroutines first.
-func Main(args []string, handlers ...jobtype.Handler) int {
+func MainAs(name string, args []string, handlers ...jobtype.Handler) int {
 	if code, shim := app.ShimCode(args); shim {
 		return code
 	}
@@ -77,7 +84,7 @@ func Main(args []string, handlers ...jobtype.Handler) int {
 	env := ui.SystemEnv()
 	ctx, unwatch := stacksOnQuit(ctx, env.Stderr)
 	defer unwatch()
-	env.Shim = app.OwnShim()
+	env.Shim, env.Name = app.OwnShim(), name
 	return Run(ctx, env, args, handlers...)
 }
 

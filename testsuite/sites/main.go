@@ -34,5 +34,6 @@ func Main(m *testing.M, roles map[string]func(), handlers ...jobtype.Handler) {
 		play()
 		return
 	}
+	os.Args[0] = "roundsman"             // Texts name the binary.
 	os.Exit(roundsman.Main(handlers...)) //nolint:forbidigo // as above
 }

@@ -78,7 +78,7 @@ func (c *commands) printExplanation(e explainer.Explanation, summary ...string) 
 		return
 	}
 	if len(e.Reasons) == 0 {
-		fmt.Fprintln(c.Env.Stdout, e.Nothing)
+		fmt.Fprintln(c.Env.Stdout, c.Env.Own.Text(e.Nothing))
 		return
 	}
 	for _, reason := range e.Reasons {
@@ -146,7 +146,7 @@ func (c *commands) printWrapped(first, text string) {
 	width := cmp.Or(c.Env.Width, math.MaxInt)
 	indent := strings.Repeat(" ", runewidth.StringWidth(first))
 	line := first
-	for _, word := range unbroken(ui.OneLine(text)) {
+	for _, word := range unbroken(c.Env.Own.Text(ui.OneLine(text))) {
 		if line != first && line != indent && runewidth.StringWidth(line)+1+runewidth.StringWidth(word) > width {
 			fmt.Fprintln(c.Env.Stdout, line)
 			line = indent

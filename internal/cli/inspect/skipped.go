@@ -103,7 +103,11 @@ func (c *commands) printSkipped(found status, now time.Time) {
 		return
 	}
 	c.Print("")
-	skipped := ui.NewTable("SKIPPED SINCE YESTERDAY", "RUNS", "LAST", "CODE", "REASON")
+	since := "YESTERDAY"
+	if found.HandOver {
+		since = ui.Stamp(found.Since)
+	}
+	skipped := ui.NewTable("SKIPPED SINCE "+since, "RUNS", "LAST", "CODE", "REASON")
 	for _, s := range found.Skipped {
 		skipped.Add(ui.Text(cmp.Or(s.JobType, s.Last)), ui.Textf("%d", s.Runs), ui.Text(ui.Ago(s.At, now)),
 			ui.Cell{Text: string(s.Code), Paint: ui.Odd}, ui.Cell{Text: strings.TrimLeft(strings.TrimPrefix(s.Reason, string(s.Code)), ": "), Cause: true})

@@ -20,6 +20,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/calendar"
 	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/holds"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -48,8 +49,13 @@ type status struct {
 	// Untold are receivers whose last attempt failed: what waits for them is tried again.
 	Untold []contract.ReceiverView `json:"untold,omitempty"`
 	// Needs are the states that wait for a person, as /needs of the API lists them.
-	Needs    []explain.Need `json:"needs"`
-	Unknown  []string       `json:"unknown,omitempty"`
+	Needs []explain.Need `json:"needs"`
+	// Since bounds the failed and the skipped runs. Holds and Changes by people are read for a hand-over.
+	HandOver bool `json:"-"`
+	Since    time.Time             `json:"since"`
+	Holds    []holds.Hold          `json:"holds,omitempty"`
+	Changes  []contract.AuditEntry `json:"changes,omitempty"`
+	Unknown  []string              `json:"unknown,omitempty"`
 	faults   []error
 	jobTypes []jobtypes.JobType
 }
@@ -79,16 +85,22 @@ func (c *commands) statusCommand() *cli.Command {
 progress, what is due in the next hour and what of it will be skipped, the runs of the last 24 hours that did
 not complete, those that were skipped, with codes, and the other job types that are stopped, workers that take
 no work, and receivers that fail. Checks that could not be made are named; the rest is shown.
+--since, for a hand-over, bounds the runs and adds all holds and the changes by people.
 
 Examples:
   roundsman status
+  roundsman status --since 8h
   roundsman status --watch
   roundsman status --output json | jq '.due[] | select(.skipped)'`,
 		Flags: ui.With(
+			&cli.StringFlag{Name: "since", Usage: "list what happened from `TIME` on, like 8h, with holds and changes"},
 			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show it again and again, until interrupted"},
 			&cli.DurationFlag{Name: ui.FlagInterval, Usage: "with --watch: look every `DURATION`", Value: statusInterval},
 		),
-		Before: ui.CheckInterval,
+		Before: func(ctx *cli.Context) error {
+			_, _, err := c.Period(ctx)
+			return errors.Join(ui.CheckInterval(ctx), err)
+		},
 		Action: c.Connected(c.status),
 	}
 }
@@ -96,7 +108,19 @@ Examples:
 func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 	for {
 		now := c.Env.Now()
-		found := statusOf(ctx.Context, client, now)
+		since, _, err := c.Period(ctx)
+		if err != nil {
+			return ui.Faulty(err)
+		}
+		handOver := !since.IsZero()
+		if !handOver {
+			since = now.Add(-failedWithin)
+		}
+		found := statusOf(ctx.Context, client, now, since)
+		if handOver {
+			found.HandOver = true
+			found.handOver(ctx.Context, client)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -131,8 +155,8 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 
 // statusOf asks for everything at the same time; a question without an answer is
 // noted and keeps no other from being answered.
-func statusOf(ctx context.Context, client *starter.Client, now time.Time) status {
-	found := status{Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}, Needs: []explain.Need{}}
+func statusOf(ctx context.Context, client *starter.Client, now, since time.Time) status {
+	found := status{Since: since, Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}, Needs: []explain.Need{}}
 	var asking errgroup.Group
 	var ahead calendar.Forecast
 	faults := make([]error, 9)
@@ -141,7 +165,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		return nil
 	})
 	asking.Go(func() error {
-		found.Failed, found.Recovered, faults[1] = failedSince(ctx, client, now.Add(-failedWithin))
+		found.Failed, found.Recovered, faults[1] = failedSince(ctx, client, since)
 		return nil
 	})
 	asking.Go(func() error {
@@ -169,7 +193,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		return nil
 	})
 	asking.Go(func() error {
-		found.Skipped, faults[7] = skippedSince(ctx, client, now.Add(-failedWithin))
+		found.Skipped, faults[7] = skippedSince(ctx, client, since)
 		return nil
 	})
 	asking.Go(func() error {
@@ -344,11 +368,13 @@ func (c *commands) printStatus(found status, now time.Time) {
 	for _, run := range found.Failed {
 		failed.Add(ui.Text(run.WorkflowID), runs.StateCell(run.Standing), ui.Text(ui.Ago(run.Started, now)))
 	}
-	nothing := "nothing failed in the last 24 hours"
+	past := "the last " + ui.Span(now.Sub(found.Since))
+	nothing := "nothing failed in " + past
 	if found.Recovered > 0 {
-		nothing = "nothing is failed: " + ui.Plural(found.Recovered, "failed run") + " of the last 24 hours, and a later one completed"
+		nothing = "nothing is failed: " + ui.Plural(found.Recovered, "failed run") + " of " + past + ", and a later one completed"
 	}
 	c.PrintTable(failed, nothing)
 	c.printSkipped(found, now)
 	c.printUnwell(found.notNeeded(), now)
+	c.printHandOver(found, now)
 }

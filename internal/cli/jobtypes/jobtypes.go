@@ -237,7 +237,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	shown.Add("params", ui.Text(jobtypes.ValueText(spec.Params)))
 	shown.Add("detect", ui.Text(jobtypes.ValueText(spec.Detect)))
 	shown.Add("execute", ui.Text(jobtypes.ValueText(spec.Execute)))
-	shown.Write(c.Env.Stdout, c.Env.Colors())
+	c.PrintFields(shown)
 	if len(known.Recent) == 0 {
 		return
 	}

@@ -39,7 +39,7 @@ func (c *commands) jobsForgive() *cli.Command {
 
 Examples:
   roundsman resume scrub:/srv/a.bin
-  roundsman holds scrub --output json | jq -r '.holds[].dedupe_key // empty' | xargs -d '\n' -n1 roundsman jobs forgive scrub`,
+  roundsman holds scrub -o name | roundsman resume -`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			jobType, key, err := typeAndKey(ctx)
@@ -100,7 +100,7 @@ are left out. Both pass by time, or with jobtypes re-enable and jobs forgive.
 
 Examples:
   roundsman holds
-  roundsman holds scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'`,
+  roundsman holds scrub`,
 		Flags: ui.ListFlags(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}, holdSorting().Flag()),
 		Before: func(ctx *cli.Context) error {
 			if limit := ctx.Int(ui.FlagLimit); limit < 1 {

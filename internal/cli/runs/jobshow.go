@@ -94,7 +94,7 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 		shown.Add("heartbeat", ui.Textf("%s", ui.Ago(active.BeatAt, now)))
 	}
 	addCommand(shown, detail)
-	shown.Write(c.Env.Stdout, c.Env.Colors())
+	c.PrintFields(shown)
 }
 
 func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
@@ -106,7 +106,7 @@ func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
 // showHistory prints the attempts at an item, what operators asked for, and what was
 // returned and printed.
 func (c *commands) showHistory(detail starter.ItemDetail) {
-	now, colors := c.Env.Now(), c.Env.Colors()
+	now := c.Env.Now()
 	if len(detail.Attempts) > 0 {
 		listed := ui.NewTable("TRY", "WORKER", "STARTED", "TOOK", "ENDED AS", "ERROR")
 		for _, attempt := range detail.Attempts {
@@ -134,7 +134,7 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 	}
 	if detail.Result.Summary != "" || len(detail.Result.Data) > 0 {
 		c.Print("")
-		shown.Write(c.Env.Stdout, colors)
+		c.PrintFields(shown)
 	}
 	ShowOutput(c.Program, *detail.Result)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/rerun"
 )
 
 // Flags of a single proposal, which --file excludes.
@@ -85,7 +86,7 @@ Examples:
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
 			&cli.BoolFlag{Name: ui.FlagWait, Usage: "wait until the group has ended"},
 			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the group while it runs, and wait until it has ended"},
-			ui.AllowUnregisteredFlag(),
+			ui.DryRunFlag(), ui.AllowUnregisteredFlag(),
 		),
 		Before: checkSubmit,
 		Action: c.submit,
@@ -140,6 +141,13 @@ func (c *commands) submit(ctx *cli.Context) error {
 		submission := contract.Submission{ID: ctx.String(flagID), By: c.Operator(), IgnoreWindow: ctx.Bool(ui.FlagIgnoreWindow), Proposals: proposals}
 		if submission.ID == "" {
 			submission.ID = newSubmissionID(c.Env.Now())
+		}
+		if ctx.Bool(ui.FlagDryRun) {
+			plan, err := rerun.Of(client).Submission(ctx.Context, known, submission)
+			if err != nil {
+				return faulty(err)
+			}
+			return c.showPlan(ctx, preview{DryRun: true, Plan: plan}, titleRuns)
 		}
 		if w := known.Window; w != nil && !w.Open && !submission.IgnoreWindow {
 			c.Complain("note: the window of %s is %s; the jobs wait for it (--ignore-window does not)", known.Name, WindowState(w, c.Env.Now()).Text)

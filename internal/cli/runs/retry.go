@@ -17,6 +17,10 @@ const (
 	flagFailed = "failed"
 	flagMissed = "missed"
 	flagItem   = "item"
+
+	// The titles of the column that says whether a job would run.
+	titleRuns  = "RUNS"
+	titleAgain = "AGAIN"
 )
 
 func (c *commands) runsRetry() *cli.Command {
@@ -41,7 +45,7 @@ Examples:
 
 // preview is a retry that was not started, as JSON.
 type preview struct {
-	Resumes string `json:"resumes"`
+	Resumes string `json:"resumes,omitempty"`
 	DryRun  bool   `json:"dry_run"`
 	rerun.Plan
 }
@@ -53,11 +57,7 @@ func (c *commands) retryRun(ctx *cli.Context, client *starter.Client, ref starte
 		if err != nil {
 			return faulty(err)
 		}
-		if ui.WantsData(ctx) {
-			return c.Answer(ctx, preview{Resumes: ref.WorkflowID, DryRun: true, Plan: plan})
-		}
-		c.printPlan(plan)
-		return nil
+		return c.showPlan(ctx, preview{Resumes: ref.WorkflowID, DryRun: true, Plan: plan}, titleAgain)
 	}
 	started, err := rerun.Of(client).Start(ctx.Context, ref, choice, c.Operator())
 	if err != nil {
@@ -83,9 +83,18 @@ func faulty(err error) error {
 	return err
 }
 
-// printPlan lists the jobs that would be executed again, and the others with the reason.
-func (c *commands) printPlan(plan rerun.Plan) {
-	listed := ui.NewTable("JOB", "KEY", "STATE", "AGAIN", "WHY")
+// showPlan answers with the plan of a dry run.
+func (c *commands) showPlan(ctx *cli.Context, plan preview, title string) error {
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, plan)
+	}
+	c.printPlan(plan.Plan, title)
+	return nil
+}
+
+// printPlan lists the jobs that would be executed, and the others with the reason.
+func (c *commands) printPlan(plan rerun.Plan, title string) {
+	listed := ui.NewTable("JOB", "KEY", "STATE", title, "WHY")
 	for _, one := range plan.Again {
 		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "yes", Paint: ui.Good}, ui.Cell{Text: ui.OneLine(one.Error), Cause: true})
 	}
@@ -93,7 +102,11 @@ func (c *commands) printPlan(plan rerun.Plan) {
 		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "no", Paint: ui.Odd}, ui.Text(one.Detail))
 	}
 	c.PrintTable(listed, "all jobs were done")
-	c.Print("%s again, %d not, %d done", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal, plan.Done)
+	if title == titleRuns {
+		c.Print("%s would run, %d not", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal)
+	} else {
+		c.Print("%s again, %d not, %d done", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal, plan.Done)
+	}
 	c.unchecked(plan)
 }
 

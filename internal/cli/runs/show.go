@@ -131,7 +131,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		fmt.Fprintln(c.Env.Stdout)
 		given := &ui.Fields{}
 		addCommand(given, *shown.Item)
-		given.Write(c.Env.Stdout, c.Env.Colors())
+		c.PrintFields(given)
 		c.showHistory(*shown.Item)
 	}
 	return nil
@@ -184,7 +184,7 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	for _, worker := range snapshot.Workers {
 		shown.Add("worker", ui.Text(workerText(worker)))
 	}
-	shown.Write(c.Env.Stdout, c.Env.Colors())
+	c.PrintFields(shown)
 }
 
 func itemsNoun(kind starter.Kind) string {

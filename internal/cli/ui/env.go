@@ -26,6 +26,10 @@ type Env struct {
 	Environ []string
 	// Executable is the path of the running binary, or "" if unknown.
 	Executable string
+	// Name is the name of the binary; empty: roundsman.
+	Name string
+	// Own follows from Name: it renames the program in texts; nil: the binary is roundsman.
+	Own *Renaming
 	// Shim is the command line of the running binary as a shim; empty: it cannot be one.
 	Shim []string
 }

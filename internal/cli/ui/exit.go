@@ -92,6 +92,6 @@ func (e Env) Finish(ctx context.Context, err error) int {
 			message = "interrupted before the answer came: what was asked for may be done all the same; look before you repeat it"
 		}
 	}
-	fmt.Fprintf(e.Stderr, "roundsman: %s\n", Lines(strings.TrimRight(message, "\n")))
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Own.Name(), e.Own.Text(Lines(strings.TrimRight(message, "\n"))))
 	return code
 }

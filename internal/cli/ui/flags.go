@@ -45,6 +45,7 @@ const (
 	flagNamespace = "namespace"
 	FlagOutput    = "output"
 	FlagNoHeaders = "no-headers"
+	FlagJQ        = "jq"
 	FlagJSON      = "json"
 	FlagJobType   = "job-type"
 	FlagReason    = "reason"
@@ -77,11 +78,16 @@ func CommonFlags() []cli.Flag {
 			Usage: "`HOST:PORT` of the Temporal server (environment: TEMPORAL_ADDRESS; default " + starter.DefaultAddress + ")",
 		},
 		&cli.StringFlag{
-			Name: flagNamespace, Category: CategoryCommon,
+			Name: flagNamespace, Aliases: []string{"n"}, Category: CategoryCommon,
 			Usage: "Temporal `NAMESPACE` (environment: TEMPORAL_NAMESPACE; default " + starter.DefaultNamespace + ")",
 		},
-		OutputFlag(),
+		OutputFlag(), jqFlag(),
 	}
+}
+
+// jqFlag is --jq.
+func jqFlag() cli.Flag {
+	return &cli.StringFlag{Name: FlagJQ, Category: CategoryCommon, Usage: "print what the jq program `EXPR` makes of the answer as JSON; texts without quotes"}
 }
 
 // CheckAddress refuses an address that gRPC would only ever fail to resolve.
@@ -107,7 +113,7 @@ func OutputFlag() cli.Flag {
 // ListFlags are own followed by the common flags of a command that lists or shows.
 func ListFlags(own ...cli.Flag) []cli.Flag {
 	common := CommonFlags()
-	common[len(common)-1] = &cli.StringFlag{
+	common[len(common)-2] = &cli.StringFlag{
 		Name: FlagOutput, Aliases: []string{"o"}, Category: CategoryCommon, Value: OutputTable,
 		Usage: "print the answer as `FORMAT`: table, wide (with more columns), json, yaml or name (one id a line)",
 	}

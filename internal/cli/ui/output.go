@@ -52,9 +52,9 @@ func WithFormats(flags []cli.Flag, more ...string) []cli.Flag {
 	return flags
 }
 
-// format is the value of --output; --json is short for one of them.
+// format is the value of --output; --json is short for one of them, --jq implies it.
 func format(c *cli.Context) string {
-	if c.Bool(FlagJSON) {
+	if c.Bool(FlagJSON) || c.String(FlagJQ) != "" {
 		return OutputJSON
 	}
 	return c.String(FlagOutput)
@@ -75,6 +75,14 @@ func WantsNames(c *cli.Context) bool { return format(c) == OutputName }
 // CheckOutput refuses a --output that the command does not have.
 func CheckOutput(c *cli.Context) error {
 	value, formats := c.String(FlagOutput), Formats(c.Command)
+	if expression := c.String(FlagJQ); expression != "" {
+		if c.IsSet(FlagOutput) && value != OutputJSON {
+			return Usagef("--jq reads JSON: leave --output %s out", value)
+		}
+		if _, err := compileJQ(expression); err != nil {
+			return err
+		}
+	}
 	if value == "" || slices.Contains(formats, value) {
 		return nil
 	}
@@ -85,11 +93,17 @@ func CheckOutput(c *cli.Context) error {
 // Answer prints value in the format of --output. names are the ids in it, one of
 // which stands for each thing listed or shown.
 func (c *Program) Answer(ctx *cli.Context, value any, names ...string) error {
+	if expression := ctx.String(FlagJQ); expression != "" {
+		return c.answerJQ(ctx.Context, expression, value)
+	}
 	return c.answer(format(ctx), value, "  ", "", names)
 }
 
 // AnswerPart prints one value of a stream: a line of JSON, or a YAML document.
 func (c *Program) AnswerPart(ctx *cli.Context, value any, names ...string) error {
+	if expression := ctx.String(FlagJQ); expression != "" {
+		return c.answerJQ(ctx.Context, expression, value)
+	}
 	return c.answer(format(ctx), value, "", "---\n", names)
 }
 
@@ -109,7 +123,7 @@ func (c *Program) answer(format string, value any, indent, separator string, nam
 		text = escapeUnsafe(text)
 	}
 	if err == nil {
-		_, err = c.Env.Stdout.Write(text)
+		_, err = c.Env.Stdout.Write(c.Env.Own.Data(text))
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -134,11 +148,24 @@ func (c *Program) PrintTable(table *Table, empty string) {
 		width = c.Env.Width
 	}
 	table.Bare = table.Bare || c.NoHeaders
+	for _, row := range table.Rows {
+		for i := range row {
+			row[i].Text = c.Env.Own.Text(row[i].Text)
+		}
+	}
 	if len(table.Rows) == 0 {
 		c.Remark("%s", empty)
 		return
 	}
 	table.Write(c.Env.Stdout, c.Env.Colors(), c.Wide, width)
+}
+
+// PrintFields prints name: value lines.
+func (c *Program) PrintFields(fields *Fields) {
+	for i := range fields.values {
+		fields.values[i].Text = c.Env.Own.Text(fields.values[i].Text)
+	}
+	fields.Write(c.Env.Stdout, c.Env.Colors())
 }
 
 // Remark is a sentence next to a table. With --no-headers, standard output has rows alone.

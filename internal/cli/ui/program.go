@@ -28,7 +28,7 @@ func (c *Program) Note(err error) {
 		if c.partial {
 			return // It is the same one that is absent.
 		}
-		c.partial, text = true, "roundsman: "+down.Error()
+		c.partial, text = true, c.Env.Own.Name()+": "+down.Error()
 	}
 	if !slices.Contains(c.noted, text) {
 		c.noted = append(c.noted, text)
@@ -47,12 +47,12 @@ func (c *Program) Whole(err error) error {
 // Print writes to standard output, for people. Whatever a text contains, it cannot
 // control the terminal.
 func (c *Program) Print(format string, args ...any) {
-	fmt.Fprintln(c.Env.Stdout, Lines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.Env.Stdout, c.Env.Own.Text(Lines(fmt.Sprintf(format, args...))))
 }
 
 // Complain is Print on standard error.
 func (c *Program) Complain(format string, args ...any) {
-	fmt.Fprintln(c.Env.Stderr, Lines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.Env.Stderr, c.Env.Own.Text(Lines(fmt.Sprintf(format, args...))))
 }
 
 // Confirm asks a question that only yes answers with true.

@@ -81,7 +81,8 @@ func (c *commands) submit() *cli.Command {
 		Name: "submit", ArgsUsage: "TYPE[:KEY]", Usage: "run given jobs of a job type, without detection",
 		Description: `The jobs run in a group of their own, with the applied settings of the job type. -p are the params of the one job; a
 VALUE that is JSON is read as JSON. -f reads one proposal as JSON on each line, or a list in JSON or YAML; its fields are
-those of docs/handlers.md. The same --as again starts nothing.
+those of docs/handlers.md. The same --as again starts nothing. --dry-run checks all of it on the server, and lists the keys
+that another run has or that are held back.
 
 Examples:
   roundsman submit compress_logs:/var/log/big.log -p item=/var/log/big.log -w
@@ -92,14 +93,14 @@ Examples:
 			&cli.StringFlag{Name: flagAs, Usage: "call the run `NAME`, which makes repeating it harmless"},
 			&cli.GenericFlag{Name: "label", Aliases: []string{"l"}, Value: &ui.ParamFlag{}, Usage: "only on a worker with label `K=V`; worker=ID is one worker"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
-			waitFlag(),
+			waitFlag(), ui.DryRunFlag(),
 		)),
 		Action: func(ctx *cli.Context) error {
 			parsed, err := ref.Parse(ctx.Args().First())
 			if err != nil || parsed.Name == "" || parsed.AtRun || parsed.Item != "" || parsed.Kind != "" && parsed.Kind != ref.JobType {
 				return ui.Usagef("%s is no job type or key: write TYPE or TYPE:KEY, see %s --help", ctx.Args().First(), ui.HelpName(ctx))
 			}
-			line := to("jobs submit").with(ctx, flagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait).uses(flagParam, "label").and("--type=" + parsed.Name)
+			line := to("jobs submit").with(ctx, flagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait, ui.FlagDryRun).uses(flagParam, "label").and("--type=" + parsed.Name)
 			if parsed.HasKey {
 				line = line.and("--key=" + parsed.Key)
 			}

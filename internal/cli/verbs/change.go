@@ -1,14 +1,20 @@
 package verbs
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -59,6 +65,8 @@ const (
 	holdPause   = "pause"
 	holdBudget  = "budget"
 	holdFailure = "failure"
+	holdDone    = "done"
+	holdAll     = "all"
 )
 
 func (c *commands) resume() *cli.Command {
@@ -68,7 +76,7 @@ func (c *commands) resume() *cli.Command {
 		Name: "resume", ArgsUsage: "REF...", Usage: "lift a pause or another hold",
 		Description: `A job type can be paused, or disabled by its retry budget. A run can be paused, or held after a failure. A worker can be
 paused. TYPE:KEY forgets the failures of a dedupe key, and a mark as done. If several holds are on one REF, --kind says
-which: pause, budget or failure.
+which: pause, budget, done, failure or all.
 
 Examples:
   roundsman resume scrub
@@ -76,21 +84,23 @@ Examples:
   roundsman resume scrub@
   roundsman resume node-a
   roundsman resume scrub:/srv/a.bin`,
-		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget or failure"}, reasonFlag())),
+		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget, done, failure or all"}, reasonFlag())),
 		Before: func(ctx *cli.Context) error {
 			switch kind := ctx.String(flagKind); kind {
-			case "", holdPause, holdBudget, holdFailure:
+			case "", holdPause, holdBudget, holdFailure, holdDone, holdAll:
 				return nil
 			default:
-				return ui.Usagef("--kind %s: must be pause, budget or failure", kind)
+				return ui.Usagef("--kind %s: must be pause, budget, done, failure or all", kind)
 			}
 		},
 		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
 			switch {
 			case t.isKey() && ctx.String(flagKind) == holdBudget:
 				return to("jobtypes re-enable", t.parsed.Name).and("--key=" + t.parsed.Key).uses(flagKind), nil
+			case t.isKey() && slices.Contains([]string{"", holdDone, holdAll}, ctx.String(flagKind)):
+				return to("jobs forgive", t.parsed.Name, t.parsed.Key).uses(flagKind), nil
 			case t.isKey():
-				return to("jobs forgive", t.parsed.Name, t.parsed.Key), nil
+				return old{}, ui.Usagef("--kind %s: a key has the kinds budget and done", ctx.String(flagKind))
 			case t.kind == ref.Worker:
 				return to("workers uncordon", t.name).with(ctx, ui.FlagReason), nil
 			case t.isRun():
@@ -119,10 +129,10 @@ func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run start
 	return to("runs resume", run.WorkflowID).uses(flagKind), nil
 }
 
-// resumeType lifts the one hold of a job type.
+// resumeType lifts the one hold of a job type, or all.
 func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (old, error) {
 	kind := ctx.String(flagKind)
-	if kind == "" {
+	if kind == "" || kind == holdAll {
 		known, err := jobtypes.Of(client).Get(ctx.Context, name)
 		if err != nil {
 			return old{}, err
@@ -130,6 +140,11 @@ func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name str
 		types := []jobtypes.JobType{known}
 		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
 		switch known = types[0]; {
+		case known.Paused && known.HeldBack != nil && kind == holdAll:
+			if err := c.forward(ctx, to("jobtypes resume", name).uses(flagKind)); err != nil {
+				return old{}, err
+			}
+			kind = holdBudget
 		case known.Paused && known.HeldBack != nil:
 			return old{}, starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind pause\n  roundsman resume %s --kind budget", name, name, name)
 		case known.HeldBack != nil:
@@ -146,14 +161,37 @@ func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name str
 func (c *commands) decide(name, usage, reason string) *cli.Command {
 	return &cli.Command{
 		Name: name, ArgsUsage: "RUN/TASK...", Usage: usage,
-		Description: `Examples:
+		Description: `A RUN without a task is refused, with one line for each of its tasks that waits for a person, sub-DAGs included.
+
+Examples:
   roundsman ` + name + ` nightly/gate
   roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
 		Flags: flags(some(reasonFlag())),
-		Action: c.on(accepts{items: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+		Action: c.on(accepts{items: true, runs: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+			if !t.isItem() {
+				return old{}, openApprovals(ctx.Context, client, name, t.run)
+			}
 			return to("dag "+name, t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
 		}),
 	}
+}
+
+// openApprovals refuses a run and names its tasks that wait for a person.
+func openApprovals(ctx context.Context, client *starter.Client, verb string, run starter.RunRef) error {
+	explained, err := explainer.Explain(ctx, client, run.WorkflowID)
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	for _, reason := range explained.Reasons {
+		if reason.Code == explain.AwaitingApproval {
+			fmt.Fprintf(&lines, "\n  roundsman %s %s/%s  %s", verb, cmp.Or(reason.Of, run.WorkflowID), reason.Object, ui.OneLine(reason.Detail))
+		}
+	}
+	if lines.Len() == 0 {
+		return &starter.RefusedError{Asked: ref.OfRun(run.WorkflowID), Reason: "no task of it waits for a person"}
+	}
+	return starter.Invalidf("%s is a run, write one of:%s", ref.OfRun(run.WorkflowID), lines.String())
 }
 
 func (c *commands) skip() *cli.Command {

@@ -7,9 +7,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/inspect"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/holds"
 )
 
 // fleet are the verbs about workers and resources.
@@ -20,13 +22,19 @@ func (c *commands) fleet() []*cli.Command {
 func (c *commands) workers() *cli.Command {
 	return &cli.Command{
 		Name: "workers", Usage: "list workers, their state and free slots",
-		Description: `Examples:
+		Description: `Of several labels a worker has all; K!=V is each worker without that label.
+
+Examples:
   roundsman workers
+  roundsman workers -l role=storage,rack!=r7
   roundsman workers -s OFFLINE -o name
   roundsman workers --output json | jq -r '.workers[].registration.host'`,
-		Flags: lists(some(stateFlag("ONLINE, UNREACHABLE, OFFLINE, DRAINING, CORDONED, DELETED"))),
+		Flags: lists(some(
+			stateFlag("ONLINE, UNREACHABLE, OFFLINE, DRAINING, CORDONED, DELETED"),
+			&cli.StringSliceFlag{Name: "label", Aliases: []string{"l"}, Usage: "only with the labels `K=V,K!=V`"},
+		)),
 		Action: func(ctx *cli.Context) error {
-			line := to("workers list").uses(ui.FlagState)
+			line := to("workers list").uses(ui.FlagState).with(ctx, "label")
 			for _, state := range ctx.StringSlice(ui.FlagState) {
 				if state == string(contract.WorkerDeleted) {
 					line = line.and("--deleted")
@@ -88,17 +96,26 @@ Examples:
 func (c *commands) holds() *cli.Command {
 	return &cli.Command{
 		Name: "holds", ArgsUsage: "[TYPE]", Usage: "list stopped work: by whom, why, until when",
-		Description: `Work is stopped by the retry budget, or left out because it was marked as done. A row without a KEY is the job type as a
-whole. ` + "`roundsman resume`" + ` lifts a hold; each passes by time, too. ` + "`roundsman jobtypes`" + ` lists pauses.
+		Description: `Work is stopped by a pause of a job type, run or worker, by the retry budget, by a mark as done, or because a run is kept open
+after a failure. ` + "`roundsman resume REF`" + ` lifts a hold. One without an end lasts until then.
 
 Examples:
   roundsman holds
-  roundsman holds scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'
-  roundsman holds scrub -o name`,
+  roundsman holds scrub --output json | jq -r '.holds[] | [.kind, .ref, .until, .why] | @tsv'
+  roundsman holds scrub -o name | roundsman resume -`,
 		Flags: lists(),
-		Action: func(ctx *cli.Context) error {
-			return c.forward(ctx, to("jobs disabled", ctx.Args().Slice()...))
-		},
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			listed, err := holds.List(ctx.Context, client, strings.TrimPrefix(ctx.Args().First(), string(ref.JobType)+"/"))
+			if err != nil && len(listed) == 0 {
+				return err
+			}
+			c.Note(err)
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, map[string]any{"holds": ui.OrEmpty(listed)}, ui.Names(listed, func(h holds.Hold) string { return h.Ref })...)
+			}
+			c.PrintTable(inspect.HoldsTable(listed, c.Env.Now()), "nothing is held back")
+			return nil
+		}),
 	}
 }
 

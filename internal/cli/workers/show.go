@@ -117,7 +117,7 @@ func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 	if report := worker.Report; report != nil && report.Undelivered > 0 {
 		shown.Add("undelivered", ui.Cell{Text: fmt.Sprintf("%d outcomes that the server has not taken yet", report.Undelivered), Paint: ui.Odd})
 	}
-	shown.Write(c.Env.Stdout, c.Env.Colors())
+	c.PrintFields(shown)
 	c.showCapabilities(known)
 	c.showWorkerJobs(worker)
 	c.showTransitions(worker.Transitions)

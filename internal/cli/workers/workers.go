@@ -41,26 +41,40 @@ worker said with its last heartbeat.`,
 		Flags: ui.ListFlags(workerSorting().Flags(
 			&cli.BoolFlag{Name: "online", Usage: "only workers that are ONLINE"},
 			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
+			&cli.StringSliceFlag{Name: flagLabel, Aliases: []string{"l"}, Usage: "only workers with the labels `K=V,K!=V`"},
 			&cli.StringSliceFlag{Name: flagOnlyState, Usage: "only workers in `STATE`; may be given several times"},
 		)...),
+		Before: func(ctx *cli.Context) error {
+			_, err := readSelector(ctx.StringSlice(flagLabel))
+			return err
+		},
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			labels, err := readSelector(ctx.StringSlice(flagLabel))
+			if err != nil {
+				return err
+			}
 			registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
 			if err != nil {
 				return err
 			}
 			if registry.Incomplete {
-				fmt.Fprintln(c.Env.Stderr, "roundsman: the worker registry is new: living workers may not have registered yet; try again in a moment")
+				c.Complain("%s: the worker registry is new: living workers may not have registered yet; try again in a moment", c.Env.Own.Name())
 			}
-			if only := ctx.StringSlice(flagOnlyState); len(only) > 0 {
-				registry.Workers = slices.DeleteFunc(registry.Workers, func(w contract.WorkerDetail) bool { return !slices.Contains(only, string(w.State)) })
-			}
+			only := ctx.StringSlice(flagOnlyState)
+			registry.Workers = slices.DeleteFunc(registry.Workers, func(w contract.WorkerDetail) bool {
+				return len(only) > 0 && !slices.Contains(only, string(w.State)) || !labels.has(w.Registration.Labels)
+			})
 			loads, err := client.Workers().Loads(ctx.Context, registry.Workers)
 			if err != nil {
-				c.Complain("roundsman: slots in use are not known: %v", err)
+				c.Complain("%s: slots in use are not known: %v", c.Env.Own.Name(), err)
 			}
 			listed := workerSorting().Arrange(ctx, workerview.ListedWorkers(registry.Workers, loads))
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"workers": listed, "incomplete": registry.Incomplete}, ui.Names(listed, idOf)...)
+			}
+			if len(listed) == 0 && (len(labels) > 0 || len(only) > 0) {
+				c.Remark("no worker matches")
+				return nil
 			}
 			c.printWorkers(listed)
 			c.More(len(listed), len(registry.Workers))
@@ -69,8 +83,11 @@ worker said with its last heartbeat.`,
 	}
 }
 
-// flagOnlyState is carried by the verb for its --state.
-const flagOnlyState = "only-state"
+const (
+	// flagOnlyState is carried by the verb for its --state.
+	flagOnlyState = "only-state"
+	flagLabel     = "label"
+)
 
 func idOf(worker workerview.ListedWorker) string { return worker.Registration.ID }
 

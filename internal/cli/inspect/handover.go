@@ -1,0 +1,50 @@
+package inspect
+
+import (
+	"context"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/holds"
+)
+
+// handOver adds all holds, and the changes that people made since then.
+func (s *status) handOver(ctx context.Context, client *starter.Client) {
+	note := func(err error) {
+		if err != nil {
+			s.Unknown, s.faults = append(s.Unknown, err.Error()), append(s.faults, err)
+		}
+	}
+	var err error
+	s.Holds, err = holds.List(ctx, client, "")
+	note(err)
+	read, err := client.Audit().Read(ctx, contract.AuditFilter{Kind: contract.AuditOperator, Since: s.Since})
+	note(err)
+	s.Changes = read.Entries
+}
+
+func (c *commands) printHandOver(found status, now time.Time) {
+	if len(found.Holds) > 0 {
+		c.Print("")
+		c.PrintTable(HoldsTable(found.Holds, now), "")
+	}
+	if len(found.Changes) > 0 {
+		c.Print("")
+		c.printAudit(found.Changes, false)
+	}
+}
+
+// HoldsTable lists holds.
+func HoldsTable(listed []holds.Hold, now time.Time) *ui.Table {
+	table := ui.NewTable("HELD", "KIND", "BY", "SINCE", "UNTIL", "WHY")
+	for _, h := range listed {
+		until := ""
+		if !h.Until.IsZero() {
+			until = ui.Stamp(h.Until) + " (" + ui.Ago(h.Until, now) + ")"
+		}
+		table.Add(ui.Text(h.Ref), ui.Cell{Text: string(h.Kind), Paint: ui.Odd}, ui.Text(h.By), ui.Text(ui.Ago(h.Since, now)), ui.Text(until), ui.Cause(h.Why))
+	}
+	return table
+}

@@ -1,0 +1,170 @@
+// Package holds lists everything that keeps work from starting until a person lifts it: pauses, retry
+// budgets, marks as done, and runs that are kept open after a failure.
+package holds
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// Kind is a kind of hold, as `resume --kind` names it.
+type Kind string
+
+// The kinds of holds.
+const (
+	Pause   Kind = "pause"
+	Budget  Kind = "budget"
+	Done    Kind = "done"
+	Failure Kind = "failure"
+)
+
+const (
+	// mostHolds is how many holds of admission are listed, mostRuns how many open runs are queried.
+	mostHolds, mostRuns = 10_000, 200
+	// runsAtOnce bounds the queries at the same time.
+	runsAtOnce = 8
+)
+
+// Hold is one hold on one thing.
+type Hold struct {
+	Kind Kind `json:"kind"`
+	// Ref is the reference that resume takes.
+	Ref       string    `json:"ref"`
+	JobType   string    `json:"job_type,omitempty"`
+	DedupeKey string    `json:"dedupe_key,omitempty"`
+	By        string    `json:"by,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	// Until is zero for a hold that only a person lifts.
+	Until time.Time `json:"until,omitzero"`
+	Why   string    `json:"why,omitempty"`
+	// Resume lifts the hold.
+	Resume action.Action `json:"resume"`
+}
+
+// List returns all holds, or those of one job type, by kind and reference. Missing facts are the error; the list has
+// the rest.
+func List(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
+	var asking errgroup.Group
+	parts, faults := make([][]Hold, 4), make([]error, 4)
+	for i, part := range []func(context.Context, *starter.Client, string) ([]Hold, error){types, admission, workers, runs} {
+		asking.Go(func() error {
+			parts[i], faults[i] = part(ctx, client, jobType)
+			return nil
+		})
+	}
+	_ = asking.Wait() // Faults are kept.
+	all := slices.Concat(parts...)
+	slices.SortStableFunc(all, func(a, b Hold) int { return cmp.Or(-cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Ref, b.Ref)) })
+	return all, errors.Join(faults...)
+}
+
+// types lists the job types that a person has paused.
+func types(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
+	known, err := jobtypes.Of(client).List(ctx)
+	var all []Hold
+	for _, t := range known {
+		if t.Paused && !t.DisabledByConfig && (jobType == "" || t.Name == jobType) {
+			all = append(all, Hold{
+				Kind: Pause, Ref: t.Name, JobType: t.Name, By: t.PausedBy, Since: t.PausedAt, Why: t.PauseNote,
+				Resume: action.New(action.ResumeJobType, action.Args{"name": t.Name}),
+			})
+		}
+	}
+	return all, err
+}
+
+// admission lists the holds of retry budgets and the marks as done.
+func admission(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
+	held, err := client.Admission().Holds(ctx, contract.HoldsInput{JobType: jobType, Limit: mostHolds})
+	if errors.Is(err, starter.ErrNotFound) {
+		return nil, nil
+	}
+	if held.Total > len(held.Holds) {
+		err = fmt.Errorf("only the first %d of %d budgets and marks are listed", len(held.Holds), held.Total)
+	}
+	var all []Hold
+	for _, h := range held.Holds {
+		one := Hold{
+			Kind: Budget, Ref: h.JobType, JobType: h.JobType, DedupeKey: h.DedupeKey, By: h.By, Since: h.Since, Until: h.Until, Why: h.LastError,
+			Resume: action.New(action.ReEnableJobType, action.Args{"name": h.JobType, "key": h.DedupeKey}),
+		}
+		if h.DedupeKey != "" {
+			one.Ref += ":" + h.DedupeKey
+		}
+		if h.Code == contract.HoldMarkedDone {
+			one.Kind, one.Resume = Done, action.New(action.ForgiveKey, action.Args{"name": h.JobType, "key": h.DedupeKey})
+		}
+		all = append(all, one)
+	}
+	return all, err
+}
+
+// workers lists the workers that a person has paused, also while they are away.
+func workers(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
+	if jobType != "" {
+		return nil, nil
+	}
+	known, err := client.Workers().List(ctx, contract.WorkersQueryInput{})
+	var all []Hold
+	for _, w := range known {
+		if w.Mode == "" {
+			continue
+		}
+		id := w.Registration.ID
+		all = append(all, Hold{
+			Kind: Pause, Ref: string(ref.Worker) + "/" + id, By: w.Kept.By, Since: w.Kept.At, Why: w.Kept.Reason,
+			Resume: action.New(action.UncordonWorker, action.Args{"id": id}),
+		})
+	}
+	return all, err
+}
+
+// runs lists the open runs that are paused, or kept open after a failure.
+func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
+	listed, err := client.Runs().List(ctx, starter.RunFilter{Running: true, JobType: jobType, Limit: mostRuns})
+	if len(listed) == mostRuns {
+		err = errors.Join(err, fmt.Errorf("of the open runs only the newest %d were queried", mostRuns))
+	}
+	var all []Hold
+	var mu sync.Mutex
+	var asking errgroup.Group
+	asking.SetLimit(runsAtOnce)
+	for _, run := range listed {
+		asking.Go(func() error {
+			shown, err := client.Runs().Show(ctx, run.RunRef)
+			if err != nil {
+				return nil //nolint:nilerr // the run has just ended
+			}
+			one := Hold{Ref: ref.OfRun(run.WorkflowID), JobType: run.JobType}
+			switch {
+			case shown.Paused:
+				one.Kind, one.By, one.Why = Pause, shown.PausedBy, shown.PauseNote
+				one.Resume = action.New(action.ResumeRun, action.Args{"run": run.WorkflowID})
+			case shown.Phase == contract.PhaseHeld:
+				one.Kind, one.Why = Failure, "kept open after a failure"
+				one.Resume = action.New(action.ReleaseRun, action.Args{"run": run.WorkflowID})
+			default:
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, one)
+			return nil
+		})
+	}
+	_ = asking.Wait() // No query returns an error.
+	return all, err
+}

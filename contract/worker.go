@@ -17,6 +17,8 @@ const (
 	QueryAttempt = "attempt"
 	// QueryLog takes a [LogQueryInput] and returns a [LogQueryResult].
 	QueryLog = "log"
+	// QueryArtifact takes an [ArtifactQueryInput] and returns an [ArtifactQueryResult].
+	QueryArtifact = "artifact"
 	// QueryWorkerUsage takes no argument and returns a [WorkerUsage].
 	QueryWorkerUsage = "usage"
 )
@@ -39,6 +41,37 @@ type WorkerUsageSpan struct {
 	Used  float64 `json:"used"`
 	Full  float64 `json:"full"`
 	Slots int     `json:"slots"`
+}
+
+// ArtifactQueryInput requests the list of an attempt's artifacts, or a part of the one that is named.
+type ArtifactQueryInput struct {
+	GroupID string `json:"group_id"`
+	JobID   string `json:"job_id"`
+	// Attempt 0 means the newest one whose output the worker keeps.
+	Attempt int    `json:"attempt,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Offset  int64  `json:"offset,omitempty"`
+}
+
+// ArtifactQueryResult is a list, or a part of at most 256 KiB.
+type ArtifactQueryResult struct {
+	ID       string `json:"id"`
+	Instance string `json:"instance"`
+	Attempt  int    `json:"attempt,omitempty"`
+	// Files is false for a worker without data directory, which keeps none.
+	Files     bool       `json:"files,omitempty"`
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+	// Known is false if the named artifact is not kept. Data is empty at its end.
+	Known bool   `json:"known,omitempty"`
+	Data  []byte `json:"data,omitempty"`
+}
+
+// Artifact is a file that an attempt has left.
+type Artifact struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	// Error is the reason for which its content is not kept.
+	Error string `json:"error,omitempty"`
 }
 
 // LogQueryInput requests the output of an attempt. GroupID is the workflow id of the run.

@@ -1,6 +1,9 @@
 package jobtype
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // Output of an attempt that a worker with a data directory keeps in files.
 const (
@@ -41,4 +44,18 @@ func KeepOutput(progress Progress, policy OutputPolicy) {
 	if keeper, ok := progress.(OutputKeeper); ok {
 		keeper.KeepOutput(policy)
 	}
+}
+
+// ArtifactKeeper is implemented by the progress of [Handler.Execute]; see [KeepArtifact].
+type ArtifactKeeper interface {
+	KeepArtifact(name string, content io.Reader, fault error) error
+}
+
+// KeepArtifact keeps a file of the attempt next to its output, under the same policy. fault is the reason
+// for which there is no content; it is listed in its place.
+func KeepArtifact(progress Progress, name string, content io.Reader, fault error) error {
+	if keeper, ok := progress.(ArtifactKeeper); ok {
+		return keeper.KeepArtifact(name, content, fault)
+	}
+	return nil
 }

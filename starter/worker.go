@@ -61,6 +61,11 @@ func (w Workers) Log(ctx context.Context, id string, in contract.LogQueryInput) 
 	return ask[contract.LogQueryResult](ctx, w.client, id, contract.QueryLog, in)
 }
 
+// Artifact requests the artifacts of an attempt, or a part of one, from the worker's own process.
+func (w Workers) Artifact(ctx context.Context, id string, in contract.ArtifactQueryInput) (contract.ArtifactQueryResult, error) {
+	return ask[contract.ArtifactQueryResult](ctx, w.client, id, contract.QueryArtifact, in)
+}
+
 func ask[T any](ctx context.Context, c *Client, id, query string, in ...any) (report T, err error) {
 	limited, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -27,6 +27,8 @@ type answers struct {
 	used func() contract.WorkerUsage
 	// log says what an attempt has printed.
 	log func(contract.LogQueryInput) contract.LogQueryResult
+	// artifact returns the files that an attempt has left.
+	artifact func(contract.ArtifactQueryInput) contract.ArtifactQueryResult
 }
 
 // open is the workflow.
@@ -38,6 +40,8 @@ func (a *answers) open(ctx workflow.Context) error {
 			workflow.QueryHandlerOptions{Description: "Does this process run that attempt, or how did it end?"}),
 		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryLog, a.printed,
 			workflow.QueryHandlerOptions{Description: "What has a job printed in this process?"}),
+		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryArtifact, a.left,
+			workflow.QueryHandlerOptions{Description: "Which files has a job left on this worker?"}),
 		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryWorkerUsage, a.usage,
 			workflow.QueryHandlerOptions{Description: "How many slots were in use in the last hours?"}),
 		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
@@ -55,6 +59,10 @@ func (a *answers) usage() (contract.WorkerUsage, error) { return a.used(), nil }
 
 func (a *answers) printed(in contract.LogQueryInput) (contract.LogQueryResult, error) {
 	return a.log(in), nil
+}
+
+func (a *answers) left(in contract.ArtifactQueryInput) (contract.ArtifactQueryResult, error) {
+	return a.artifact(in), nil
 }
 
 func (a *answers) refresh() (contract.WorkerReport, error) {

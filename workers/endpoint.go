@@ -47,7 +47,7 @@ func newEndpoint(c client.Client, n *Node) *endpoint {
 		WorkerStopTimeout:                      time.Second,
 		OnFatalError:                           n.fail,
 	})
-	own := &answers{describe: n.Report, look: n.Refresh, attempt: n.Attempt, used: n.Usage, log: n.jobs.Log}
+	own := &answers{describe: n.Report, look: n.Refresh, attempt: n.Attempt, used: n.Usage, log: n.jobs.Log, artifact: n.jobs.Artifact}
 	d.worker.RegisterWorkflowWithOptions(own.open, workflow.RegisterOptions{Name: contract.WorkerWorkflow})
 	return d
 }

@@ -34,6 +34,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	jobtype.KeepOutput(progress, ready.Output.Policy())
 	log := jobtype.Log(progress)
 	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
+	keeper := progress
 	if settings.Progress == progressNone {
 		progress = nil
 	}
@@ -42,6 +43,9 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		func(stdout io.Reader) error { return follow(stdout, io.MultiWriter(output, log), progress) },
 		io.MultiWriter(output, errorOutput, log),
 	).run(ctx)
+	if err == nil {
+		program.collect(ctx, keeper)
+	}
 	return settings.result(ready.argv[0], outcome, err, output.text(), errorOutput.text())
 }
 

@@ -23,6 +23,24 @@ func (a *Activities) Log(in contract.LogQueryInput) contract.LogQueryResult {
 	}
 }
 
+// Artifact answers [contract.QueryArtifact]: the artifacts of an attempt, or a part of one.
+func (a *Activities) Artifact(in contract.ArtifactQueryInput) contract.ArtifactQueryResult {
+	key := joblog.Key{Group: in.GroupID, Job: in.JobID, Attempt: in.Attempt}
+	list, attempt := a.logs.Artifacts(key)
+	result := contract.ArtifactQueryResult{
+		ID: a.options.WorkerID, Instance: a.options.Instance, Attempt: attempt, Files: a.options.Outputs != nil,
+	}
+	for _, one := range list {
+		result.Artifacts = append(result.Artifacts, contract.Artifact{Name: one.Name, Size: one.Size, Error: one.Error})
+	}
+	if in.Name != "" {
+		key.Attempt = attempt
+		data, err := a.logs.ReadArtifact(key, in.Name, in.Offset)
+		result.Artifacts, result.Known, result.Data = nil, err == nil, data
+	}
+	return result
+}
+
 // PruneLogs deletes outputs on the disk that are too old or too many.
 func (a *Activities) PruneLogs(now time.Time) { a.logs.Prune(now) }
 

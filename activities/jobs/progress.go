@@ -49,6 +49,14 @@ func (p *progress) KeepOutput(policy jobtype.OutputPolicy) {
 	}
 }
 
+// KeepArtifact implements [jobtype.ArtifactKeeper].
+func (p *progress) KeepArtifact(name string, content io.Reader, fault error) error {
+	if p.log == nil {
+		return nil
+	}
+	return p.log.Attach(name, content, fault)
+}
+
 func newProgress(worker string, checkpoint json.RawMessage, now time.Time) *progress {
 	return &progress{
 		beat:     contract.Heartbeat{Percent: -1, At: now.UTC(), Checkpoint: checkpoint, Worker: worker},

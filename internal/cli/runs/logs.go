@@ -22,6 +22,9 @@ const (
 	flagFollow  = "follow"
 	flagAttempt = "attempt"
 	flagTail    = "tail"
+
+	flagArtifacts = "artifacts"
+	flagArtifact  = "artifact"
 )
 
 func (c *commands) jobsLogs() *cli.Command {
@@ -37,11 +40,15 @@ Examples:
   roundsman logs dag/nightly/x/load --follow
   roundsman logs scrub/12 --attempt 1 > attempt-1.log
   roundsman logs scrub/12 --tail 20
-  roundsman logs scrub/12 --output json | jq -r .text`,
+  roundsman logs scrub/12 --output json | jq -r .text
+  roundsman logs scrub/12 --artifacts
+  roundsman logs scrub/12 --artifact reports/a.json > a.json`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print what comes, until the job has ended"},
 			&cli.IntFlag{Name: flagAttempt, Usage: "of attempt `N`; 0: of the last one"},
 			&cli.IntFlag{Name: flagTail, Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
+			&cli.BoolFlag{Name: flagArtifacts, Usage: "list the files that the attempt has left"},
+			&cli.StringFlag{Name: flagArtifact, Usage: "print the file with that `NAME` in the list"},
 			runFlag(), jobKeyFlag(),
 		),
 		Before: checkJobRef,
@@ -55,6 +62,9 @@ Examples:
 			ref, err := jobOf(ctx, client)
 			if err != nil {
 				return err
+			}
+			if ctx.Bool(flagArtifacts) || ctx.IsSet(flagArtifact) {
+				return c.artifacts(ctx, client, ref)
 			}
 			return c.printLog(ctx, client, ref)
 		}),

@@ -198,14 +198,18 @@ Examples:
   roundsman logs scrub/12
   roundsman logs compress_logs:/var/log/big.log -f
   roundsman logs nightly@last/load --attempt 1 > attempt-1.log
-  roundsman logs scrub/12 --tail 20`,
+  roundsman logs scrub/12 --tail 20
+  roundsman logs scrub/12 --artifacts
+  roundsman logs scrub/12 --artifact reports/a.json > a.json`,
 		Flags: flags(some(
 			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print until it has ended"},
 			&cli.IntFlag{Name: "attempt", Usage: "of attempt `N`; 0: of the last one"},
 			&cli.IntFlag{Name: "tail", Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
+			&cli.BoolFlag{Name: "artifacts", Usage: "list the files that the attempt has left"},
+			&cli.StringFlag{Name: "artifact", Usage: "print the file with that `NAME` in the list"},
 		)),
 		Action: c.on(accepts{items: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			return to("jobs logs", t.item.String()).with(ctx, flagFollow, "attempt", "tail"), nil
+			return to("jobs logs", t.item.String()).with(ctx, flagFollow, "attempt", "tail", "artifacts", "artifact"), nil
 		}),
 	}
 }

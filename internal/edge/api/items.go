@@ -91,6 +91,17 @@ func (a *API) items() {
 		return joblogs.Read(ctx, call.Client, in.item(), in.Attempt, in.Offset)
 	})
 	a.download(tag, all+"/{item}")
+	Add(a, Operation{
+		ID: "list-item-artifacts", Method: http.MethodGet, Path: all + "/{item}/artifacts", Tag: tag, Summary: "List the files that an attempt has left",
+		May: viewItems, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *struct {
+		ItemPath
+		Attempt int `query:"attempt" minimum:"0" doc:"0: the last one"`
+	},
+	) (joblogs.Artifacts, error) {
+		return joblogs.ListArtifacts(ctx, call.Client, in.item(), in.Attempt)
+	})
+	a.artifact(tag, all+"/{item}")
 	a.itemActions(tag, all+"/{item}")
 	a.taskActions(tag, all+"/{item}")
 }

@@ -37,6 +37,8 @@ type file struct {
 	// ends are the starts of the full segments that are not of the beginning.
 	ends []int64
 	err  error
+
+	attached artifacts
 }
 
 // begin replaces the output of the same attempt. Nothing is made before the first write.

@@ -10,9 +10,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// OfJobs are the keys that only the programs of jobs have: detections and receivers keep no output, and
-// do not wait for a guard.
-var OfJobs = []string{"output", "guard"} //nolint:gochecknoglobals // constant table
+// OfJobs are the keys that only the programs of jobs have: detections and receivers keep no output and
+// have no programs around their own.
+var OfJobs = []string{"output", "guard", "artifacts"} //nolint:gochecknoglobals // constant table
 
 // KeysOfAll returns the keys of every program, sorted.
 func KeysOfAll() []string {

@@ -48,6 +48,8 @@ type Spec struct {
 	Stdin  string `json:"stdin,omitempty"`
 	Output Output `json:"output,omitzero"`
 	Limits Limits `json:"limits,omitzero"`
+	// Artifacts are patterns of files that are kept after the end of the program.
+	Artifacts Texts `json:"artifacts,omitempty"`
 	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].
 	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
 	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`
@@ -138,6 +140,7 @@ func (s Spec) Map(change func(path, text string) string) Spec {
 	}
 	s.EnvFile = mapAll("env_file", s.EnvFile, change)
 	s.Stdin = change("stdin", s.Stdin)
+	s.Artifacts = mapAll("artifacts", s.Artifacts, change)
 	s.Guard.Command = mapAll("guard.command", s.Guard.Command, change)
 	return s
 }

@@ -29,6 +29,14 @@ func turnID(item string, turn int) string {
 	return fmt.Sprintf("%s-%d", item, turn+1)
 }
 
+// claimsID names the claims of a turn. Each claim of late detections has a name of its own.
+func claimsID(turn, late int) string {
+	if late == 0 {
+		return turnID(run.ClaimsPrefix, turn)
+	}
+	return fmt.Sprintf("%s-late-%d", turnID(run.ClaimsPrefix, turn), late)
+}
+
 func (r *groupRun) carryOut(command group.Command) {
 	switch c := command.(type) {
 	case group.StartJob:
@@ -63,9 +71,9 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.LeaveTurn:
 		r.leaveTurn(c)
 	case group.ClaimKeys:
-		r.claims.keys, r.claims.jobs = r.core.DedupeKeys()
+		r.claims.keys, r.claims.jobs = r.core.DedupeKeys(c.Late > 0)
 		r.runner.Admission.Request(contract.AdmissionItem{
-			ID: turnID(run.ClaimsPrefix, c.Turn), Keys: r.hashes(r.claims.keys), Fences: int64(len(r.claims.keys)) * run.FencesPerItem,
+			ID: claimsID(c.Turn, c.Late), Keys: r.hashes(r.claims.keys), Fences: int64(len(r.claims.keys)) * run.FencesPerItem,
 		})
 	case group.ReportEndings:
 		r.runner.Admission.Report(r.endings(c.Endings))
@@ -100,8 +108,12 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 		r.runner.Admission.ReleaseUnasked(turnID(r.turnItem(), c.Turn))
 		return
 	}
-	for _, item := range []string{itemLane, itemStart, run.ClaimsPrefix} {
-		if id := turnID(item, c.Turn); r.runner.Admission.Knows(id) {
+	items := []string{turnID(itemLane, c.Turn), turnID(itemStart, c.Turn)}
+	for late := range c.Late + 1 {
+		items = append(items, claimsID(c.Turn, late))
+	}
+	for _, id := range items {
+		if r.runner.Admission.Knows(id) {
 			r.runner.Admission.Release(id)
 		}
 	}

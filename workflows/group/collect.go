@@ -149,7 +149,7 @@ func (r *groupRun) collectAdmission() {
 // claimedKeys are the keys that the group has, once it has claimed them. It costs all
 // open jobs.
 func (r *groupRun) claimedKeys() []byte {
-	keys, _ := r.core.DedupeKeys()
+	keys, _ := r.core.DedupeKeys(false)
 	return r.hashes(keys)
 }
 

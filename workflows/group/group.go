@@ -222,8 +222,8 @@ func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
 	r.runner.Admission.Restore(carried.Admission)
 	r.runner.Admission.SetGrace(core.Policy().HeartbeatTimeout)
 	r.runner.Audit.Restore(carried.Audit)
-	if core.Phase() == group.PhaseClaiming {
-		r.claims.keys, r.claims.jobs = core.DedupeKeys()
+	if core.Phase() == group.PhaseClaiming || core.ClaimingLate() {
+		r.claims.keys, r.claims.jobs = core.DedupeKeys(core.ClaimingLate())
 	}
 	return nil
 }

@@ -172,9 +172,10 @@ func (l *Link) reassert(keys func() []byte) {
 		Results: slices.Concat(l.results, l.next.Results),
 	}
 	l.lost, l.released = nil, nil
-	for i := range l.next.Held {
+	for i := range l.next.Held { // A later claim of the run adds to the keys of the first.
 		if strings.HasPrefix(l.next.Held[i].ID, ClaimsPrefix) {
 			l.next.Held[i].Keys = keys()
+			break
 		}
 	}
 	l.dirty = true

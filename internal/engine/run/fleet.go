@@ -308,9 +308,9 @@ type Candidate struct {
 	CoolUntil    time.Time
 	// Usable: it can serve now. Online: it can, or may in a moment. Code and Reason say
 	// why it cannot.
-	Usable, Online bool
-	Code           contract.Code
-	Reason         string
+	Usable, Online, Offline bool
+	Code                    contract.Code
+	Reason                  string
 }
 
 // Candidates lists the workers with these labels that have the handler of the work, by
@@ -330,7 +330,7 @@ func (e *Engine) Candidates(name string, detect bool, labels map[string]string) 
 		if !capable || !w.fits("", labels) {
 			continue
 		}
-		c := Candidate{ID: w.ID, Instance: w.Instance, CoolUntil: w.coolUntil, Online: w.online(), Reason: e.reason(w, work.Handler)}
+		c := Candidate{ID: w.ID, Instance: w.Instance, CoolUntil: w.coolUntil, Online: w.online(), Offline: w.gone(), Reason: e.reason(w, work.Handler)}
 		if c.Usable = c.Reason == ""; !c.Usable {
 			c.Code = w.troubleCode(work.Handler)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -93,7 +94,7 @@ func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, 
 	seen := map[string]int{}
 	first := 0
 	for _, j := range g.jobs.sorted() {
-		members := j.keys()
+		members := j.Keys()
 		require.NotEmpty(t, members)
 		require.LessOrEqual(t, len(members), size)
 		at := make([]int, len(members))
@@ -109,7 +110,7 @@ func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, 
 		total := 0
 		for _, i := range at {
 			p := proposals[i]
-			total += proposalBytes(p)
+			total += proposed.Bytes(p)
 			require.Equal(t, keys[at[0]], keys[i], "batches do not mix keys")
 			require.Equal(t, proposals[at[0]].Node, p.Node)
 			require.Equal(t, proposals[at[0]].Labels, p.Labels)
@@ -161,7 +162,7 @@ func TestBatchClaimsWhatItsItemsClaim(t *testing.T) {
 		Exclusive: []string{"v/1", "v/2"}, Shared: []string{"r/1"}, EstimatedRuntime: jobtype.MaxEstimatedRuntime, ExpiresAt: epoch.Add(time.Hour),
 	}, jobAt(g, 1).Proposal)
 	assert.Equal(t, map[string]int{"db": 2}, list[0].Resources, "what was found is not changed")
-	keys, jobs := g.DedupeKeys()
+	keys, jobs := g.DedupeKeys(false)
 	assert.Equal(t, []string{"a", "b", "c"}, keys)
 	assert.Equal(t, []int{1, 1, 1}, jobs)
 }
@@ -231,7 +232,7 @@ func TestBatchLosesAnItemThatIsDoneOtherwise(t *testing.T) {
 	g.Next(epoch, Paused{})
 	g.Next(epoch, KeysClaimed{Fence: 1, Fences: 9})
 	g.Next(epoch, KeyStopped{DedupeKey: "a", Done: true, Reason: "marked as done"})
-	assert.Equal(t, []string{"b"}, jobAt(g, 1).keys())
+	assert.Equal(t, []string{"b"}, jobAt(g, 1).Keys())
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1}, g.Counts())
 	g.Next(epoch, KeyStopped{DedupeKey: "b", Done: true, Reason: "marked as done"})
 	assert.Equal(t, StateCanceled, jobAt(g, 1).State)

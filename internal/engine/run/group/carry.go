@@ -20,7 +20,7 @@ func (g *Group) resumeFrom(j *job) {
 // carryKey names what the job's checkpoint is about: its dedupe key, or, for a
 // batch, exactly these items. Empty: no later group could find it again.
 func (j *job) carryKey() string {
-	keys := j.keys()
+	keys := j.Keys()
 	switch {
 	case len(keys) == 0 || len(j.Items) > 0 && len(keys) < len(j.Items):
 		return ""

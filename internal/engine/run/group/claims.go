@@ -27,11 +27,14 @@ type HeldBack struct {
 	Detail string    `json:"detail"`
 }
 
-// DedupeKeys lists the keys of the open jobs and the jobs' numbers; jobs without a
-// key are left out.
-func (g *Group) DedupeKeys() (keys []string, numbers []int) {
+// DedupeKeys lists the keys that the group claims or has claimed, and the numbers of their jobs;
+// jobs without a key are left out. Late: only the keys of late detections.
+func (g *Group) DedupeKeys(late bool) (keys []string, numbers []int) {
 	for _, j := range g.jobs.sorted() {
-		for _, key := range j.keys() {
+		if j.Late != late {
+			continue
+		}
+		for _, key := range j.Keys() {
 			keys, numbers = append(keys, key), append(numbers, j.N)
 		}
 	}
@@ -39,22 +42,26 @@ func (g *Group) DedupeKeys() (keys []string, numbers []int) {
 }
 
 func (v KeysClaimed) apply(g *Group, now time.Time) {
-	if g.phase != PhaseClaiming {
+	if g.phase != PhaseClaiming && !g.detect.Late.Claiming {
 		return
 	}
 	g.engine.SetFences(v.Fence, v.Fences)
+	if g.detect.Late.Claiming {
+		g.beginLate(g.dropClaimed(v, g.lateJobs()), now)
+		return
+	}
 	if g.begun {
 		g.endElsewhere(v, now)
 		g.resume(now)
 		return
 	}
-	g.dropClaimed(v)
+	g.jobs.replace(g.dropClaimed(v, g.jobs.sorted()))
 	g.beginRunning(now)
 }
 
-// dropClaimed removes proposals whose key another group holds or the retry budget
-// disables, and counts them.
-func (g *Group) dropClaimed(v KeysClaimed) {
+// dropClaimed counts proposals whose key another group holds or the retry budget
+// disables, and returns the others.
+func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 	active, disabled := map[int]bool{}, map[int]bool{}
 	for _, a := range v.Active {
 		if j := g.jobs.open.get(a.Job); j != nil && !active[a.Job] {
@@ -69,19 +76,15 @@ func (g *Group) dropClaimed(v KeysClaimed) {
 			g.countHeldBack(h, 1)
 		}
 	}
-	if len(active)+len(disabled) == 0 {
-		return
-	}
-	var rest []*job
-	for _, j := range g.jobs.sorted() {
+	for _, j := range list {
 		if !active[j.N] && !disabled[j.N] {
 			rest = append(rest, j)
 		}
 	}
-	g.jobs.replace(rest)
 	g.counts.Disabled += len(disabled)
 	g.counts.AlreadyActive += len(active)
-	g.counts.Accepted = len(rest)
+	g.counts.Accepted -= len(list) - len(rest)
+	return rest
 }
 
 func (g *Group) noteActive(a Active) {
@@ -130,7 +133,7 @@ func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Ti
 	switch {
 	case j == nil:
 	case len(j.Items) > 1:
-		j.dropItem(key)
+		j.DropItem(key)
 		g.counts.Batched--
 		*count++
 		g.engine.Note(run.Note{Verdict: run.Rejected, Code: contract.CodeDeduped, Item: n, Detail: reason})
@@ -142,10 +145,14 @@ func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Ti
 }
 
 func (v ClaimsRefused) apply(g *Group, now time.Time) {
-	if g.phase != PhaseClaiming {
+	why := reason{Code: v.Code, Detail: textClaimsRefused + v.Reason}
+	switch {
+	case g.detect.Late.Claiming:
+		g.endLate(run.NotStarted, why, now)
+		return
+	case g.phase != PhaseClaiming:
 		return
 	}
-	why := reason{Code: v.Code, Detail: textClaimsRefused + v.Reason}
 	if g.begun {
 		g.phase = PhaseRunning
 		g.stop(stopWindow, why, now)
@@ -162,7 +169,7 @@ func (v KeyStopped) apply(g *Group, now time.Time) {
 		view, known := g.engine.View(j.N)
 		waits := known && view.Phase != run.PhaseRunning && view.Phase != run.PhaseGrace
 		if waits && v.Done && len(j.Items) > 1 {
-			j.dropItem(v.DedupeKey)
+			j.DropItem(v.DedupeKey)
 			g.noteDropped(v.DedupeKey, now)
 			g.counts.Batched--
 			g.counts.Disabled++

@@ -30,11 +30,11 @@ type Prepare struct{}
 type TakeTurn struct{ Turn int }
 
 // LeaveTurn gives back the turn of that number and the claims made in it, granted or
-// not. Unasked: the group has not requested it, but a workflow task that was lost may
+// not, of which Late were made for late detections. Unasked: the group has not requested it, but a workflow task that was lost may
 // have.
 type LeaveTurn struct {
-	Turn    int
-	Unasked bool
+	Turn, Late int
+	Unasked    bool
 }
 
 // Unwatch ends the subscription to the fleet.
@@ -53,9 +53,9 @@ type StartDetection struct {
 // CancelDetection ends the running detection.
 type CancelDetection struct{ Attempt int }
 
-// ClaimKeys claims the dedupe keys of all open jobs, see [Group.DedupeKeys]. The
-// answer is [KeysClaimed] or [ClaimsRefused].
-type ClaimKeys struct{ Turn int }
+// ClaimKeys claims the dedupe keys of all open jobs, see [Group.DedupeKeys]. Late is the number
+// of the claim of late detections; 0: it is none. The answer is [KeysClaimed] or [ClaimsRefused].
+type ClaimKeys struct{ Turn, Late int }
 
 // ReportEndings tells admission how jobs ended.
 type ReportEndings struct{ Endings }

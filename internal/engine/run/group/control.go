@@ -31,7 +31,7 @@ func (v JobExpired) apply(g *Group, now time.Time) {
 // notBegun remembers an operator's request about a job that is not one yet, because
 // its group has not claimed its keys: it ends as canceled once it has.
 func (g *Group) notBegun(j *job, reason string) bool {
-	if g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active()) {
+	if !j.Late && (g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active())) {
 		return false
 	}
 	j.Canceling = cmp.Or(j.Canceling, reason)
@@ -94,6 +94,7 @@ func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 		return
 	}
 	g.stopJobs(cause, why.String(), now)
+	g.stopLate(now)
 	if !g.begun {
 		g.beginRunning(now) // Every proposal is counted where it ends.
 	}
@@ -207,7 +208,7 @@ func (g *Group) ownWake() time.Time {
 	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
 		next = time.Time{}
 	}
-	if g.phase == PhaseDetecting && !g.paused {
+	if (g.phase == PhaseDetecting || g.mayDetectLate()) && !g.paused {
 		next = earliestSet(next, g.detectAgainAt(g.lastTick))
 	}
 	return next

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -98,7 +99,7 @@ func TestOpenJobsAreThoseOfAMap(t *testing.T) {
 		require.Len(t, open.sorted(), len(naive))
 	}
 	for _, n := range []int{3, 1, 2, 7, 50, 20, 21} {
-		j := &job{N: n, Proposal: jobtype.Proposal{NotBefore: at(n % 3), ExpiresAt: at(100 + n)}}
+		j := &job{N: n, Work: proposed.Work{Proposal: jobtype.Proposal{NotBefore: at(n % 3), ExpiresAt: at(100 + n)}}}
 		if n%2 == 0 {
 			j.Proposal.DAG = "steps: []"
 		}

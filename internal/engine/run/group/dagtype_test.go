@@ -23,7 +23,7 @@ func TestGroupOfADAG(t *testing.T) {
 				s.step(TurnGranted{Fence: 1, Fences: 1})
 			}
 			if cfg.Claims {
-				keys, _ := s.g.DedupeKeys()
+				keys, _ := s.g.DedupeKeys(false)
 				require.Equal(t, []string{"rounds"}, keys)
 				s.step(KeysClaimed{Fence: 1, Fences: 9})
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -42,8 +43,10 @@ type detection struct {
 	FailedCode contract.Code `json:"failed_code,omitempty"`
 	// Targets are the workers of a group that is for every worker, by id. Since is when
 	// one of them detected last.
-	Targets map[string]*target `json:"targets,omitempty"`
-	Since   time.Time          `json:"since,omitzero"`
+	Targets targets.Book `json:"targets,omitempty"`
+	Since   time.Time    `json:"since,omitzero"`
+	// Late are the detections while the group runs.
+	Late late `json:"late,omitzero"`
 	// pages counts those that came in this workflow run.
 	pages int
 }
@@ -123,6 +126,7 @@ func (g *Group) advanceDetection(now time.Time) {
 	case g.detect.running() && (!g.cfg.DetectEvery || g.stopping != stopNone):
 		return
 	case g.stopping != stopNone:
+		g.resetProposals() // A part of the workers may have detected.
 		g.phase = PhaseRunning
 		return
 	case g.paused:
@@ -279,6 +283,8 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 		g.engine.Suspect(now, s.Worker, s.Instance)
 	}
 	switch {
+	case g.stopping != stopNone && g.begun:
+		g.drop(s)
 	case g.stopping != stopNone:
 		g.resetProposals()
 	case g.cfg.DetectEvery:
@@ -326,14 +332,20 @@ func (g *Group) detected(now time.Time) {
 
 // claims reports whether there are keys to claim.
 func (g *Group) claims() bool {
-	return g.cfg.Claims && slices.ContainsFunc(g.jobs.sorted(), func(j *job) bool { return j.firstKey() != "" })
+	return g.cfg.Claims && slices.ContainsFunc(g.jobs.sorted(), func(j *job) bool { return j.FirstKey() != "" })
 }
 
 // beginRunning makes every accepted proposal a job that may start.
 func (g *Group) beginRunning(now time.Time) {
 	g.phase, g.begun = PhaseRunning, true
-	g.gather()
-	for _, j := range g.jobs.sorted() {
+	list := g.gather(g.jobs.sorted())
+	g.jobs.replace(list)
+	g.offer(list, now)
+}
+
+// offer makes jobs that may start.
+func (g *Group) offer(list []*job, now time.Time) {
+	for _, j := range list {
 		g.resumeFrom(j)
 		if j.Canceling != "" {
 			g.finish(j, &run.Report{Kind: run.Settled, Item: j.N, State: run.Canceled, Message: j.Canceling}, now)

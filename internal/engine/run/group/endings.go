@@ -61,7 +61,7 @@ func (g *Group) noteFailure(j *job, report *run.Report, now time.Time) {
 	}
 	r := &g.endings
 	message := strings.ToValidUTF8(report.Message[:min(len(report.Message), maxReportedError)], "")
-	r.Endings.Failed = append(r.Endings.Failed, FailedAttempt{Job: j.N, Attempt: report.Attempt, Keys: j.keys(), At: now, Message: message})
+	r.Endings.Failed = append(r.Endings.Failed, FailedAttempt{Job: j.N, Attempt: report.Attempt, Keys: j.Keys(), At: now, Message: message})
 	r.trim()
 	r.due(latestOf(r.SentAt.Add(failEvery), now))
 }
@@ -71,7 +71,7 @@ func (g *Group) noteEnding(j *job, now time.Time) {
 	if !g.cfg.Claims {
 		return
 	}
-	r, keys := &g.endings, j.keys()
+	r, keys := &g.endings, j.Keys()
 	if j.State.done() {
 		r.Endings.SuccessAt = now
 	}

@@ -2,13 +2,14 @@ package group
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -28,45 +29,7 @@ const (
 	maxRunPages = 1000
 )
 
-// target is one worker of such a group.
-type target struct {
-	Attempts int       `json:"a,omitempty"`
-	Losses   int       `json:"l,omitempty"`
-	Refusals int       `json:"r,omitempty"`
-	BusyTill time.Time `json:"b,omitzero"`
-	// Retries counts the attempts after a failure of the handler.
-	Retries int `json:"f,omitempty"`
-	// Done: it has detected, or has its job. Missed: it never will, in this group.
-	Done   bool `json:"d,omitempty"`
-	Missed bool `json:"m,omitempty"`
-	// Code and Detail say why it has not yet, or never will.
-	Code   contract.Code `json:"c,omitempty"`
-	Detail string        `json:"t,omitempty"`
-}
-
-func (t *target) over() bool { return t.Done || t.Missed }
-
-func (t *target) miss(code contract.Code, detail string) {
-	t.Missed, t.Code, t.Detail = true, code, detail
-}
-
-// later leaves the worker alone for a pause that grows.
-func (t *target) later(code contract.Code, detail string, now time.Time) {
-	t.BusyTill = now.Add(detectPause(t.Refusals))
-	t.Refusals++
-	t.Code, t.Detail = code, detail
-}
-
-func (g *Group) target(id string) *target {
-	d := &g.detect
-	if d.Targets == nil {
-		d.Targets = map[string]*target{}
-	}
-	if d.Targets[id] == nil {
-		d.Targets[id] = &target{}
-	}
-	return d.Targets[id]
-}
+func (g *Group) target(id string) *targets.Target { return g.detect.Targets.Get(id) }
 
 // spreads reports whether the group is for every worker.
 func (g *Group) spreads() bool { return g.cfg.DetectEvery || g.cfg.EachWorker }
@@ -87,39 +50,53 @@ func (g *Group) proposeEach(now time.Time) {
 	for _, w := range g.candidates() {
 		t := g.target(w.ID)
 		if !w.Online {
-			t.miss(w.Code, w.Reason)
+			t.Miss(w.Code, w.Reason)
 			continue
 		}
 		var answer PageAnswer
 		g.takeProposal(nil, jobtype.Proposal{DedupeKey: w.ID, Summary: g.cfg.JobType + " on " + w.ID, Node: w.ID}, "", &answer, now)
 		g.counts.Detected++
 		if t.Done = answer.Accepted == 1; !t.Done {
-			t.miss(contract.CodeSurplus, g.textFull())
+			t.Miss(contract.CodeSurplus, g.textFull())
 		}
 	}
-	g.countTargets()
+	g.countTargets(true)
 }
 
-// detectOnEvery starts detections, and continues once no worker is left that may
-// detect.
+// detectOnEvery starts detections, and continues once no worker is left that can detect now or
+// is busy. The others may still detect while the run lasts.
 func (g *Group) detectOnEvery(now time.Time) {
 	d := &g.detect
 	if d.Since.IsZero() {
 		d.Since = now
 	}
-	rolls := d.pages >= maxRunPages || g.engine.Rolling()
-	waits := g.engine.Incomplete()
+	rolls, waits := g.detectWhereDue(now)
+	if len(d.Open) > 0 || waits && (rolls || now.Before(g.patience())) {
+		g.engine.Watch()
+		return
+	}
+	g.countTargets(false)
+	g.jobs.replace(g.jobs.sorted())
+	g.detected(now)
+}
+
+// detectWhereDue starts the detections that are due. Waits: some are due soon. Rolls: they begin
+// in the next workflow run.
+func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool) {
+	d := &g.detect
+	rolls = d.pages >= maxRunPages || g.engine.Rolling()
+	waits = g.engine.Incomplete()
 	for _, w := range g.candidates() {
 		t := g.target(w.ID)
+		t.Awaited = t.Awaited || w.Online || w.Code == contract.CodeUnreachable && !w.Offline
 		switch {
-		case t.over() || g.detecting(w.ID):
+		case t.Over() || g.detecting(w.ID):
 		case !w.Usable:
 			t.Code, t.Detail = w.Code, w.Reason
-			waits = waits || w.Online // It may be well again in a moment.
 		case w.CoolUntil.After(now) || t.BusyTill.After(now):
 			waits = true
 		case g.full():
-			t.miss(contract.CodeSurplus, g.textFull())
+			t.Miss(contract.CodeSurplus, g.textFull())
 			g.counts.DetectedMore = true
 		case len(d.Open) >= maxDetections || rolls:
 			waits = true
@@ -128,13 +105,7 @@ func (g *Group) detectOnEvery(now time.Time) {
 			g.startDetection(w.ID, w.Instance, now)
 		}
 	}
-	if len(d.Open) > 0 || waits && (rolls || now.Before(g.patience())) {
-		g.engine.Watch()
-		return
-	}
-	g.countTargets()
-	g.jobs.replace(g.jobs.sorted())
-	g.detected(now)
+	return rolls, waits
 }
 
 // patience is how long workers are waited for that may become able to detect.
@@ -153,16 +124,19 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 		g.detect.explain(v.Explanations, s.Worker+": ")
 		g.engine.Started(s.Worker, s.Instance)
 		g.countDetected(v)
+		if g.begun {
+			g.recount()
+		}
 		return
 	}
 	g.drop(s)
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
 	case failureAtCapacity:
-		t.later(contract.CodeSlots, "it has no free detect slot (raise --max-detect)", now)
+		t.Later(contract.CodeSlots, "it has no free detect slot (raise --max-detect)", now.Add(detectPause(t.Refusals)))
 		return
 	case failureNotTaken:
-		t.later(contract.CodeSlots, clip(v.Message), now)
+		t.Later(contract.CodeSlots, clip(v.Message), now.Add(detectPause(t.Refusals)))
 		return
 	case failureDraining:
 		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
@@ -170,26 +144,26 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 		return
 	case failureCannotStart:
 		g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
-		t.later(contract.CodeCannotStart, clip(v.Message), now)
+		t.Later(contract.CodeCannotStart, clip(v.Message), now.Add(detectPause(t.Refusals)))
 		return
 	case failureNotInstalled:
-		t.miss(contract.CodeNotInstalled, clip(v.Message))
+		t.Miss(contract.CodeNotInstalled, clip(v.Message))
 	case failureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
-		t.miss(contract.CodeUnsupported, clip(v.Message))
+		t.Miss(contract.CodeUnsupported, clip(v.Message))
 	case failureWorkerLost:
 		t.Losses++
 		t.Code, t.Detail = contract.CodeWorkerLost, clip(v.Message)
 		t.Missed = t.Losses >= maxTargetLosses
 	case failureNone:
-		t.miss(contract.CodeDetectionFailed, textPagesLost(v.Pages, len(s.Answers)))
+		t.Miss(contract.CodeDetectionFailed, textPagesLost(v.Pages, len(s.Answers)))
 	default:
 		if retryAt := g.retryAt(t.Retries, v.Failure, now); !retryAt.IsZero() {
 			t.Retries, t.BusyTill, t.Code, t.Detail = t.Retries+1, retryAt, contract.CodeDetectionFailed, clip(v.Message)
 			g.detect.Since = retryAt // Patience begins with the retry.
 			return
 		}
-		t.miss(contract.CodeDetectionFailed, clip(v.Message)+textDetections(t.Retries+1))
+		t.Miss(contract.CodeDetectionFailed, clip(v.Message)+textDetections(t.Retries+1))
 	}
 	g.detect.Since = latestOf(g.detect.Since, now)
 }
@@ -200,7 +174,7 @@ func (g *Group) drop(s *session) {
 	for _, j := range js.sorted() {
 		if j.From == s.Attempt {
 			delete(js.keys, j.Proposal.DedupeKey)
-			js.bytes -= proposalBytes(j.Proposal) + len(j.BatchKey)
+			js.bytes -= proposed.Bytes(j.Proposal) + len(j.BatchKey)
 			js.open.remove(j)
 		}
 	}
@@ -222,51 +196,30 @@ func pinned(p jobtype.Proposal, worker string) jobtype.Proposal {
 	return p
 }
 
-// countTargets gives up who has not detected.
-func (g *Group) countTargets() {
-	for _, id := range g.targetIDs() {
-		t := g.detect.Targets[id]
-		g.counts.Workers++
-		if t.Done {
-			continue
-		}
-		if t.Code == "" {
-			t.Code, t.Detail = contract.CodeNoWorker, "it is registered no longer"
-		}
-		t.Missed = true
-		g.counts.MissedWorkers++
-		g.note(run.Rejected, t.Code, id+": "+t.Detail, 0)
+// countTargets counts the workers that have not detected. Final: the run ends.
+func (g *Group) countTargets(final bool) {
+	for _, m := range g.detect.Targets.GiveUp(final) {
+		g.note(run.Rejected, m.Code, m.Worker+": "+m.Detail, 0)
 	}
+	g.recount()
 }
 
-func (g *Group) targetIDs() []string { return slices.Sorted(maps.Keys(g.detect.Targets)) }
+func (g *Group) recount() {
+	g.counts.Workers, g.counts.MissedWorkers = len(g.detect.Targets), g.detect.Targets.Missing()
+}
 
 // targetsDueAt is when to look at the targets again though nothing happens.
 func (g *Group) targetsDueAt(now time.Time) time.Time {
-	var next time.Time
-	//workflowcheck:ignore the earliest does not depend on the order
-	for _, t := range g.detect.Targets {
-		if !t.over() && t.BusyTill.After(now) {
-			next = earliestSet(next, t.BusyTill)
-		}
-	}
+	next := g.detect.Targets.DueAt(now)
 	if until := g.patience(); !g.detect.running() && until.After(now) {
 		next = earliestSet(next, until)
 	}
 	return next
 }
 
-// MissedWorkers lists the workers that the group does not reach, at most limit, and how
-// many workers it is for, and has done with.
+// missedWorkers lists at most limit workers that the group has not reached.
 func (g *Group) missedWorkers(limit int) []contract.MissedWorker {
-	var list []contract.MissedWorker
-	for _, id := range g.targetIDs() {
-		t := g.detect.Targets[id]
-		if len(list) < limit && !t.Done && t.Code != "" && !g.detecting(id) {
-			list = append(list, contract.MissedWorker{Worker: id, Code: t.Code, Detail: t.Detail, Attempts: t.Attempts})
-		}
-	}
-	return list
+	return g.detect.Targets.Away(limit, g.detecting)
 }
 
 // everyWait says what a detection on every worker waits for while none runs.

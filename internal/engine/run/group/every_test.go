@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -263,88 +262,6 @@ func TestManyPagesContinueAsNew(t *testing.T) {
 	require.Equal(t, PhaseDetecting, s.g.Phase())
 	s.roll()
 	assert.Len(t, detections(s.last), 10, "the rest")
-}
-
-// TestEveryWorkerModel: whatever happens to workers and detections, each worker is
-// either done or missed in the end, what is found is done where it was found, and the
-// counts add up; the state gives back the same group.
-func TestEveryWorkerModel(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		workers := fleetOf(rapid.IntRange(1, 8).Draw(rt, "workers"))
-		s := &script{t: t, now: epoch, workers: workers, g: New(Config{
-			JobType: "jt", Handler: "h", DetectEvery: true, RollEvents: 1,
-			Policy: jobtype.Policy{GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 20, MaxJobsPerDetection: rapid.IntRange(1, 30).Draw(rt, "max")}.WithDefaults(),
-		}, epoch)}
-		s.begin()
-		open, running := detections(s.all), map[int]string{}
-		for n := 0; s.g.Phase() != PhaseEnded && n < 2000; n++ {
-			fair := n > 300
-			switch action := rapid.IntRange(0, 9).Draw(rt, "action"); {
-			case len(open) > 0 && action < 5:
-				attempt := rapid.SampledFrom(slices.Sorted(maps.Keys(open))).Draw(rt, "attempt")
-				delete(open, attempt)
-				end := DetectionEnded{Attempt: attempt}
-				if !fair {
-					end.Failure = rapid.SampledFrom([]run.Failure{"", "", FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, FailureUnsupported, FailureFailed, contract.FailureCannotStart, contract.FailureNotInstalled}).Draw(rt, "failure")
-				}
-				for i := range rapid.IntRange(0, 4).Draw(rt, "found") {
-					end.Proposals = append(end.Proposals, jobtype.Proposal{DedupeKey: fmt.Sprint(i % 3)})
-				}
-				if end.Emitted = len(end.Proposals); end.Emitted > 0 && rapid.Bool().Draw(rt, "page") && s.g.CheckPage(Page{Attempt: attempt}) == nil {
-					page := Page{Attempt: attempt, Proposals: end.Proposals}
-					first := s.g.TakePage(s.now, page)
-					require.Equal(rt, first, s.g.TakePage(s.now, page), "a page may come twice")
-					end.Pages, end.Proposals = 1, nil
-				}
-				s.step(end)
-			case action < 7 && !fair:
-				w := &workers[rapid.IntRange(0, len(workers)-1).Draw(rt, "worker")]
-				w.State = rapid.SampledFrom([]contract.WorkerState{contract.WorkerOnline, contract.WorkerOnline, contract.WorkerOffline, contract.WorkerDraining}).Draw(rt, "state")
-				w.Fresh = rapid.Bool().Draw(rt, "fresh")
-				w.Beat++
-				s.ran(run.WorkersChanged{Workers: slices.Clone(workers)})
-			case len(running) > 0 && action < 9:
-				job := slices.Min(slices.Collect(maps.Keys(running)))
-				delete(running, job)
-				if view, ok := s.g.engine.View(job); ok {
-					s.ran(run.Ended{Item: job, Attempt: view.Attempt})
-				}
-			default:
-				s.now = latestOf(s.now.Add(time.Second), s.g.NextWake())
-				s.step(Tick{})
-			}
-			for _, c := range s.last {
-				switch c := c.(type) {
-				case StartDetection:
-					open[c.Attempt] = c.ID
-				case StartJob:
-					require.Equal(rt, c.Proposal.Node, c.Worker, "it runs where it was found")
-					running[c.Item] = c.Worker
-				}
-			}
-			require.LessOrEqual(rt, len(s.g.detect.Open), len(workers))
-			data, err := s.g.Snapshot()
-			require.NoError(rt, err)
-			restored, err := Restore(data, s.now)
-			require.NoError(rt, err)
-			require.Equal(rt, s.g.Counts(), restored.Counts())
-			require.Equal(rt, s.g.detect.Targets, restored.detect.Targets)
-		}
-		c := s.g.Counts()
-		require.Equal(rt, PhaseEnded, s.g.Phase())
-		if c.Workers > 0 {
-			require.Equal(rt, c.Detected, c.Accepted+c.Duplicates+c.Surplus+c.Invalid)
-			done := 0
-			for id, target := range s.g.detect.Targets {
-				require.NotEqual(rt, target.Done, target.Missed, id)
-				if target.Done {
-					done++
-				}
-			}
-			require.Equal(rt, c.Workers, done+c.MissedWorkers)
-		}
-	})
 }
 
 // TestAFailedDetectionIsTriedAgain: a database restarts at the tick. The pauses are 5 s and 10 s,

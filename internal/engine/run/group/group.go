@@ -142,13 +142,14 @@ func (g *Group) advance(now time.Time) {
 	}
 	g.settle(now)
 	if g.phase == PhaseRunning {
+		g.detectLate(now)
 		g.endIfNothingFits(now)
 		g.leave(now)
 		g.leaveUnplaced(now)
 		g.settle(now)
 	}
 	if g.phase == PhaseRunning || g.begun && (g.away || g.phase == PhaseClaiming) {
-		g.endIfDone()
+		g.endIfDone(now)
 	}
 }
 
@@ -227,7 +228,7 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 		} else {
 			g.counts.Completed++
 		}
-		j.left = g.values.Take(j.firstKey(), r.Ending.Result)
+		j.left = g.values.Take(j.FirstKey(), r.Ending.Result)
 		if j.Worker != "" { // A DAG has none.
 			g.byWorker[j.Worker]++
 		}
@@ -266,7 +267,7 @@ func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
 // ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
-	due := g.engine.ShouldContinueAsNew() || g.phase == PhaseDetecting && g.detect.pages >= maxRunPages
+	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate()) && g.detect.pages >= maxRunPages
 	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -60,16 +61,13 @@ func stateOf(s run.State, warns bool) State {
 // job is a proposal, or a batch of them, with what is known of it besides the
 // engine's item.
 type job struct {
-	N        int              `json:"n"`
-	Proposal jobtype.Proposal `json:"p"`
-	// BatchKey is the batch that it belongs to. Items are the proposals that it
-	// stands for where there are several; Proposal then says what they share.
-	BatchKey string              `json:"bk,omitempty"`
-	Items    []jobtype.BatchItem `json:"it,omitempty"`
-	// Parts are the fields of its proposals that no item has, one for each item.
-	Parts []jobtype.Proposal `json:"pt,omitempty"`
+	proposed.Work
+
+	N int `json:"n"`
 	// From is the attempt of the detection that found it.
 	From int `json:"f,omitempty"`
+	// Late: it was found while the group ran, and is not claimed yet.
+	Late bool `json:"lt,omitempty"`
 	// Checkpoint and Done are what an earlier group left for it.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"dn,omitempty"`
@@ -113,7 +111,7 @@ func newJobs() jobs { return jobs{keys: map[string]struct{}{}, record: record.Ne
 // add makes a job of a proposal.
 func (js *jobs) add(p jobtype.Proposal, batchKey string, now time.Time) *job {
 	js.last++
-	j := &job{N: js.last, Proposal: p, BatchKey: batchKey, CreatedAt: now}
+	j := &job{N: js.last, Work: proposed.Work{Proposal: p, BatchKey: batchKey}, CreatedAt: now}
 	js.open.put(j)
 	return j
 }
@@ -136,13 +134,13 @@ func (js *jobs) close(j *job) {
 	j.counted = true
 	js.record.Add(record.Job{
 		N: j.N, Attempt: j.Attempt, State: string(j.State), Worker: j.Worker, Error: j.Error, Key: j.Proposal.DedupeKey, Summary: j.Proposal.Summary,
-		Priority: j.Proposal.Priority, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.shortItems(), Work: j.work(),
+		Priority: j.Proposal.Priority, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.ShortItems(), Work: j.work(),
 	})
 	switch j.State {
 	case StateFailed, StateStale, StateExpired:
 		if len(js.failures) < contract.MaxJobErrors {
 			js.failures = append(js.failures, failure{N: j.N, Error: contract.JobError{
-				JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Message: j.Error, Worker: j.Worker,
+				JobID: contract.JobID(j.N), DedupeKey: j.FirstKey(), Items: len(j.Items), Message: j.Error, Worker: j.Worker,
 			}})
 		}
 	case StatePending, StateRunning, StateRecalling, StateHeld, StateCompleted, StateWarning, StateCanceled, StateNotStarted:
@@ -174,8 +172,8 @@ func (js *jobs) known() ([]*job, error) {
 
 func jobOf(r *record.Job) *job {
 	return &job{
-		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Items: r.Items,
-		Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}, counted: true, left: r.Work,
+		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		Work: proposed.Work{Items: r.Items, Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}}, counted: true, left: r.Work,
 	}
 }
 
@@ -189,7 +187,7 @@ func (js *jobs) named(number int, key string) []*job {
 	}
 	var list []*job
 	for _, j := range js.sorted() {
-		if j.carries(key) {
+		if j.Carries(key) {
 			list = append(list, j)
 		}
 	}
@@ -203,16 +201,17 @@ func (g *Group) item(j *job) run.Item {
 		ID: j.N, Work: theWork, Order: -int64(p.Priority.Rank()),
 		Want:      run.Want{Node: p.Node, Labels: p.Labels, Nowhere: g.runsDAG(p)},
 		Needs:     run.Needs{Pools: p.Resources, Exclusive: p.Exclusive, Shared: p.Shared},
-		NotBefore: p.NotBefore, ExpiresAt: p.ExpiresAt, Estimate: p.EstimatedRuntime.Std(), Bytes: j.bytes(),
+		NotBefore: p.NotBefore, ExpiresAt: p.ExpiresAt, Estimate: p.EstimatedRuntime.Std(), Bytes: j.Bytes(),
 		Checkpoint: j.Checkpoint, Done: j.Done,
 	}
 }
 
-// bytes is what an attempt carries of the job.
-func (j *job) bytes() int {
-	size := proposalBytes(j.Proposal)
-	for _, item := range j.Items {
-		size += len(item.DedupeKey) + len(item.Summary) + len(item.Detail) + len(item.Params)
+// seen lists the dedupe keys of the open jobs as those that were proposed.
+func (js *jobs) seen() {
+	js.keys = map[string]struct{}{}
+	for _, j := range js.sorted() {
+		for _, key := range j.Keys() {
+			js.keys[key] = struct{}{}
+		}
 	}
-	return size
 }

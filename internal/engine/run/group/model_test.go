@@ -191,7 +191,7 @@ func (m *model) checkStart(c StartJob) {
 		require.False(m.t, m.now.Add(c.Proposal.EstimatedRuntime.Std()).After(closes) && len(c.Checkpoint) == 0, "job %d does not end before the closing", c.Item)
 	}
 	if j := m.g.jobs.open.get(c.Item); j != nil {
-		m.keys[c.Item] = j.keys()
+		m.keys[c.Item] = j.Keys()
 	}
 }
 
@@ -344,7 +344,7 @@ func (m *model) answerClaims(bad bool) {
 		return
 	}
 	var event KeysClaimed
-	keys, numbers := m.g.DedupeKeys()
+	keys, numbers := m.g.DedupeKeys(false)
 	for i, n := range numbers {
 		switch rapid.IntRange(0, 9).Draw(m.t, "claim") {
 		case 0:

@@ -1,13 +1,18 @@
 package group
 
 import (
+	"time"
+
 	"github.com/roundsman/roundsman/contract"
 )
 
 // endIfDone ends the group once no job is open.
-func (g *Group) endIfDone() {
-	if g.jobs.open.len() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded {
+func (g *Group) endIfDone(now time.Time) {
+	if g.jobs.open.len() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded || g.awaitsLate(now) {
 		return
+	}
+	if g.cfg.DetectEvery {
+		g.countTargets(true)
 	}
 	g.phase, g.turn.Step = PhaseEnded, stepNone
 	g.outcome, g.why = g.judge()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -29,7 +30,7 @@ type PageAnswer struct {
 // refused.
 func (g *Group) CheckPage(page Page) error {
 	switch {
-	case g.phase != PhaseDetecting || !g.detect.running():
+	case g.phase != PhaseDetecting && !g.begun || !g.detect.running():
 		return fmt.Errorf("page %d of detection %d: the group is not detecting (it is %s); drop the detection", page.Seq, page.Attempt, g.phase)
 	case g.detect.session(page.Attempt) == nil:
 		return fmt.Errorf("page %d of detection %d: detection %d is the current one; drop the old one", page.Seq, page.Attempt, g.detect.Attempt)
@@ -89,7 +90,7 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 		g.detect.invalid(err.Error())
 		return
 	}
-	p.Resources = largest(p.Resources, g.cfg.Resources)
+	p.Resources = proposed.Largest(p.Resources, g.cfg.Resources)
 	js := &g.jobs
 	if p.DedupeKey != "" {
 		if _, seen := js.keys[p.DedupeKey]; seen {
@@ -99,7 +100,7 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 			return
 		}
 	}
-	size := proposalBytes(p) + len(batchKey)
+	size := proposed.Bytes(p) + len(batchKey)
 	if g.full() || js.bytes+size > MaxGroupBytes {
 		answer.Surplus++
 		s.Tally.Surplus++
@@ -111,29 +112,9 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 	g.counts.Accepted++
 	js.bytes += size
 	g.engine.Changed(now)
-	js.add(p, batchKey, now).From = s.Attempt
+	j := js.add(p, batchKey, now)
+	j.From, j.Late = s.Attempt, g.begun
 	if p.DedupeKey != "" {
 		js.keys[p.DedupeKey] = struct{}{}
 	}
-}
-
-// proposalBytes estimates what p weighs as JSON, without encoding it again.
-func proposalBytes(p jobtype.Proposal) int {
-	const fieldNames = 64
-	size := fieldNames + len(p.DedupeKey) + len(p.Summary) + len(p.Detail) + len(p.Params) + len(p.DAG)
-	//workflowcheck:ignore a sum does not depend on the order
-	for key, value := range p.Labels {
-		size += len(key) + len(value)
-	}
-	//workflowcheck:ignore a sum does not depend on the order
-	for key := range p.Resources {
-		size += len(key)
-	}
-	for _, object := range p.Exclusive {
-		size += len(object)
-	}
-	for _, object := range p.Shared {
-		size += len(object)
-	}
-	return size
 }

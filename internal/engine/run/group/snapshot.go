@@ -150,7 +150,7 @@ func (g *Group) offerRest() {
 		return
 	}
 	for _, j := range g.jobs.sorted() {
-		if _, known := g.engine.View(j.N); !known {
+		if _, known := g.engine.View(j.N); !known && !j.Late {
 			g.engine.Offer(g.turnAt, g.item(j))
 		}
 	}

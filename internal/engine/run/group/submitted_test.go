@@ -13,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -104,7 +105,7 @@ func TestARequestWhileKeysAreClaimedIsKept(t *testing.T) {
 			g, err = Restore(data, epoch)
 			require.NoError(t, err)
 			g.Next(epoch, KeysClaimed{Fence: 1, Fences: 10})
-			assert.Equal(t, []string{"x", "z"}, jobAt(g, 1).keys(), "the canceled one is in no batch")
+			assert.Equal(t, []string{"x", "z"}, jobAt(g, 1).Keys(), "the canceled one is in no batch")
 			assert.Equal(t, StateCanceled, jobAt(g, 2).State)
 			assert.Equal(t, "not this one", jobAt(g, 2).Error)
 		})
@@ -311,7 +312,7 @@ func TestBatchesLoseKeysThatOthersTookMeanwhile(t *testing.T) {
 		HeldBack: []HeldBack{{Job: 1, Key: "m", Code: "MARKED_DONE", Detail: "done"}}, Fence: 1 << 31, Fences: 9,
 	})
 	require.Equal(t, []string{"1@a"}, started(s.last))
-	assert.Equal(t, []string{"k"}, jobAt(s.g, 1).keys())
+	assert.Equal(t, []string{"k"}, jobAt(s.g, 1).Keys())
 	s.end(1, FailureNone)
 	s.outcome()
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 1, AlreadyActive: 1, Disabled: 1, Completed: 1}, s.g.Counts())
@@ -342,5 +343,5 @@ func TestADryRunFitsIntoAPayload(t *testing.T) {
 	data, err := json.Marshal(result)
 	require.NoError(t, err)
 	assert.Less(t, len(data), 1<<20)
-	assert.Len(t, s.g.Proposals(contract.MaxDryRunProposals, 10*proposalBytes(found[1])), 10)
+	assert.Len(t, s.g.Proposals(contract.MaxDryRunProposals, 10*proposed.Bytes(found[1])), 10)
 }

@@ -252,8 +252,9 @@ func (g *Group) missTurn(opens, now time.Time) {
 // names: an answer that comes late is for the turn that is over.
 func (g *Group) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
-		g.do(LeaveTurn{Turn: g.turn.Number})
+		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims})
 	}
+	g.detect.Late.Claims = 0
 	g.turn.Number++
 	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences, g.turn.disclaimed = time.Time{}, false, 0, 0, false
 }
@@ -317,6 +318,9 @@ func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 		}
 		j.State, j.EndedAt, j.Error = state, now, why.String()
 		g.jobs.close(j)
+	}
+	if len(g.detect.Targets) > 0 {
+		g.countTargets(true)
 	}
 	if !g.turn.AskedAt.IsZero() {
 		g.leaveTurn()

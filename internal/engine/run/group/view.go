@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/engine/explain"
-
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -35,7 +35,7 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		return result, err
 	}
 	for _, j := range known {
-		if number != 0 && number != j.N || in.DedupeKey != "" && !j.carries(in.DedupeKey) {
+		if number != 0 && number != j.N || in.DedupeKey != "" && !j.Carries(in.DedupeKey) {
 			continue
 		}
 		if len(in.States) > 0 && !slices.Contains(in.States, string(g.stateOf(j))) {
@@ -44,7 +44,7 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		if result.Total >= in.Offset && len(result.Jobs) < limit {
 			view := g.viewOf(j, now)
 			if in.JobID != "" || in.DedupeKey != "" {
-				view.Batch = j.shortItems()
+				view.Batch = j.ShortItems()
 			}
 			if in.Work && !j.State.done() {
 				view.Work = j.work()
@@ -76,7 +76,7 @@ func (g *Group) stateOf(j *job) State {
 
 func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
-		JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
+		JobID: contract.JobID(j.N), DedupeKey: j.FirstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
 		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.left, j.State.done()),
 	}
@@ -123,6 +123,8 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: explain.TextPaused(g.pausedBy, g.pauseNote)}
 	case g.leaving:
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
+	case j.Late:
+		return run.Wait{Code: contract.CodeClaims, Since: j.CreatedAt, Detail: "it was found late; the group waits for its claims"}
 	case !offered:
 		return run.Wait{}
 	}
@@ -138,7 +140,8 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 
 // Wait says what the group as a whole waits for.
 func (g *Group) Wait(now time.Time) run.Wait {
-	detecting := g.phase == PhaseDetecting && !g.detect.running() && g.stopping == stopNone
+	late := g.phase == PhaseRunning && g.jobs.open.len() == 0 && g.awaitsLate(now)
+	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
 	switch {
 	case g.phase == PhaseEnded:
 	case g.paused:
@@ -326,7 +329,7 @@ func (g *Group) Proposals(limit, bytes int) []jobtype.Proposal {
 	})
 	var list []jobtype.Proposal
 	for _, j := range sorted {
-		if bytes -= proposalBytes(j.Proposal); len(list) >= limit || bytes < 0 {
+		if bytes -= proposed.Bytes(j.Proposal); len(list) >= limit || bytes < 0 {
 			break
 		}
 		list = append(list, j.Proposal)

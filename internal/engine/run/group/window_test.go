@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -226,7 +227,7 @@ func TestKeptCheckpointsAreBounded(t *testing.T) {
 		for i := range n {
 			key := fmt.Sprintf("key-%d", i)
 			size := rapid.SampledFrom([]int{1, 100, 1000, jobtype.MaxCheckpointBytes - 2}).Draw(t, "size")
-			j := &job{N: i + 1, Proposal: jobtype.Proposal{DedupeKey: key}, Checkpoint: json.RawMessage(fmt.Sprintf("%q", make([]byte, size/6)))}
+			j := &job{N: i + 1, Work: proposed.Work{Proposal: jobtype.Proposal{DedupeKey: key}}, Checkpoint: json.RawMessage(fmt.Sprintf("%q", make([]byte, size/6)))}
 			g.carryOver(j, &run.Report{State: run.NotStarted}, epoch)
 			last = key
 		}

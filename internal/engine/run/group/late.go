@@ -1,0 +1,130 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// A worker that could not detect in time, because it was away, detects when it is usable again
+// while the group runs. The jobs of the others run meanwhile. Its findings are claimed under a
+// name of their own, and then start like all else.
+
+// late is the state of the detections while the group runs.
+type late struct {
+	// From is the number of the last job before them.
+	From int `json:"from,omitempty"`
+	// Claims counts the claims of this turn. Claiming: the last one has no answer yet.
+	Claims   int  `json:"claims,omitempty"`
+	Claiming bool `json:"claiming,omitempty"`
+}
+
+// ClaimingLate reports whether the keys of late detections are being claimed.
+func (g *Group) ClaimingLate() bool { return g.detect.Late.Claiming }
+
+// mayDetectLate reports whether workers may detect while the group runs.
+func (g *Group) mayDetectLate() bool {
+	return g.cfg.DetectEvery && !g.cfg.DryRun && g.begun && g.phase == PhaseRunning && g.stopping == stopNone
+}
+
+// detectLate starts detections that have become possible, and claims what they have found.
+func (g *Group) detectLate(now time.Time) {
+	d := &g.detect
+	switch {
+	case !g.mayDetectLate() || d.running() || d.Late.Claiming:
+		return
+	case len(g.lateJobs()) > 0:
+		g.claimLate(now)
+		return
+	case g.paused:
+		return
+	}
+	d.Late.From = g.jobs.last
+	_, waits := g.detectWhereDue(now)
+	if d.running() {
+		g.jobs.seen()
+	}
+	if waits || d.Targets.Missing() > 0 {
+		g.engine.Watch()
+	}
+}
+
+// lateJobs lists the jobs that are not claimed yet.
+func (g *Group) lateJobs() (list []*job) {
+	for n := g.detect.Late.From + 1; n <= g.jobs.last; n++ {
+		if j := g.jobs.open.get(n); j != nil && j.Late {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// renumber gives the jobs of late detections the numbers from the first free one on.
+func (g *Group) renumber(list []*job) {
+	for _, j := range g.lateJobs() {
+		g.jobs.open.remove(j)
+	}
+	g.jobs.last = g.detect.Late.From
+	for _, j := range list {
+		g.jobs.last++
+		j.N = g.jobs.last
+		g.jobs.open.put(j)
+	}
+}
+
+func (g *Group) claimLate(now time.Time) {
+	list := g.lateJobs()
+	g.renumber(list)
+	if keys, _ := g.DedupeKeys(true); !g.cfg.Claims || len(keys) == 0 {
+		g.beginLate(list, now)
+		return
+	}
+	g.detect.Late.Claims++
+	g.detect.Late.Claiming = true
+	g.do(ClaimKeys{Turn: g.turn.Number, Late: g.detect.Late.Claims})
+}
+
+// beginLate makes proposals of late detections jobs that may start.
+func (g *Group) beginLate(list []*job, now time.Time) {
+	list = g.gather(list)
+	g.renumber(list)
+	for _, j := range list {
+		j.Late = false
+	}
+	g.detect.Late.Claiming, g.detect.Late.From = false, g.jobs.last
+	g.offer(list, now)
+}
+
+// endLate ends the jobs of late detections before they begin.
+func (g *Group) endLate(state run.State, why reason, now time.Time) {
+	list := g.lateJobs()
+	g.beginLate(list, now)
+	for _, j := range list {
+		g.engine.End(now, j.N, state, why.String())
+	}
+}
+
+// stopLate ends the late detections of a group that stops. The engine has stopped, so it settles
+// what is offered.
+func (g *Group) stopLate(now time.Time) {
+	if !g.begun || !g.cfg.DetectEvery {
+		return
+	}
+	g.cancelDetections()
+	for _, s := range g.detect.Open { // Half a detection is none.
+		g.drop(s)
+		s.Tally = tally{}
+	}
+	g.detect.Late.Claiming = false
+	if list := g.lateJobs(); len(list) > 0 {
+		g.beginLate(list, now)
+	}
+}
+
+// awaitsLate reports whether the group stays open for detections: for those that run, and for
+// workers that may come back within its patience.
+func (g *Group) awaitsLate(now time.Time) bool {
+	d := &g.detect
+	return g.begun && d.running() || d.Late.Claiming ||
+		g.mayDetectLate() && d.Targets.Awaited() && now.Before(g.patience())
+}

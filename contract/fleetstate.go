@@ -147,8 +147,7 @@ func (c FleetConfig) WithDefaults() FleetConfig {
 	return c
 }
 
-// FreshFor returns how long a change of the heartbeat keeps a worker fresh: three intervals survive
-// two lost beats.
+// FreshFor returns how long a change of the heartbeat keeps a worker fresh at most.
 func (c FleetConfig) FreshFor() time.Duration { return 3 * c.HeartbeatInterval.Std() }
 
 // Validate returns every fault of a FleetConfig whose defaults are filled in.

@@ -18,10 +18,10 @@ const probesPerInterval = 5
 // false means that none did, or that it is not listed at all. A repeat watches
 // again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
-	interval := o.thresholds.Applied(ctx).WithDefaults().HeartbeatInterval.Std()
-	ticker := time.NewTicker(interval / probesPerInterval)
+	applied := o.thresholds.Applied(ctx).WithDefaults()
+	ticker := time.NewTicker(applied.HeartbeatInterval.Std() / probesPerInterval)
 	defer ticker.Stop()
-	limit := time.NewTimer(timing{interval}.fresh())
+	limit := time.NewTimer(applied.FreshFor())
 	defer limit.Stop()
 	var before map[string]*workerpb.WorkerHeartbeat
 	for {

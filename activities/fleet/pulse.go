@@ -75,8 +75,9 @@ type timing struct {
 // at the default interval.
 func (t timing) poll() time.Duration { return t.interval * 3 / 10 }
 
-// fresh is how long a change counts.
-func (t timing) fresh() time.Duration { return 3 * t.interval }
+// fresh is the age of a change from which a look finds a silence: the next look and its report still
+// come within three intervals of the change. A worker survives one lost beat and a late one.
+func (t timing) fresh() time.Duration { return 3*t.interval - t.poll() - t.interval/10 }
 
 // gap is the pause between two looks from which on the observer was away.
 func (t timing) gap() time.Duration { return 2 * t.interval }

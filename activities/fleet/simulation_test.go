@@ -186,6 +186,20 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
+func TestADeadWorkerIsFoundWithinThreeIntervals(t *testing.T) {
+	t.Parallel()
+	for phase := range 50 {
+		w := newWorld(t)
+		n := w.add("a", 0, time.Duration(phase)*100*time.Millisecond)
+		w.run(20 * time.Second)
+		n.dead = true
+		for w.pulse("a").Fresh {
+			require.LessOrEqual(t, w.now.Sub(n.last), 15*time.Second, "phase %d", phase)
+			w.run(100 * time.Millisecond)
+		}
+	}
+}
+
 func TestAHealthyFleetIsSilent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

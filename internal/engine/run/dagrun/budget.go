@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -37,12 +38,16 @@ func (g *Graph) Endings() []contract.TaskEnding {
 	return taken
 }
 
-// StopTask keeps a task from another attempt, because admission holds it back. An attempt that runs continues.
+// StopTask keeps a task from another attempt, because admission holds it back: one that waits ends. An attempt
+// that runs continues.
 func (g *Graph) StopTask(now time.Time, hold contract.AdmissionHold) []Decision {
 	g.step()
 	if i, known := g.run.Lookup(hold.DedupeKey); known && hold.JobType == contract.TasksOf(g.program.Header.Name) && g.run.State(i) == dag.Running {
 		why := contract.AdmissionRefusal{Code: hold.Code, Hold: &hold}
-		g.engine.Bar(now, int(i), why.Error(), hold.Code == contract.HoldMarkedDone)
+		done := hold.Code == contract.HoldMarkedDone
+		if done || !g.engine.End(now, int(i), run.Failed, why.Error()) {
+			g.engine.Bar(now, int(i), why.Error(), done)
+		}
 	}
 	return g.advance(now)
 }

@@ -74,6 +74,17 @@ func TestATaskThatIsDisabledIsNotTriedAgain(t *testing.T) {
 
 	p = start(t, budgeted, dagrun.Config{})
 	p.workers(worker("w", 4))
+	p.workers()
+	p.grant(0)
+	require.NotContains(t, p.running, "load", "it has its grant, and its worker is gone")
+	p.do(p.g.StopTask(p.now, holdOf("load")))
+	p.workers(worker("w", 4))
+	assert.NotContains(t, p.running, "load")
+	assert.Equal(t, "failed", p.state("load"))
+	assert.Contains(t, p.view("load").Error, "RETRY_BUDGET: task load of DAG nightly is disabled until")
+
+	p = start(t, budgeted, dagrun.Config{})
+	p.workers(worker("w", 4))
 	p.grant(0)
 	p.do(p.g.StopTask(p.now, holdOf("load")))
 	require.Contains(t, p.running, "load")

@@ -36,13 +36,13 @@ type Point struct {
 // itself, as JSON: without the exit code of its program and without its summary. The text is empty if nothing is
 // left or if it is larger than [contract.MaxJobData].
 func (r *Run) Take(key string, result json.RawMessage) string {
-	r.add(key, result)
-	return own(result)
-}
-
-func own(result json.RawMessage) string {
 	fields := decode(result)
 	delete(fields, contract.ExitCode)
+	r.add(key, fields)
+	return own(fields)
+}
+
+func own(fields map[string]json.RawMessage) string {
 	delete(fields, "summary")
 	if len(fields) == 0 {
 		return ""
@@ -54,9 +54,7 @@ func own(result json.RawMessage) string {
 	return string(data)
 }
 
-func (r *Run) add(key string, result json.RawMessage) {
-	fields := decode(result)
-	delete(fields, contract.ExitCode)
+func (r *Run) add(key string, fields map[string]json.RawMessage) {
 	names := make([]string, 0, len(fields))
 	//workflowcheck:ignore the names are sorted
 	for name, field := range fields {

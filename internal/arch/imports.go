@@ -60,12 +60,12 @@ func coreImports() []importRule {
 	return []importRule{
 		{
 			name: "pure-packages", scope: pure,
-			own: []string{"contract", "jobtype", "dag", "dag/internal/...", "dag/spec", "internal/engine/...", "internal/lib/gotemplate", "internal/lib/suggest"}, foreign: []string{}, deny: noWorld,
+			own: []string{"contract", "jobtype", "dag", "dag/internal/...", "dag/spec", "internal/engine/...", "internal/lib/gotemplate", "internal/lib/pack", "internal/lib/suggest"}, foreign: []string{}, deny: noWorld,
 			fix: "pass data (an event, a time, a limit) and return a decision for the caller to carry out",
 		},
 		{
 			name: "pure-packages-tests", scope: pure, in: inTests,
-			own:     append([]string{"contract", "jobtype/...", "dag/..."}, pure...),
+			own:     append([]string{"contract", "jobtype/...", "dag/...", "internal/lib/pack"}, pure...),
 			foreign: []string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak"},
 			deny:    []string{"net/...", "os/exec"},
 			fix:     "a pure package is tested with values; a test that needs a server belongs to workflows or testsuite",
@@ -82,7 +82,7 @@ func coreImports() []importRule {
 		},
 		{
 			name: "workflows", scope: []string{"workflows/..."},
-			own: []string{"contract", "jobtype", "dag/...", "internal/engine/...", "workflows/callopts", "workflows/entity", "workflows/recorder", "workflows/run"},
+			own: []string{"contract", "jobtype", "dag/...", "internal/engine/...", "internal/lib/pack", "workflows/callopts", "workflows/entity", "workflows/recorder", "workflows/run"},
 			foreign: []string{
 				"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/sdk/converter", "go.temporal.io/sdk/interceptor",
 				"go.temporal.io/sdk/log", "go.temporal.io/api/...", "go.uber.org/fx",

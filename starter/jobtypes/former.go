@@ -1,18 +1,15 @@
 package jobtypes
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	schedulepb "go.temporal.io/api/schedule/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -27,30 +24,6 @@ type former struct {
 // maxFormerRead guards against a corrupt entry.
 const maxFormerRead = 16 << 20
 
-func (f former) pack() ([]byte, error) {
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	if err := json.NewEncoder(writer).Encode(f); err != nil {
-		return nil, fmt.Errorf("encode the former settings: %w", err)
-	}
-	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("pack the former settings: %w", err)
-	}
-	return packed.Bytes(), nil
-}
-
-func unpackFormer(packed []byte) (former, error) {
-	var f former
-	reader, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return f, fmt.Errorf("unpack the former settings: %w", err)
-	}
-	if err := json.NewDecoder(io.LimitReader(reader, maxFormerRead)).Decode(&f); err != nil {
-		return f, fmt.Errorf("read the former settings: %w", err)
-	}
-	return f, nil
-}
-
 // formerOf packs what a Schedule holds before it is changed; fault says why the entry
 // of the change cannot keep it.
 func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault string) {
@@ -59,7 +32,7 @@ func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault
 		return nil, "its former settings cannot be read, and are not kept"
 	}
 	state := schedule.GetState()
-	packed, err = former{Spec: spec.WithoutSecrets(), Paused: state.GetPaused(), Note: state.GetNotes()}.pack()
+	packed, err = pack.JSON(former{Spec: spec.WithoutSecrets(), Paused: state.GetPaused(), Note: state.GetNotes()})
 	switch {
 	case err != nil:
 		return nil, "its former settings cannot be packed, and are not kept"
@@ -152,7 +125,8 @@ func (c Client) former(ctx context.Context, name string, seq int64) (former, err
 	if last.Seq == 0 {
 		return former{}, starter.Invalidf("the audit log has no former settings of job type %s there: apply the former configuration", name)
 	}
-	before, err := unpackFormer(last.Former)
+	var before former
+	err = pack.OpenJSON(last.Former, maxFormerRead, &before)
 	if err == nil && before.Spec.Name != name {
 		err = starter.Invalidf("entry %d of the audit log is about job type %s", last.Seq, before.Spec.Name)
 	}

@@ -11,6 +11,7 @@ import (
 	schedulepb "go.temporal.io/api/schedule/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -36,8 +37,8 @@ func TestAnEntryKeepsWhatTheScheduleHeld(t *testing.T) {
 	schedule.State = &schedulepb.ScheduleState{Paused: true, Notes: "new disks"}
 	packed, fault := s.formerOf(schedule)
 	require.Empty(t, fault)
-	before, err := unpackFormer(packed)
-	require.NoError(t, err)
+	var before former
+	require.NoError(t, pack.OpenJSON(packed, maxFormerRead, &before))
 	stored, err := s.storedSpec(schedule)
 	require.NoError(t, err)
 	assert.Equal(t, former{Spec: stored, Paused: true, Note: "new disks"}, before)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
@@ -90,7 +91,7 @@ func (a *run) begin(in contract.AdmissionInput) {
 func (a *run) durableOf(inherited *contract.Inherited) admission.Durable {
 	var durable admission.Durable
 	if len(inherited.Data) > 0 {
-		if err := unpackJSON(inherited.Data, &durable); err != nil {
+		if err := pack.OpenJSON(inherited.Data, maxUnpacked, &durable); err != nil {
 			durable, inherited.Fault = admission.Durable{}, "what the one before left cannot be read: "+err.Error()
 		}
 	}
@@ -228,7 +229,7 @@ func (a *run) continueAsNew() error {
 	}
 	a.collectRequests()
 	a.collectAnswers()
-	state, err := packJSON(a.core.Snapshot())
+	state, err := pack.JSON(a.core.Snapshot())
 	if err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
 // listen opens admission to people. Handlers never wait.
@@ -114,7 +115,7 @@ func (a *run) keyHolders(in contract.KeyHolderInput) map[string]contract.Admissi
 
 // durable answers [contract.QueryDurable], even when this run has ended.
 func (a *run) durable() (contract.DurableResult, error) {
-	data, err := packJSON(a.core.Durable())
+	data, err := pack.JSON(a.core.Durable())
 	return contract.DurableResult{Data: data, Passed: a.loop.Passed()}, err
 }
 

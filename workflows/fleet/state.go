@@ -1,18 +1,12 @@
 package fleet
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
-	"fmt"
-	"io"
-	"time"
-
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/fleet"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
 const (
@@ -34,7 +28,7 @@ type state struct {
 // transitions are dropped.
 func (r *run) pack() ([]byte, error) {
 	for keep := fleet.MaxTransitions; ; keep /= 2 {
-		packed, err := zip(state{Core: r.core.Snapshot(keep), Fault: r.fault})
+		packed, err := pack.JSON(state{Core: r.core.Snapshot(keep), Fault: r.fault})
 		if err != nil || len(packed) <= maxPacked || keep <= 1 {
 			return packed, err
 		}
@@ -48,35 +42,10 @@ func (r *run) restore(in contract.FleetInput) error {
 		r.core = fleet.New(in.Config, r.loop.Now())
 		return nil
 	}
-	s, err := unzip(in.State)
-	if err != nil {
+	var s state
+	if err := pack.OpenJSON(in.State, maxUnpacked, &s); err != nil {
 		return temporal.NewNonRetryableApplicationError("the registry cannot continue: its state cannot be read", "BadState", err)
 	}
 	r.core, r.fault = fleet.Restore(in.Config, s.Core), s.Fault
 	return nil
-}
-
-func zip(s state) ([]byte, error) {
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	writer.ModTime = time.Time{}
-	if err := json.NewEncoder(writer).Encode(s); err != nil {
-		return nil, err
-	}
-	if err := writer.Close(); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), nil
-}
-
-func unzip(packed []byte) (state, error) {
-	var s state
-	reader, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return s, fmt.Errorf("unpack the state: %w", err)
-	}
-	if err := json.NewDecoder(io.LimitReader(reader, maxUnpacked)).Decode(&s); err != nil {
-		return s, fmt.Errorf("read the state: %w", err)
-	}
-	return s, nil
 }

@@ -23,7 +23,7 @@ type name struct {
 	id     string
 }
 
-func pack(keys ...uint64) []byte { return PackKeys(keys) }
+func keyBytes(keys ...uint64) []byte { return PackKeys(keys) }
 
 func keysOf(r Request) []uint64 {
 	keys, err := UnpackKeys(r.Keys)

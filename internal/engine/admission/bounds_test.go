@@ -1,9 +1,6 @@
 package admission
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -13,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -28,11 +26,9 @@ func noise(r *rand.Rand, n int) string {
 
 func packedBytes(t *testing.T, c *Core) int {
 	t.Helper()
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	require.NoError(t, json.NewEncoder(writer).Encode(c.Snapshot()))
-	require.NoError(t, writer.Close())
-	return packed.Len()
+	packed, err := pack.JSON(c.Snapshot())
+	require.NoError(t, err)
+	return len(packed)
 }
 
 // TestWhatIsAcceptedCanTravel: whatever fills the core, with names that do not
@@ -108,7 +104,7 @@ func TestWeightIsGivenBack(t *testing.T) {
 	p := ready()
 	for i := range 100 {
 		who := fmt.Sprint("g", i%7)
-		p.ask(who, Request{ID: fmt.Sprint("k", i), Keys: pack(uint64(i), uint64(i+1))})
+		p.ask(who, Request{ID: fmt.Sprint("k", i), Keys: keyBytes(uint64(i), uint64(i+1))})
 		p.ask(who, Request{ID: fmt.Sprint("d", i), Pools: []Amount{{Pool: "db", N: 1 + i%3, Size: 5}}, Priority: i % 4})
 		p.ask(who, Request{ID: fmt.Sprint("l", i), Lane: "default", Distinct: true})
 	}

@@ -113,7 +113,7 @@ func TestASuccessForgetsTheKey(t *testing.T) {
 	p := ready()
 	p.fails("g", keyBudget(2), 1, "a")
 	p.pass(time.Second)
-	p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{At: p.now, Done: pack(hashOf("a"))}}})
+	p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{At: p.now, Done: keyBytes(hashOf("a"))}}})
 	p.pass(time.Second)
 	p.fails("g2", keyBudget(2), 1, "a")
 	assert.Empty(t, p.d.HeldBack("", p.now))
@@ -121,7 +121,7 @@ func TestASuccessForgetsTheKey(t *testing.T) {
 	p.fails("g2", keyBudget(2), 2, "a")
 	assert.Len(t, p.d.HeldBack("", p.now), 1)
 	p.pass(time.Second)
-	p.step(Requested{Holder: group("g2"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{At: p.now, Done: pack(hashOf("a"))}}})
+	p.step(Requested{Holder: group("g2"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{At: p.now, Done: keyBytes(hashOf("a"))}}})
 	assert.Empty(t, p.d.HeldBack("", p.now), "an attempt that still ran has completed")
 }
 
@@ -201,7 +201,7 @@ func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
 	stopped, ok := decisions[0].(Stopped)
 	require.True(t, ok)
 	assert.Contains(t, stopped.String(), "marked as done by ann until 2026-01-02T04:04:05Z")
-	anew := p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{AdmissionItem: Request{ID: "k", Keys: pack(hashOf("b"))}, Fence: 1}}})
+	anew := p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{AdmissionItem: Request{ID: "k", Keys: keyBytes(hashOf("b"))}, Fence: 1}}})
 	assert.Equal(t, []string{"g key stopped"}, told(anew), "it may not have heard")
 	p.release("g")
 	assert.Equal(t, []string{"b MARKED_DONE"}, p.claims(t, "h", nil, "b"), "a mark needs no budget")
@@ -238,10 +238,10 @@ func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	p.claims(t, "g", nil, "a", "b", "c")
-	p.step(Requested{Holder: group("other"), Endings: []Endings{{Done: pack(hashOf("c"))}}})
-	ended := Requested{Holder: group("g"), Endings: []Endings{{Done: pack(hashOf("a")), Settled: pack(hashOf("b"))}}}
+	p.step(Requested{Holder: group("other"), Endings: []Endings{{Done: keyBytes(hashOf("c"))}}})
+	ended := Requested{Holder: group("g"), Endings: []Endings{{Done: keyBytes(hashOf("a")), Settled: keyBytes(hashOf("b"))}}}
 	p.step(ended)
-	decisions := p.ask("h", Request{ID: "k", Keys: pack(hashOf("a"), hashOf("b"), hashOf("c"))})
+	decisions := p.ask("h", Request{ID: "k", Keys: keyBytes(hashOf("a"), hashOf("b"), hashOf("c"))})
 	granted, ok := decisions[0].(Granted)
 	require.True(t, ok)
 	assert.Equal(t, []Taken{{By: "g", Indexes: []int{2}}}, granted.Taken)
@@ -383,7 +383,7 @@ func TestBudgetAgainstAModel(t *testing.T) {
 					}
 				}
 			case 6:
-				p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: &budget, Endings: []Endings{{At: p.now, Done: pack(hash)}}})
+				p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: &budget, Endings: []Endings{{At: p.now, Done: keyBytes(hash)}}})
 				m.clear(now)
 				if !m.mark {
 					m.until = 0

@@ -140,8 +140,8 @@ func TestDistinctWorkIsNotCoalesced(t *testing.T) {
 func TestKeysAreAnsweredOneByOne(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	p.ask("a", Request{ID: "k", Keys: pack(1, 2, 3)})
-	decisions := p.ask("b", Request{ID: "k", Keys: pack(3, 4), Fences: 1000})
+	p.ask("a", Request{ID: "k", Keys: keyBytes(1, 2, 3)})
+	decisions := p.ask("b", Request{ID: "k", Keys: keyBytes(3, 4), Fences: 1000})
 	require.Len(t, decisions, 1)
 	assert.Equal(t, Granted{
 		group("b"), contract.AdmissionGrant{ID: "k", Fence: fenceFloor(epoch) + 1, Fences: 1000, Taken: []Taken{{By: "a", Indexes: []int{0}}}},
@@ -150,7 +150,7 @@ func TestKeysAreAnsweredOneByOne(t *testing.T) {
 	assert.True(t, held)
 	assert.Equal(t, "b", by.WorkflowID)
 	p.release("a")
-	third, ok := p.ask("c", Request{ID: "k", Keys: pack(3)})[0].(Granted)
+	third, ok := p.ask("c", Request{ID: "k", Keys: keyBytes(3)})[0].(Granted)
 	require.True(t, ok)
 	assert.Empty(t, third.Taken)
 	p.release("b")
@@ -182,7 +182,7 @@ func TestWhatCanNeverBeGrantedIsRefused(t *testing.T) {
 	p := ready()
 	assert.Equal(t, []string{"a TOO_LARGE"}, told(p.ask("a", db(6))))
 	assert.Equal(t, []string{"a TOO_LARGE"}, told(p.ask("a", Request{ID: "u", Pools: []Amount{{Pool: "undeclared", N: 2}}})))
-	assert.Equal(t, []string{"a INVALID"}, told(p.ask("a", Request{ID: "x", Lane: "l", Keys: pack(1)})))
+	assert.Equal(t, []string{"a INVALID"}, told(p.ask("a", Request{ID: "x", Lane: "l", Keys: keyBytes(1)})))
 	p.ask("a", db(5))
 	p.ask("b", db(4))
 	assert.Equal(t, []string{"b TOO_LARGE"}, told(p.step(Resized{Pool: "db", Size: 3})))
@@ -294,7 +294,7 @@ func TestEndOfAHolderFreesTheLaneAtOnceAndClaimsLater(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	p.ask("a", turn())
-	p.ask("a", Request{ID: "k", Keys: pack(1)})
+	p.ask("a", Request{ID: "k", Keys: keyBytes(1)})
 	p.ask("a", db(5))
 	p.ask("b", turn())
 	p.ask("b", db(5))
@@ -314,12 +314,12 @@ func TestRecoveryGrantsNothingUntilEverybodyWasHeard(t *testing.T) {
 	p := &play{d: New(epoch, Durable{}), now: epoch}
 	assert.Empty(t, p.ask("w1", turn()))
 	assert.Empty(t, p.ask("w2", db(5)))
-	assert.Empty(t, p.ask("w3", Request{ID: "k", Keys: pack(7, 8)}))
+	assert.Empty(t, p.ask("w3", Request{ID: "k", Keys: keyBytes(7, 8)}))
 	p.step(Expected{IDs: []string{"h1", "h2", "w1", "dead"}})
 	held := Held{AdmissionItem: Request{ID: "lane", Lane: "default"}, Fence: fenceFloor(epoch) + 500}
 	assert.Empty(t, p.step(Requested{Holder: group("h1"), JobType: "h1", Reassert: true, Held: []Held{held}}))
 	assert.Empty(t, p.step(Requested{Holder: group("h2"), JobType: "h2", Reassert: true, Held: []Held{
-		{AdmissionItem: db(5)}, {AdmissionItem: Request{ID: "k", Keys: pack(7)}},
+		{AdmissionItem: db(5)}, {AdmissionItem: Request{ID: "k", Keys: keyBytes(7)}},
 	}}))
 	assert.Empty(t, p.step(Expected{Final: true}))
 	assert.Empty(t, p.step(Requested{Holder: group("w1"), JobType: "w1", Reassert: true, Items: []Request{turn()}}))

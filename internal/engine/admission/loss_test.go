@@ -46,7 +46,7 @@ func TestFailuresSurviveTheLossOfTheDesk(t *testing.T) {
 					e.Failed = []Failure{{DedupeKey: key, Attempt: fmt.Sprint(i), At: p.now}}
 				} else {
 					truth[key] = 0
-					e.Done = pack(hashOf(key))
+					e.Done = keyBytes(hashOf(key))
 				}
 				recent = append(recent, e)
 				recent = recent[max(0, len(recent)-kept):]

@@ -282,7 +282,7 @@ func (w *world) endJobs(n name) {
 			w.granted[other] = g
 		}
 	}
-	w.step(Requested{Holder: n.holder, Endings: []Endings{{At: w.now, Settled: pack(key)}}})
+	w.step(Requested{Holder: n.holder, Endings: []Endings{{At: w.now, Settled: keyBytes(key)}}})
 	if by := w.d.claims.holder(key); by != nil {
 		require.NotEqual(w.t, n.holder, by.Holder)
 	}

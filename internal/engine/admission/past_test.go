@@ -26,7 +26,7 @@ func TestReleasedGrantsAreRemembered(t *testing.T) {
 	p.ask("a", Request{ID: "lane", Lane: "disk"})
 	p.ask("b", Request{ID: "lane", Lane: "disk", Distinct: true})
 	p.ask("c", Request{ID: "lane", Lane: "disk", Distinct: true})
-	p.ask("a", Request{ID: "keys", Keys: pack(1, 2)})
+	p.ask("a", Request{ID: "keys", Keys: keyBytes(1, 2)})
 	p.ask("a", Request{ID: "job-1", For: "job-1", Pools: []Amount{{Pool: "db", N: 2, Size: 3}}, Objects: []Object{{Name: "volume/1"}, {Name: "rack/2", Shared: true}}})
 	p.pass(time.Minute)
 	p.release("c") // It was never granted.

@@ -85,10 +85,10 @@ func TestForgottenThingsAreFreeAfterTheGrace(t *testing.T) {
 func TestKeysOfAClaimBeforeTheResetAreDecidedAnew(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	claims := Request{ID: "claims", Keys: pack(1, 2)}
+	claims := Request{ID: "claims", Keys: keyBytes(1, 2)}
 	before := granted(t, p.ask("a", claims))
-	p.step(Requested{Holder: group("a"), Endings: []Endings{{At: p.now, Settled: pack(1)}}})
-	p.ask("b", Request{ID: "claims", Keys: pack(1)})
+	p.step(Requested{Holder: group("a"), Endings: []Endings{{At: p.now, Settled: keyBytes(1)}}})
+	p.ask("b", Request{ID: "claims", Keys: keyBytes(1)})
 	after := granted(t, p.reset("a", nil, claims))
 	assert.Equal(t, []Taken{{By: "b", Indexes: []int{0}}}, after.Taken)
 	assert.Greater(t, after.Fence, before.Fence)

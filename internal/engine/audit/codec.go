@@ -1,14 +1,11 @@
 package audit
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
 // MaxEncoded is the target size of an encoded log: half of the server's limit of an argument.
@@ -34,7 +31,7 @@ func (l *Log) Encode(most int) ([]byte, error) {
 	kept := l.entries
 	for {
 		s := state{Limit: l.limit, MaxAge: l.maxAge, Seq: l.seq, Dropped: l.dropped + int64(len(l.entries)-len(kept)), IDs: l.ids, Entries: kept}
-		encoded, err := s.encode()
+		encoded, err := pack.JSON(s)
 		if err != nil || len(encoded) <= most || len(kept) == 0 {
 			return encoded, err
 		}
@@ -43,26 +40,10 @@ func (l *Log) Encode(most int) ([]byte, error) {
 	}
 }
 
-func (s state) encode() ([]byte, error) {
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	if err := json.NewEncoder(writer).Encode(s); err != nil {
-		return nil, fmt.Errorf("encode the log: %w", err)
-	}
-	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("pack the log: %w", err)
-	}
-	return packed.Bytes(), nil
-}
-
 // Decode is the inverse of [Log.Encode].
 func Decode(encoded []byte) (*Log, error) {
-	reader, err := gzip.NewReader(bytes.NewReader(encoded))
-	if err != nil {
-		return nil, fmt.Errorf("unpack the log: %w", err)
-	}
 	var s state
-	if err := json.NewDecoder(io.LimitReader(reader, maxDecoded)).Decode(&s); err != nil {
+	if err := pack.OpenJSON(encoded, maxDecoded, &s); err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	l := New(s.Limit)

@@ -1,11 +1,8 @@
 package group
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -132,21 +130,10 @@ func TestADamagedStateIsRefused(t *testing.T) {
 	s.g.Next(s.now, Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}}})
 	state, err := s.g.Snapshot()
 	require.NoError(t, err)
-	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(state)))
+	raw, err := pack.Open(state, maxSnapshotBytes)
 	require.NoError(t, err)
-	_, err = Restore(deflated(t, raw[:len(raw)-1]), s.now)
+	_, err = Restore(pack.Bytes(raw[:len(raw)-1]), s.now)
 	require.ErrorIs(t, err, record.ErrDamaged)
-	_, err = Restore(deflated(t, append(raw, 1)), s.now)
+	_, err = Restore(pack.Bytes(append(raw, 1)), s.now)
 	require.ErrorIs(t, err, record.ErrDamaged)
-}
-
-func deflated(t *testing.T, raw []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	packer, err := flate.NewWriter(&out, flate.BestSpeed)
-	require.NoError(t, err)
-	_, err = packer.Write(raw)
-	require.NoError(t, err)
-	require.NoError(t, packer.Close())
-	return out.Bytes()
 }

@@ -2,10 +2,8 @@ package group
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -14,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/values"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
 // snapshotVersion marks the form of the state; Restore refuses others.
@@ -77,28 +76,18 @@ func (g *Group) Snapshot() ([]byte, error) {
 		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
 	}
-	var out bytes.Buffer
-	packer, err := flate.NewWriter(&out, flate.BestSpeed)
+	document, err := json.Marshal(s)
 	if err != nil {
-		return nil, err
-	}
-	if err := json.NewEncoder(packer).Encode(s); err != nil {
 		return nil, fmt.Errorf("encode the state of the group: %w", err)
 	}
-	if _, err := packer.Write(g.jobs.record.Pack()); err != nil {
-		return nil, err
-	}
-	if err := packer.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return pack.Bytes(append(append(document, '\n'), g.jobs.record.Pack()...)), nil
 }
 
 // Restore is the inverse of [Group.Snapshot].
 func Restore(data []byte, now time.Time) (*Group, error) {
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), maxSnapshotBytes))
+	raw, err := pack.Open(data, maxSnapshotBytes)
 	if err != nil {
-		return nil, fmt.Errorf("unpack the state of the group: %w", err)
+		return nil, fmt.Errorf("read the state of the group: %w", err)
 	}
 	var s snapshot
 	document, packed, _ := bytes.Cut(raw, []byte("\n")) // The document has no line break.

@@ -97,6 +97,9 @@ interface WindowPage<T> {
 // scroll would open another one.
 const still = 1000;
 
+// again is when a part of a list is read again that could not be read.
+const again = 2000;
+
 // useWindow reads a list of which only a part is on screen, wherever somebody scrolls to:
 // the pages that are shown are read, and followed by the stream while they are live; ahead
 // reads the last one beforehand.
@@ -108,7 +111,13 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
     queryKey: [page],
     queryFn: ({ signal }: { signal: AbortSignal }) => sendTagged<WindowPage<T>['answer']>({ method: 'GET', path: page }, signal),
   });
-  const found = useQueries({ queries: Array.from({ length: last - first + 1 }, (_, i) => read(at(first + i))) });
+  const found = useQueries({
+    queries: Array.from({ length: last - first + 1 }, (_, i) => ({
+      ...read(at(first + i)),
+      // A part without rows is followed by no stream, and its list is on screen without an error.
+      refetchInterval: (query: { state: { data?: unknown; status: string } }) => query.state.status === 'error' && query.state.data === undefined && first + i > 0 && again,
+    })),
+  });
   const here = found.every((page) => page.data !== undefined);
   useEffect(() => {
     if (!live || !here) return;

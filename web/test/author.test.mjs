@@ -50,7 +50,7 @@ const entries = async (after, action) =>
 const last = async () => (await stage.audit()).at(-1)?.seq ?? 0;
 const effect = ({ action, job_type, object, before: was, after: is, actor }) => ({ action, job_type, object: object.replace(/adhoc-.*/, 'adhoc'), before: was, after: is, actor });
 
-test('plan: faults at their lines, drift with who drifted, dry detection, apply', { skip, timeout: 180_000 }, async () => {
+test('plan: faults at their lines, drift with who drifted, dry detection, apply', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'plan');
   await write('version: 1\njob_types:\n  compact:\n    handler: command\n    schedule: {every: never}\n    colour: red\n');
   await press('Plan');
@@ -98,7 +98,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   assert.deepEqual(same(effect(shell)), same(browser));
 });
 
-test('submit a job', { skip, timeout: 120_000 }, async () => {
+test('submit a job', { skip, timeout: 600_000 }, async () => {
   const before = await last();
   await stage.open(page, 'submit/compact');
   await page.waitForSelector('#params');
@@ -124,7 +124,7 @@ test('submit a job', { skip, timeout: 120_000 }, async () => {
   assert.deepEqual(effect(same), effect(entry));
 });
 
-test('who is asked to log in comes back to the same page', { skip, timeout: 60_000 }, async () => {
+test('who is asked to log in comes back to the same page', { skip, timeout: 600_000 }, async () => {
   const other = await stage.page();
   await other.setRequestInterception(true);
   let known = false;

@@ -56,7 +56,7 @@ async function sound(route) {
   return found.text;
 }
 
-test('names, messages and emptiness', { skip, timeout: 120_000 }, async () => {
+test('names, messages and emptiness', { skip, timeout: 600_000 }, async () => {
   const runs = Object.fromEntries(await Promise.all([long, 'empty'].map(async (name) => [name, (await stage.get(`/job-types/${name}`)).recent[0].workflow_id])));
   const { items } = await stage.get(`/runs/${key(runs[long])}/items`);
   assert.equal(items.length, 2);
@@ -70,7 +70,7 @@ test('names, messages and emptiness', { skip, timeout: 120_000 }, async () => {
   }
 });
 
-test('a clock of the browser that is twenty days behind', { skip, timeout: 60_000 }, async () => {
+test('a clock of the browser that is twenty days behind', { skip, timeout: 600_000 }, async () => {
   const behind = await page.evaluateOnNewDocument(() => {
     const now = Date.now;
     Date.now = () => now() - 20 * 86_400_000;

@@ -92,7 +92,7 @@ async function sameInShell(shown, entry, [from, to] = ['', '']) {
 
 const stateOf = async (name) => (await stage.get(`/job-types/${name}`)).paused;
 
-test('pause and resume a job type', { skip, timeout: 90_000 }, async () => {
+test('pause and resume a job type', { skip, timeout: 600_000 }, async () => {
   const paused = await act('job-types/compact', 'Pause', { Why: 'new disks' });
   assert.equal(paused.entry.action, 'jobtype.pause');
   assert.equal(await stateOf('compact'), true);
@@ -109,7 +109,7 @@ test('pause and resume a job type', { skip, timeout: 90_000 }, async () => {
   await sameInShell(resumed.lines.at(-1), resumed.entry);
 });
 
-test('run a job type', { skip, timeout: 90_000 }, async () => {
+test('run a job type', { skip, timeout: 600_000 }, async () => {
   const ran = await act('job-types/compact', 'Run now');
   assert.equal(ran.entry.action, 'jobtype.run');
   await until('the end of its run', async () => {
@@ -119,7 +119,7 @@ test('run a job type', { skip, timeout: 90_000 }, async () => {
   await sameInShell(`${ran.lines[0]} --no-wait`.replace(' --no-wait', ''), ran.entry);
 });
 
-test('cordon, uncordon and drain a worker', { skip, timeout: 90_000 }, async () => {
+test('cordon, uncordon and drain a worker', { skip, timeout: 600_000 }, async () => {
   const worker = async () => (await stage.get('/workers/node-b')).state;
   const cordoned = await act('workers/node-b', 'Cordon', { Why: 'new disks' });
   assert.equal(await worker(), 'CORDONED');
@@ -134,7 +134,7 @@ test('cordon, uncordon and drain a worker', { skip, timeout: 90_000 }, async () 
   await act('workers/node-b', 'Uncordon');
 });
 
-test('a dialog and what was typed into it outlive the row that asked', { skip, timeout: 60_000 }, async () => {
+test('a dialog and what was typed into it outlive the row that asked', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'workers/node-b');
   await tabTo('Cordon');
   await page.keyboard.press('Enter');
@@ -149,7 +149,7 @@ test('a dialog and what was typed into it outlive the row that asked', { skip, t
   await stage.shell('roundsman workers uncordon node-b');
 });
 
-test('put back what the audit log has', { skip, timeout: 90_000 }, async () => {
+test('put back what the audit log has', { skip, timeout: 600_000 }, async () => {
   await stage.shell('roundsman workers cordon node-b');
   const back = await act('audit', 'Uncordon');
   assert.equal(back.entry.action, 'worker.uncordon');
@@ -157,7 +157,7 @@ test('put back what the audit log has', { skip, timeout: 90_000 }, async () => {
   await until('no button, since it is back', () => page.evaluate(() => ![...document.querySelectorAll('main button')].some((b) => b.textContent === 'Uncordon')));
 });
 
-test('put back what was resized and set', { skip, timeout: 120_000 }, async () => {
+test('put back what was resized and set', { skip, timeout: 600_000 }, async () => {
   const worker = async () => (await stage.get('/workers/node-b')).caps.max_execute;
   const [own, policy] = [await worker(), async () => (await stage.get('/job-types/compact/policy')).policy];
   const before = await policy();
@@ -184,7 +184,7 @@ test('put back what was resized and set', { skip, timeout: 120_000 }, async () =
   await until('why a run is not put back', () => page.evaluate(() => /what ended has ended/.test(document.querySelector('[aria-label="Audit log"]').textContent)));
 });
 
-test('put back what was applied, all of it', { skip, timeout: 120_000 }, async () => {
+test('put back what was applied, all of it', { skip, timeout: 600_000 }, async () => {
   const specOf = async (name) => (await stage.get(`/job-types/${name}`)).spec;
   const before = { compact: await specOf('compact'), failing: await specOf('failing') };
   const other = configuration.replace('version: 1', 'version: 1\nowner: dev').replace('compacted {{', 'squeezed {{').replace(/  failing:[^]*?(?=  nightly:)/, '');
@@ -205,7 +205,7 @@ test('put back what was applied, all of it', { skip, timeout: 120_000 }, async (
   }
 });
 
-test('resize a worker', { skip, timeout: 90_000 }, async () => {
+test('resize a worker', { skip, timeout: 600_000 }, async () => {
   const resized = await act('workers/node-b', 'Resize', { 'Jobs at once': '7', Why: 'more memory' });
   assert.equal((await stage.get('/workers/node-b')).caps.max_execute, 7);
   assert.match(resized.entry.after, /7/);
@@ -213,7 +213,7 @@ test('resize a worker', { skip, timeout: 90_000 }, async () => {
   await sameInShell(resized.lines[0], resized.entry);
 });
 
-test('forgive a key', { skip, timeout: 90_000 }, async () => {
+test('forgive a key', { skip, timeout: 600_000 }, async () => {
   const mark = () => stage.shell('roundsman jobs mark-done compact volume-1');
   await mark();
   const forgiven = await act('job-types/compact', 'Forgive');
@@ -222,13 +222,13 @@ test('forgive a key', { skip, timeout: 90_000 }, async () => {
   await sameInShell(forgiven.lines[0], forgiven.entry);
 });
 
-test('explain what waits', { skip, timeout: 90_000 }, async () => {
+test('explain what waits', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'job-types/nightly');
   await until('a reason', () => page.$('.reasons .state'));
   assert.match(await page.$eval('.reasons .state', (e) => e.textContent), /^[A-Z_]+$/);
 });
 
-test('may I reboot this node?', { skip, timeout: 90_000 }, async () => {
+test('may I reboot this node?', { skip, timeout: 600_000 }, async () => {
   await stage.openRun('slow');
   await until('a job of slow', async () => {
     for (const id of ['node-a', 'node-b']) {
@@ -241,7 +241,7 @@ test('may I reboot this node?', { skip, timeout: 90_000 }, async () => {
   });
 });
 
-test('cancel, pause and resume a run', { skip, timeout: 120_000 }, async () => {
+test('cancel, pause and resume a run', { skip, timeout: 600_000 }, async () => {
   const first = await stage.openRun('slow');
   const run = `runs/${key(first)}`;
   const paused = await act(run, 'Pause', { Why: 'backup' });
@@ -262,7 +262,7 @@ test('cancel, pause and resume a run', { skip, timeout: 120_000 }, async () => {
   }
 });
 
-test('who held a lane before', { skip, timeout: 90_000 }, async () => {
+test('who held a lane before', { skip, timeout: 600_000 }, async () => {
   const run = await stage.openRun('slow');
   await stage.shell(`roundsman runs cancel ${run} --wait`);
   await until('the release', async () => (await stage.get('/past-grants?lane=disk')).grants[0]?.workflow_id === run);
@@ -273,7 +273,7 @@ test('who held a lane before', { skip, timeout: 90_000 }, async () => {
   assert.match(await stage.shell('roundsman locks past --lane disk'), new RegExp(run));
 });
 
-test('cancel a job', { skip, timeout: 90_000 }, async () => {
+test('cancel a job', { skip, timeout: 600_000 }, async () => {
   const run = await stage.openRun('slow');
   const job = (await stage.get(`/runs/${key(run)}/items?state=running`)).items[0].id;
   const canceled = await act(`runs/${key(run)}/items/${job}`, 'Cancel', { Why: 'in use' });
@@ -281,7 +281,7 @@ test('cancel a job', { skip, timeout: 90_000 }, async () => {
   await until('the end of the job', async () => (await stage.get(`/runs/${key(run)}/items/${job}`)).state === 'canceled');
 });
 
-test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async () => {
+test('approve, reject, retry and skip a task', { skip, timeout: 600_000 }, async () => {
   const [first, second, third] = [await stage.runDAG('first'), await stage.runDAG('second'), await stage.runDAG('third')];
   const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
   const approved = await act(`runs/${key(first)}/items/go-ahead`, 'Approve', { Why: 'agreed' });
@@ -302,7 +302,7 @@ test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async
   await sameInShell(rejected.lines[0], rejected.entry, [fourth, fifth]);
 });
 
-test('approve from the first page', { skip, timeout: 90_000 }, async () => {
+test('approve from the first page', { skip, timeout: 600_000 }, async () => {
   const run = await stage.runDAG('first-page');
   const rows = () => page.$$eval('section.ask .work li', (all) => all.map((row) => row.textContent));
   await stage.open(page, '');
@@ -313,7 +313,7 @@ test('approve from the first page', { skip, timeout: 90_000 }, async () => {
   await until('the row is gone', async () => !(await rows()).some((row) => row.includes(`${of} `) || row.startsWith(`${of}AWAITING_APPROVAL`)));
 });
 
-test('approve a task of a sub-DAG from the page of its parent', { skip, timeout: 120_000 }, async () => {
+test('approve a task of a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'outer.yaml');
   writeFileSync(file, 'version: 1\nname: outer\ntasks:\n  - {id: one, dag: steps.yaml}\n  - {id: two, dag: steps.yaml}\n');
   await stage.shell(`roundsman dag run ${file} --as nested --detach`);
@@ -333,7 +333,7 @@ test('approve a task of a sub-DAG from the page of its parent', { skip, timeout:
   await stage.shell('roundsman runs cancel dag/outer/nested --wait');
 });
 
-test('add tasks to a run, release it and retry it with a preview', { skip, timeout: 120_000 }, async () => {
+test('add tasks to a run, release it and retry it with a preview', { skip, timeout: 600_000 }, async () => {
   const [first, second] = [await stage.runDAG('added'), await stage.runDAG('added-too')];
   const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
   const added = await act(`runs/${key(first)}`, 'Add tasks', { 'Tasks, as in a DAG, with before besides needs': '- {id: again, needs: check, command: ["true"]}' });

@@ -35,9 +35,9 @@ function childOf(pid, word) {
 
 // shown is when the page said something, by the clock that this test has, too.
 const shown = (page, selector, text, there = true) =>
-  page.waitForFunction((s, t, is) => ([...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)) === is ? Date.now() : false), { polling: 'mutation', timeout: 20_000 }, selector, text, there).then((handle) => handle.jsonValue());
+  page.waitForFunction((s, t, is) => ([...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)) === is ? Date.now() : false), { polling: 'mutation' }, selector, text, there).then((handle) => handle.jsonValue());
 
-test('changes are on screen', { skip, timeout: 120_000 }, async () => {
+test('changes are on screen', { skip, timeout: 600_000 }, async () => {
   // One after the other: a page that is not in front loads nothing and draws nothing.
   const workers = await stage.page();
   await stage.open(workers, 'workers');
@@ -94,9 +94,9 @@ async function quiet(route) {
   return page;
 }
 
-const comments = (page, n) => page.waitForFunction((least) => window.comments >= least, { timeout: 120_000, polling: 500 }, n);
+const comments = (page, n) => page.waitForFunction((least) => window.comments >= least, { polling: 500 }, n);
 
-test('an idle page requests nothing again', { skip, timeout: 300_000 }, async () => {
+test('an idle page requests nothing again', { skip, timeout: 600_000 }, async () => {
   await stage.runDAG('idle');
   const pages = [];
   const idle = ['', 'job-types', 'job-types/compact', 'submit/compact', 'runs', 'runs?kind=dag&name=steps', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'runs/dag~steps~idle', 'runs/dag~steps~idle/items/go-ahead', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'audit?kind=operator', 'access', 'doctor'];
@@ -110,11 +110,11 @@ test('an idle page requests nothing again', { skip, timeout: 300_000 }, async ()
   }));
 });
 
-test('what happens is on screen without a request', { skip, timeout: 180_000 }, async () => {
+test('what happens is on screen without a request', { skip, timeout: 600_000 }, async () => {
   const run = await stage.openRun('slow');
   await stage.runDAG('watched');
   const { items } = await stage.get(`/runs/${key(run)}/items?state=running`);
-  const says = (page, selector, text) => page.waitForFunction((s, t) => [...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)), { timeout: 30_000 }, selector, text).catch(async (cause) => { throw new Error(`${selector} never says ${text}: ${await page.evaluate(() => document.querySelector('main').innerText)}`, { cause }); });
+  const says = (page, selector, text) => page.waitForFunction((s, t) => [...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)), {}, selector, text).catch(async (cause) => { throw new Error(`${selector} never says ${text}: ${await page.evaluate(() => document.querySelector('main').innerText)}`, { cause }); });
   // Page, what is done, and where it shows.
   const all = [
     ['runs/dag~steps~watched', 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
@@ -146,7 +146,7 @@ test('what happens is on screen without a request', { skip, timeout: 180_000 }, 
   await post('/workers/node-a/uncordon');
 });
 
-test('a control plane and a server that are killed', { skip, timeout: 180_000 }, async () => {
+test('a control plane and a server that are killed', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'job-types/compact');
   await page.evaluate(() => [...document.querySelectorAll('button')].find((b) => b.textContent === 'Pause').click());
@@ -162,7 +162,7 @@ test('a control plane and a server that are killed', { skip, timeout: 180_000 },
     return told;
   };
   const live = async (back) => {
-    await page.waitForFunction(() => !document.querySelector('.banner'), { timeout: 20_000 });
+    await page.waitForFunction(() => !document.querySelector('.banner'));
     const took = Date.now() - back;
     await stays();
     return took;

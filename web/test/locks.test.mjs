@@ -45,7 +45,7 @@ tasks:
 });
 after(() => stage?.down());
 
-test('a chain leads to its root, whose button ends the wait', { skip, timeout: 120_000 }, async () => {
+test('a chain leads to its root, whose button ends the wait', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'locks');
   const lane = '[aria-label=Lanes] tbody tr';

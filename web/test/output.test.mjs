@@ -62,14 +62,14 @@ const seen = (text) => until(`${text} on screen`, () => page.evaluate((t) => {
 }, text)).catch(async (cause) => { throw new Error(await page.$eval('.log', (e) => `${e.scrollTop} of ${e.scrollHeight}: ${e.innerText}`), { cause }); });
 const press = (name) => page.evaluate((n) => [...document.querySelectorAll('main button')].find((b) => b.textContent.trim().startsWith(n)).click(), name);
 
-test('the end is shown, and says which part it is', { skip, timeout: 60_000 }, async () => {
+test('the end is shown, and says which part it is', { skip, timeout: 600_000 }, async () => {
   await says('The last 16 KiB of');
   await seen('90 %');
   const elements = await page.evaluate(() => document.querySelectorAll('body *').length);
   assert.ok(elements <= 600, `${elements} elements`);
 });
 
-test('colors are those of the theme, and hidden letters are shown', { skip, timeout: 60_000 }, async () => {
+test('colors are those of the theme, and hidden letters are shown', { skip, timeout: 600_000 }, async () => {
   const colors = await page.evaluate(() => {
     const of = (text) => getComputedStyle([...document.querySelectorAll('.ln .text span')].find((e) => e.textContent === text)).color;
     const role = (name) => {
@@ -86,7 +86,7 @@ test('colors are those of the theme, and hidden letters are shown', { skip, time
   await says('reverse ⟨U+202E⟩gnp.exe');
 });
 
-test('what comes is followed until somebody scrolls up', { skip, timeout: 60_000 }, async () => {
+test('what comes is followed until somebody scrolls up', { skip, timeout: 600_000 }, async () => {
   writeFileSync(join(stage.dir, 'go'), '');
   await seen('after 5000');
   await seen('ERROR no such disk');
@@ -105,7 +105,7 @@ test('what comes is followed until somebody scrolls up', { skip, timeout: 60_000
   await seen('the last words');
 });
 
-test('what was printed before is read part by part, and searched', { skip, timeout: 60_000 }, async () => {
+test('what was printed before is read part by part, and searched', { skip, timeout: 600_000 }, async () => {
   await press('Show ');
   await says(`${(lines + 5006).toLocaleString('en')} lines`);
   await page.focus('.log');
@@ -121,14 +121,14 @@ test('what was printed before is read part by part, and searched', { skip, timeo
   assert.ok(elements <= 600, `${elements} elements`);
 });
 
-test('all of it is a download', { skip, timeout: 60_000 }, async () => {
+test('all of it is a download', { skip, timeout: 600_000 }, async () => {
   const address = await page.$eval('.viewer a[download]', (a) => a.href);
   const text = await (await fetch(address)).text();
   assert.match(text, /^line 1\n/);
   assert.match(text, /the last words\n$/);
 });
 
-test('another attempt is a link', { skip, timeout: 60_000 }, async () => {
+test('another attempt is a link', { skip, timeout: 600_000 }, async () => {
   await press('Attempt 1');
   await says('the first attempt');
   assert.match(page.url(), /attempt=1/);

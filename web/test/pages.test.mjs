@@ -25,7 +25,7 @@ async function accessible(page) {
 }
 
 for (const dark of [false, true]) {
-  test(`pages in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 240_000 }, async () => {
+  test(`pages in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 600_000 }, async () => {
     const page = await stage.page({ dark });
     for (const route of routes) {
       await stage.open(page, route);
@@ -38,7 +38,7 @@ for (const dark of [false, true]) {
   });
 }
 
-test('a narrow screen shows where one is in the menu', { skip, timeout: 60_000 }, async () => {
+test('a narrow screen shows where one is in the menu', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 360, height: 740 });
   for (const route of ['audit', 'doctor', 'job-types']) {
     await stage.open(page, route);
@@ -47,7 +47,7 @@ test('a narrow screen shows where one is in the menu', { skip, timeout: 60_000 }
   await page.close();
 });
 
-test('pages fit 360 px', { skip, timeout: 120_000 }, async () => {
+test('pages fit 360 px', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 360, height: 740 });
   for (const route of routes) {
     await stage.open(page, route);
@@ -57,7 +57,7 @@ test('pages fit 360 px', { skip, timeout: 120_000 }, async () => {
   await page.close();
 });
 
-test('filters are in the address', { skip, timeout: 60_000 }, async () => {
+test('filters are in the address', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'job-types');
   await page.type('input[type=search]', 'night');
@@ -69,7 +69,7 @@ test('filters are in the address', { skip, timeout: 60_000 }, async () => {
   await page.close();
 });
 
-test('a run shows its tasks, and those of one state', { skip, timeout: 60_000 }, async () => {
+test('a run shows its tasks, and those of one state', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   const rows = () => page.$$eval('[aria-label=Tasks] .row', (all) => all.map((row) => row.textContent));
   await stage.open(page, 'runs/dag~steps~pages');
@@ -83,7 +83,7 @@ test('a run shows its tasks, and those of one state', { skip, timeout: 60_000 },
   await page.close();
 });
 
-test('a worker shows its slots over time', { skip, timeout: 60_000 }, async () => {
+test('a worker shows its slots over time', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.openRun('slow');
   await stage.open(page, 'workers/node-a');
@@ -92,7 +92,7 @@ test('a worker shows its slots over time', { skip, timeout: 60_000 }, async () =
   await page.close();
 });
 
-test('a run has its phases with their times, a job its command', { skip, timeout: 90_000 }, async () => {
+test('a run has its phases with their times, a job its command', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'runs/SLOW');
   await until('its phases', () => page.$eval('[aria-label=Phases]', (e) => /detecting.*running jobs/s.test(e.textContent) && /20\d\d-\d\d-\d\d \d\d:\d\d:\d\d/.test(e.textContent)));
@@ -103,7 +103,7 @@ test('a run has its phases with their times, a job its command', { skip, timeout
   await page.close();
 });
 
-test('a graph is drawn in the colors of states', { skip, timeout: 60_000 }, async () => {
+test('a graph is drawn in the colors of states', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'runs/dag~steps~pages');
   await page.waitForSelector('.graph rect');
@@ -113,7 +113,7 @@ test('a graph is drawn in the colors of states', { skip, timeout: 60_000 }, asyn
   await page.close();
 });
 
-test('times follow the chosen zone', { skip, timeout: 60_000 }, async () => {
+test('times follow the chosen zone', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'job-types/nightly');
   await page.click('.settings summary');
@@ -123,7 +123,7 @@ test('times follow the chosen zone', { skip, timeout: 60_000 }, async () => {
   await page.close();
 });
 
-test('a job type is in the state that the API names, with its cause', { skip, timeout: 90_000 }, async () => {
+test('a job type is in the state that the API names, with its cause', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'lonely.yaml');
   writeFileSync(file, `version: 1
 owner: lonely

@@ -23,7 +23,7 @@ const hits = () => page.$$eval('.hit', (all) => all.map((e) => e.innerText.repla
 const chosen = () => page.$eval('.hit[aria-selected=true] .name', (e) => e.textContent);
 const open = () => page.$('dialog[open]');
 
-test('a job is found by its key over all runs', { skip, timeout: 60_000 }, async () => {
+test('a job is found by its key over all runs', { skip, timeout: 600_000 }, async () => {
   await page.keyboard.press('/');
   await page.waitForSelector('.palette[open] input');
   await page.keyboard.type('bad');
@@ -37,7 +37,7 @@ test('a job is found by its key over all runs', { skip, timeout: 60_000 }, async
   assert.equal(await open(), null);
 });
 
-test('an action opens its dialog, and does nothing before', { skip, timeout: 60_000 }, async () => {
+test('an action opens its dialog, and does nothing before', { skip, timeout: 600_000 }, async () => {
   await page.keyboard.down('Control');
   await page.keyboard.press('k');
   await page.keyboard.up('Control');
@@ -55,7 +55,7 @@ test('an action opens its dialog, and does nothing before', { skip, timeout: 60_
   await until('no dialog', async () => (await open()) === null);
 });
 
-test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 60_000 }, async () => {
+test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, 'runs');
   const field = await page.$('.filters input');
   await field.focus();
@@ -69,7 +69,7 @@ test('Esc gives the focus back; a field keeps its letters', { skip, timeout: 60_
   await until('the focus', () => page.evaluate(() => document.activeElement?.matches('.find')));
 });
 
-test('two letters go to a page, and ? lists all keys', { skip, timeout: 60_000 }, async () => {
+test('two letters go to a page, and ? lists all keys', { skip, timeout: 600_000 }, async () => {
   await stage.open(page, '');
   await page.keyboard.press('g');
   await page.keyboard.press('w');

@@ -35,7 +35,7 @@ const write = async (page, label, text) => {
   if (text !== '') await box.type(text);
 };
 
-test('back shows the place in the list', { skip, timeout: 300_000 }, async () => {
+test('back shows the place in the list', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, `runs/${key(runs[0])}`);
   await until('rows', async () => (await rows(page)).length > 5);
@@ -63,7 +63,25 @@ test('back shows the place in the list', { skip, timeout: 300_000 }, async () =>
   await page.close();
 });
 
-test('a job is found by its key and by its number', { skip, timeout: 60_000 }, async () => {
+test('a part of the list that could not be read is read again', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  let refused = 0;
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    if (!/\/items\?.*from=\d/.test(request.url()) || refused >= 3) return request.continue();
+    refused++;
+    return request.respond({ status: 503, contentType: 'application/problem+json', body: '{"title":"busy","status":503}' });
+  });
+  await stage.open(page, `runs/${key(runs[0])}`);
+  await until('rows', async () => (await rows(page)).length > 5);
+  await page.focus(list);
+  await page.keyboard.press('End');
+  await until('the last row', async () => (await rows(page)).some((text) => /disk-299/.test(text)));
+  assert.equal(refused, 3);
+  await page.close();
+});
+
+test('a job is found by its key and by its number', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, `runs/${key(runs[0])}`);
   await write(page, 'Key or number', 'disk-250');
@@ -78,7 +96,7 @@ test('a job is found by its key and by its number', { skip, timeout: 60_000 }, a
   await page.close();
 });
 
-test('jobs are sorted by a column', { skip, timeout: 60_000 }, async () => {
+test('jobs are sorted by a column', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, `runs/${key(runs[0])}`);
   const press = () => page.evaluate((list) => [...document.querySelectorAll(`${list} .sort`)].find((b) => b.textContent === 'Key').click(), list);
@@ -94,7 +112,7 @@ test('jobs are sorted by a column', { skip, timeout: 60_000 }, async () => {
   await page.close();
 });
 
-test('a key is found over all runs', { skip, timeout: 60_000 }, async () => {
+test('a key is found over all runs', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'runs');
   await write(page, 'Job by its key', 'disk-42');

@@ -27,7 +27,7 @@ async function measured() {
 
 const nodes = (page) => page.evaluate(() => document.querySelectorAll('body *').length);
 
-test('a run of a DAG with 100,000 tasks', { skip, timeout: 180_000 }, async () => {
+test('a run of a DAG with 100,000 tasks', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'big.yaml');
   writeFileSync(file, `version: 1
 name: big
@@ -65,7 +65,7 @@ tasks:
   await page.close();
 });
 
-test('a group of 10,000 jobs', { skip, timeout: 180_000 }, async () => {
+test('a group of 10,000 jobs', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'jobs.json');
   writeFileSync(file, Array.from({ length: 10_000 }, (_, i) => JSON.stringify({ dedupe_key: `disk-${i}`, params: { item: `disk-${i}` } })).join('\n'));
   await stage.shell(`roundsman jobs submit --type slow --file ${file} --id many`);
@@ -97,7 +97,7 @@ test('a group of 10,000 jobs', { skip, timeout: 180_000 }, async () => {
   }
 });
 
-test('500 job types', { skip, timeout: 400_000 }, async () => {
+test('500 job types', { skip, timeout: 600_000 }, async () => {
   const file = join(stage.dir, 'many.yaml');
   const types = Array.from({ length: 500 }, (_, i) => `  type-${String(i).padStart(3, '0')}:\n    handler: command\n    schedule: {every: 24h, first_run: scheduled}\n    detect: {command: [printf, ''], format: lines}\n    execute: {command: ["true"]}\n`);
   writeFileSync(file, `version: 1\nowner: many\njob_types:\n${types.join('')}`);
@@ -129,7 +129,7 @@ test('500 job types', { skip, timeout: 400_000 }, async () => {
   await page.close();
 });
 
-test('1,000 workers', { skip, timeout: 300_000 }, async () => {
+test('1,000 workers', { skip, timeout: 600_000 }, async () => {
   const left = Array.from({ length: 998 }, (_, i) => `rack-${String(i).padStart(4, '0')}`);
   const began = Date.now();
   // They register as workers in any language do, and do not ping: some are UNREACHABLE soon.

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
@@ -77,10 +77,23 @@ const freePort = async () => {
   }
 };
 
+// slower is how much slower this machine is now than one that does nothing else: its runnable
+// threads for each core.
+function slower() {
+  try {
+    return Math.min(Math.max(Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[3].split('/')[0]) / availableParallelism(), 1), 10);
+  } catch {
+    return 1; // Only Linux says so.
+  }
+}
+
+// patience is what a wait lasts at most, on a machine that is busy with other things.
+export const patience = 180_000;
+
+// until waits for a condition. A second in which the machine is busy counts only in part.
 export async function until(what, check, within = 30_000) {
-  const end = Date.now() + within;
   let last;
-  while (Date.now() < end) {
+  for (let left = within, at = Date.now(); left > 0; ) {
     try {
       const found = await check();
       if (found) return found;
@@ -88,6 +101,8 @@ export async function until(what, check, within = 30_000) {
       last = cause;
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
+    left -= (Date.now() - at) / slower();
+    at = Date.now();
   }
   throw new Error(`timed out: ${what}`, { cause: last });
 }
@@ -103,7 +118,7 @@ export class Stage {
     [stage.port, stage.http] = [await freePort(), await freePort()];
     stage.base = `http://127.0.0.1:${stage.http}/`;
     await stage.start();
-    stage.browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: 60_000 });
+    stage.browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience });
     return stage;
   }
 
@@ -177,6 +192,7 @@ export class Stage {
   // page opens a page that tells of every error and every violation of its policy.
   async page({ width = 1280, height = 900, dark = false, scale = 1, context = this.browser } = {}) {
     const page = await context.newPage();
+    page.setDefaultTimeout(patience);
     page.faults = [];
     page.on('pageerror', (error) => page.faults.push(error.message));
     page.on('console', (message) => {
@@ -196,7 +212,7 @@ export class Stage {
     const at = route.includes('SLOW') ? route.replace('SLOW', key(await this.openRun('slow'))) : route;
     await page.goto(`${this.base}#/${at}`);
     await page.waitForSelector('main h1');
-    await page.waitForFunction(() => !document.querySelector('[aria-busy]'), { timeout: 30_000 });
+    await page.waitForFunction(() => !document.querySelector('[aria-busy]'));
   }
 
   async down() {

@@ -209,14 +209,18 @@ func (s *Server) Dial(edit ...func(*client.Options)) (client.Client, error) {
 // by [Patience], fails the test. It is for conditions that only the server can answer.
 func WaitFor(t testing.TB, limit time.Duration, what string, done func() bool) {
 	t.Helper()
-	patience := NewPatience(limit)
-	tick := time.NewTicker(patienceTick)
-	defer tick.Stop()
+	patience, began := NewPatience(limit), time.Now()
 	for !done() {
-		if now := <-tick.C; patience.Over(now) {
+		if now := <-time.After(pollAfter(time.Since(began))); patience.Over(now) {
 			t.Fatalf("waited %s in vain: %s", patience.limit, what)
 		}
 	}
+}
+
+// pollAfter returns the pause before the next question of a wait. Fifty questions a second, each with its
+// queries and workflow tasks, took most of the CPU of the end-to-end tests.
+func pollAfter(waited time.Duration) time.Duration {
+	return min(max(waited/10, patienceTick), 250*time.Millisecond)
 }
 
 // Of a machine that keeps up, an answer takes far less than promptAnswer. On one

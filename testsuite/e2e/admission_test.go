@@ -286,12 +286,12 @@ func TestClaims(t *testing.T) {
 	assert.Zero(t, p.admission().Keys)
 }
 
-// TestObjectsAndPools: two hundred groups, twenty objects, and ten of those who
+// TestObjectsAndPools: sixty groups, twenty objects, and ten of those who
 // hold something are terminated in the middle of it. Counted at the objects,
 // nobody is ever where another one is, and fences only grow.
 func TestObjectsAndPools(t *testing.T) {
 	t.Parallel()
-	const groups, objects, each, toTerminate = 200, 20, 3, 10
+	const groups, objects, each, toTerminate = 60, 20, 3, 10
 	s := newSite()
 	s.stay = 20 * time.Millisecond
 	p := newInProcess(t, 100, s)

@@ -80,10 +80,8 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"tools/testrun":                        {7, 2},
 	"workers":                              {16, 16},
 	"workflows":                            {2, 13},
-	"workflows/admission":                  {35, 21},
 	"workflows/dagrun":                     {19, 7},
 	"workflows/fleet":                      {11, 10},
 	"workflows/group":                      {18, 15},
-	"workflows/notify":                     {25, 25},
 	"workflows/run":                        {17, 9},
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
-// Workflow is [contract.AdmissionWorkflow]. state is what the run before left, and an
-// argument of its own because bytes inside a JSON document would grow by a third.
+// Workflow is [contract.AdmissionWorkflow]. state is the packed state of the previous run. It is
+// a separate argument because JSON would make its bytes a third longer.
 //
-// It fails only on a bug.
+// Workflow fails only on a bug.
 func Workflow(ctx workflow.Context, in contract.AdmissionInput, state []byte) error {
 	a, err := newRun(ctx, in, state)
 	if err != nil {
@@ -39,7 +39,7 @@ func Workflow(ctx workflow.Context, in contract.AdmissionInput, state []byte) er
 	}
 }
 
-// run is one run of admission between its core and Temporal.
+// run connects the core of admission with Temporal.
 type run struct {
 	loop     *entity.Loop
 	ctx      workflow.Context
@@ -48,11 +48,11 @@ type run struct {
 	outbox   outbox
 	watch    workflow.Future
 	asking   *question
-	// inherited says where the durable part of the state comes from.
+	// inherited is the origin of the durable part of the state.
 	inherited contract.Inherited
 }
 
-// question is one call that asks running workflows what they hold.
+// question is one call that queries running workflows for their holdings.
 type question struct {
 	contract.AskHoldersInput
 	future workflow.Future
@@ -80,8 +80,8 @@ func newRun(ctx workflow.Context, in contract.AdmissionInput, state []byte) (*ru
 	return a, a.listen()
 }
 
-// begin makes the core of a run without the state of a run before. Durable data that an earlier
-// admission left is taken over; what cannot be read is logged, and not needed.
+// begin creates the core of a run that continues no other. It adopts the durable data of an
+// earlier admission. Unreadable data is logged and dropped.
 func (a *run) begin(in contract.AdmissionInput) {
 	a.inherited = in.Inherited
 	durable := a.durableOf(&a.inherited)
@@ -103,7 +103,7 @@ func (a *run) durableOf(inherited *contract.Inherited) admission.Durable {
 	return durable
 }
 
-// step gives the core one event and puts its decisions into the outbox.
+// step applies one event to the core and queues its decisions.
 func (a *run) step(event admission.Event) {
 	for _, decision := range a.core.Next(a.loop.Now(), event) {
 		a.outbox.take(decision)
@@ -111,8 +111,8 @@ func (a *run) step(event admission.Event) {
 	a.auditDisabled()
 }
 
-// takeReset forgets what an operator's reset has undone: grants, too, and the fences of
-// that time must not be given again. The run before it still knows them.
+// takeReset starts a recovery after an operator's reset. The grants that the reset undid are
+// lost, and their fences must not be granted again; the run before the reset has them.
 func (a *run) takeReset() {
 	before, reset := a.loop.WasReset()
 	if !reset {
@@ -127,8 +127,8 @@ func (a *run) ask(in contract.AskHoldersInput) {
 	a.asking = &question{in, callAskHolders(a.ctx, in)}
 }
 
-// attend keeps the two activities running: one that watches for holders that end,
-// while there are any, and one that asks what is held, while that is needed.
+// attend keeps two activities running: the watcher while there are holders, and the query of
+// holdings while the core needs it.
 func (a *run) attend() {
 	if a.watch == nil && !a.core.Idle() {
 		a.watch = callWatchHolders(a.ctx)
@@ -142,7 +142,6 @@ func (a *run) woken() bool {
 	return a.requests.Len() > 0 || a.watch != nil && a.watch.IsReady() || a.asking != nil && a.asking.future.IsReady() || a.outbox.delivered()
 }
 
-// collect takes in whatever has happened.
 func (a *run) collect() {
 	a.collectRequests()
 	a.collectAnswers()
@@ -155,8 +154,7 @@ func (a *run) collect() {
 	a.step(admission.Tick{})
 }
 
-// collectRequests takes in all requests that have come. One that cannot be
-// decoded is logged and dropped by the SDK.
+// collectRequests applies all requests received. The SDK logs and drops those it cannot decode.
 func (a *run) collectRequests() {
 	for {
 		var in contract.AdmissionRequest
@@ -172,7 +170,7 @@ func (a *run) collectRequests() {
 	}
 }
 
-// collectAnswers finds out which holders do not exist any more.
+// collectAnswers releases the holders that no longer exist.
 func (a *run) collectAnswers() {
 	for _, holder := range a.outbox.collect(a.ctx) {
 		a.step(admission.Closed{Holder: holder})
@@ -191,8 +189,8 @@ func (a *run) collectWatch() {
 	}
 }
 
-// collectAsked takes in who was asked. After the first answer, those that visibility
-// shows late are looked for.
+// collectAsked applies the list of workflows that were queried. After the first list it queries
+// those that visibility shows late.
 func (a *run) collectAsked() {
 	asked := a.asking
 	a.asking = nil
@@ -206,7 +204,7 @@ func (a *run) collectAsked() {
 		a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})
 	}
 	if asked.LateSince.IsZero() {
-		if a.inherited.From != "" || asked.Previous != "" { // The first one of a namespace comes after nobody.
+		if a.inherited.From != "" || asked.Previous != "" { // The first run of a namespace has nothing to recover.
 			a.auditRecovery(result.WorkflowIDs)
 		}
 		a.step(admission.Expected{IDs: result.WorkflowIDs, Final: true})
@@ -214,15 +212,13 @@ func (a *run) collectAsked() {
 	}
 }
 
-// lateStart is how long before the recovery a workflow may have started that
-// visibility does not show yet.
+// lateStart is the longest delay before visibility shows a workflow that has started.
 const lateStart = 10 * time.Minute
 
-// continueAsNew hands everything to the next run. Handlers never wait, so none
-// is unfinished; requests that came with this very task are taken first. The
-// server forgets signals that a run has sent and that were not delivered when it
-// ended, so the next run repeats what is not confirmed: an answer that comes twice
-// changes nothing.
+// continueAsNew passes the state to the next run. Handlers never wait, so none is unfinished.
+// Requests that arrive with this workflow task are applied first. The server drops signals that
+// are undelivered when a run ends, so the next run repeats unconfirmed answers. A repeated
+// answer changes nothing.
 func (a *run) continueAsNew() error {
 	if err := a.loop.Finish(); err != nil {
 		return err
@@ -241,7 +237,7 @@ func (a *run) continueAsNew() error {
 	return workflow.NewContinueAsNewError(a.ctx, contract.AdmissionWorkflow, in, state)
 }
 
-// gone reports whether a signal found nobody.
+// gone reports whether the recipient of a signal does not exist.
 func gone(err error) bool {
 	var unknown *temporal.UnknownExternalWorkflowExecutionError
 	return errors.As(err, &unknown)

@@ -27,14 +27,13 @@ type model struct {
 	*sdktest.TestWorkflowEnvironment
 	t  *testing.T
 	mu sync.Mutex
-	// running are the groups that the recovery finds; told is who was granted,
-	// refused or has lost what.
+	// running lists the groups that the recovery finds; told lists the grants, refusals and
+	// losses sent.
 	running []string
 	told    []string
 	fences  []int64
 	gone    map[string]bool
 	audit   []contract.AuditEntry
-	// asked are the questions to running groups.
 	asked []contract.AskHoldersInput
 }
 
@@ -94,7 +93,6 @@ func (b *model) note(answer contract.AdmissionAnswer) {
 	}
 }
 
-// at sends a request at a moment.
 func (b *model) at(after time.Duration, in contract.AdmissionRequest) {
 	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalAdmissionRequest, in) }, after)
 }
@@ -113,8 +111,8 @@ func wants(id string, items ...contract.AdmissionItem) contract.AdmissionRequest
 
 func laneItem() contract.AdmissionItem { return contract.AdmissionItem{ID: "lane", Lane: "default"} }
 
-// play runs admission for an hour of its time, from the given state, or until it
-// continues as new; a cancellation makes it do so.
+// play runs admission for one hour of workflow time, from the given state, or until it continues
+// as new. The cancellation at the end makes it continue as new.
 func (b *model) play(in contract.AdmissionInput, state ...byte) (next contract.AdmissionInput, nextState []byte) {
 	b.t.Helper()
 	b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
@@ -219,8 +217,8 @@ func TestPoolIsResized(t *testing.T) {
 	assert.Equal(t, []string{"a granted db", "b granted db"}, b.told)
 }
 
-// A suggestion waits for a moment in which nobody asks: a request that comes
-// while a run ends holds everybody up.
+// A suggestion to continue as new waits for a pause: a request that arrives while a run ends
+// delays all others.
 func TestAdmissionContinuesAsNewWhenItIsQuiet(t *testing.T) {
 	t.Parallel()
 	b := newModel(t)
@@ -237,8 +235,8 @@ func TestAdmissionContinuesAsNewWhenItIsQuiet(t *testing.T) {
 	assert.Empty(t, large.told, "it cannot wait any longer")
 }
 
-// More answers than the server takes at once are told one after the other: here
-// of those who asked while admission had to wait for somebody who is silent.
+// Answers beyond the number that the server accepts at once are sent in batches. Here they go to
+// requesters that waited for the recovery.
 func TestAdmissionTellsMoreThanAreTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	const rounds, each = 2, 300

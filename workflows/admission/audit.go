@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// auditDisabled tells what the retry budget has disabled in this step.
+// auditDisabled records the holds that the retry budget has set in this step.
 func (a *run) auditDisabled() {
 	for _, held := range a.core.Disabled() {
 		a.loop.Audit.Decided(recorder.Decision{
@@ -18,13 +18,13 @@ func (a *run) auditDisabled() {
 	}
 }
 
-// auditedType is the name of the job type, or of the DAG, as in the entries of its runs.
+// auditedType returns the name of the job type or DAG, as in the audit entries of its runs.
 func auditedType(jobType string) string {
 	name, _ := contract.DAGOfTasks(jobType)
 	return name
 }
 
-// heldName is what a job type, one of its keys, or a task of a DAG is called as an object.
+// heldName returns the audit object of a job type, one of its keys, or a task of a DAG.
 func heldName(jobType, key string) string {
 	if dag, ok := contract.DAGOfTasks(jobType); ok {
 		return "dag/" + dag + "/task " + key
@@ -36,8 +36,7 @@ func heldName(jobType, key string) string {
 	return name
 }
 
-// auditHold tells what an operator did about something that is held back; ctx is
-// the update handler's.
+// auditHold records an operator's change of a hold. ctx is the context of the update handler.
 func (a *run) auditHold(ctx workflow.Context, action, by string, result contract.HoldResult) contract.HoldResult {
 	entry := contract.AuditEntry{
 		Action: action, Actor: by, JobType: auditedType(result.JobType), Object: heldName(result.JobType, result.DedupeKey),
@@ -57,7 +56,6 @@ func holdText(hold *contract.AdmissionHold) string {
 	return hold.Code + ": " + hold.String()
 }
 
-// auditResize tells of a pool's other size.
 func (a *run) auditResize(ctx workflow.Context, in contract.ResizePoolInput, before, after contract.AdmissionPool) {
 	a.loop.Audit.Updated(ctx, contract.AuditEntry{
 		Action: "pool.resize", Actor: in.By, Object: "pool/" + in.Pool, Before: sizeText(before), After: sizeText(after),
@@ -71,7 +69,7 @@ func sizeText(pool contract.AdmissionPool) string {
 	return fmt.Sprintf("size: %d", pool.Size)
 }
 
-// auditLoss records that the state of the admission before is lost.
+// auditLoss records that the state of the previous admission is lost.
 func (a *run) auditLoss(fault string) {
 	a.loop.Audit.Decided(recorder.Decision{
 		Action: recorder.Noticed, Code: "STATE_LOST", Object: contract.AdmissionWorkflowID,
@@ -79,8 +77,8 @@ func (a *run) auditLoss(fault string) {
 	})
 }
 
-// auditRecovery tells that nothing is granted until those were heard who hold
-// something. A recovery without anybody to ask delays nobody.
+// auditRecovery records that nothing is granted until the running holders have reported. A
+// recovery without holders causes no delay and is not recorded.
 func (a *run) auditRecovery(asked []string) {
 	if len(asked) == 0 {
 		return

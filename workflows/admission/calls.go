@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// watchTimeout bounds one attempt of the watcher. Ending and starting again
-	// within the activity's retries costs no history.
+	// watchTimeout bounds one attempt of the watcher. A retry of the activity adds no events to
+	// the history.
 	watchTimeout = 24 * time.Hour
-	// watchHeartbeat is how soon another control plane continues a watch.
+	// watchHeartbeat bounds the time until another control plane continues a watch.
 	watchHeartbeat = 10 * time.Second
-	// lateTimeout bounds the looks for workflows that visibility shows late.
+	// lateTimeout bounds the search for workflows that visibility shows late.
 	lateTimeout = 15 * time.Minute
 )
 

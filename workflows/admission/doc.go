@@ -1,8 +1,8 @@
-// Package admission carries out what internal/engine/admission decides: the one workflow
-// of a namespace that says who may do what when.
+// Package admission runs the core of internal/engine/admission as a workflow. There is one such
+// workflow per namespace. It grants lanes, pools, objects and dedupe keys.
 //
-// The workflow lives for ever, as a chain of runs. One that starts without the state
-// of a run before, and one that was reset, asks all running workflows what they hold
-// and wait for before it grants anything. The keeper of the control plane starts it
-// when it is missing; it inherits pool sizes, outcomes and fences.
+// The workflow lives for ever, as a chain of runs. A run without the state of a previous run, or
+// after a reset, grants nothing until all running workflows have reported their holdings and
+// requests. The keeper of the control plane starts the workflow when it is missing. The new
+// workflow inherits pool sizes, outcomes and fences.
 package admission

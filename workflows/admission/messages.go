@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
-// listen opens admission to people. Handlers never wait.
+// listen registers the handlers of updates and queries. Handlers never wait.
 func (a *run) listen() error {
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateAdmissionRequest, a.call,
@@ -41,14 +41,14 @@ func (a *run) checkCall(_ workflow.Context, in contract.AdmissionRequest) error 
 	return nil
 }
 
-// errNoHolder refuses a request that nobody could be answered.
+// errNoHolder refuses a request whose answer would have no recipient.
 var errNoHolder = errors.New("the request names no holder")
 
-// call takes a request as the signal does, after those that came before it, and
-// returns what the holder would be sent.
+// call handles a request like the signal, after all requests received before it, and returns the
+// holder's answer.
 func (a *run) call(_ workflow.Context, in contract.AdmissionRequest) (contract.AdmissionAnswer, error) {
 	a.loop.NoticeReset()
-	a.takeReset() // A grant that was undone must not be repeated before the loop sees it.
+	a.takeReset() // A grant that the reset undid must not be repeated.
 	a.collectRequests()
 	a.loop.Received(1)
 	a.step(admission.Requested(in))
@@ -113,16 +113,16 @@ func (a *run) keyHolders(in contract.KeyHolderInput) map[string]contract.Admissi
 	return uses
 }
 
-// durable answers [contract.QueryDurable], even when this run has ended.
+// durable answers [contract.QueryDurable], even after this run has ended.
 func (a *run) durable() (contract.DurableResult, error) {
 	data, err := pack.JSON(a.core.Durable())
 	return contract.DurableResult{Data: data, Passed: a.loop.Passed()}, err
 }
 
-// shownNames is how many lanes and pools the Web UI lists.
+// shownNames is the number of lanes and pools listed in the Web UI.
 const shownNames = 20
 
-// describe writes what the Web UI shows. Its cost is bounded as the view is.
+// describe writes the details for the Web UI. The limit of the view bounds its cost.
 func (a *run) describe() {
 	view := a.core.View(contract.AdmissionFilter{Limit: shownNames})
 	text := fmt.Sprintf("%d holders · %d keys", view.HolderCount, view.Keys)

@@ -9,11 +9,11 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/admission"
 )
 
-// defaultHolds is how many of what is held back a query lists.
+// defaultHolds is the number of holds that a query lists by default.
 const defaultHolds = 200
 
-// listenToOperators opens what is held back to people. Handlers never wait, and
-// what they refuse leaves no trace in the history.
+// listenToOperators registers the handlers for holds. Handlers never wait. A refused update
+// leaves no trace in the history.
 func (a *run) listenToOperators() error {
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateReEnable, a.reEnable,
@@ -71,7 +71,7 @@ func (a *run) markDone(ctx workflow.Context, in contract.MarkDoneInput) (contrac
 	return a.auditHold(ctx, "hold.mark-done", in.By, a.operate(in.JobType, in.DedupeKey, a.markedOf(in))), nil
 }
 
-// operate carries out an operator's message and returns what it changed.
+// operate applies an operator's message and returns the hold before and after.
 func (a *run) operate(jobType, key string, event admission.Event) contract.HoldResult {
 	result := contract.HoldResult{JobType: jobType, DedupeKey: key}
 	result.Failures, result.Before = a.holdOf(jobType, key)

@@ -26,7 +26,7 @@ func failed(id string, attempts ...string) contract.AdmissionRequest {
 	return in
 }
 
-// operate sends an update and hands its answer, or its refusal, to see.
+// operate sends an update and passes its result, or its refusal, to see.
 func (b *model) operate(after time.Duration, name string, input any, see func(result contract.HoldResult, err error)) {
 	answered := false
 	b.RegisterDelayedCallback(func() {
@@ -56,7 +56,6 @@ func (b *model) holds() []string {
 	return list
 }
 
-// TestOperatorsOfWhatIsHeldBack: every message, its answer and its refusal.
 func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
 	t.Parallel()
 	b := newModel(t)
@@ -103,8 +102,8 @@ func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
 	assert.Equal(t, [][]string{{"RETRY_BUDGET a"}, {"MARKED_DONE a"}, {}}, seen)
 }
 
-// TestAdmissionInheritsWhatOperatorsSaid from one that was ended, and says so when
-// it cannot.
+// TestAdmissionInheritsWhatOperatorsSaid: a new admission inherits holds from one that was
+// terminated, and its view reports a failure to do so.
 func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {
 	t.Parallel()
 	first := newModel(t)
@@ -154,7 +153,7 @@ func budgeted(perKey, perType int) *contract.RetryBudget {
 	return &contract.RetryBudget{PerKey: rule(perKey), PerType: rule(perType)}
 }
 
-// TestAdmissionTells of pools and of a recovery that somebody waits for.
+// TestAdmissionTells: a resize of a pool, and a recovery with a holder, are recorded.
 func TestAdmissionTells(t *testing.T) {
 	t.Parallel()
 	b := newModel(t)
@@ -173,7 +172,7 @@ func TestAdmissionTells(t *testing.T) {
 	}
 }
 
-// said has each entry in one line.
+// said returns one line per audit entry.
 func (b *model) said() (list []string) {
 	for _, e := range b.audit {
 		list = append(list, e.Action+" "+e.Code+" "+e.Object)
@@ -181,8 +180,8 @@ func (b *model) said() (list []string) {
 	return list
 }
 
-// TestAdmissionAnswersACallAtOnce: what is decided is the answer, and is sent to nobody;
-// who must wait gets a signal.
+// TestAdmissionAnswersACallAtOnce: an immediate decision is returned by the call and not sent as
+// a signal; a requester that must wait gets a signal.
 func TestAdmissionAnswersACallAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newModel(t)

@@ -11,26 +11,25 @@ import (
 )
 
 const (
-	// maxSent is how many answers are on their way at once. The server refuses
-	// a workflow task that would make it more than 2,000.
+	// maxSent bounds the answers in transit. The server refuses a workflow task that would raise
+	// them above 2,000.
 	maxSent = 500
-	// maxTravel bounds the bytes of the answers that travel when the run ends before
-	// they are delivered. Of the others the holders travel: the next run repeats what
-	// they are granted.
+	// maxTravel bounds the bytes of undelivered answers passed to the next run. Of the answers
+	// beyond it only the holders are passed: the next run repeats their grants.
 	maxTravel = 64 << 10
-	// maxTravelHolders bounds those.
+	// maxTravelHolders bounds the holders passed to the next run.
 	maxTravelHolders = 1000
 )
 
-// outbox are the answers that were not delivered yet.
+// outbox holds the undelivered answers.
 type outbox struct {
-	// waiting are those not sent, one per holder, in the order of deciding.
+	// waiting holds the unsent answers, one per holder, in the order of decision.
 	waiting []*contract.AdmissionAnswer
 	of      map[contract.AdmissionHolder]*contract.AdmissionAnswer
 	sent    []sentAnswer
 }
 
-// sentAnswer is an answer that the server has not confirmed yet.
+// sentAnswer is an answer without the server's confirmation.
 type sentAnswer struct {
 	*contract.AdmissionAnswer
 
@@ -39,7 +38,7 @@ type sentAnswer struct {
 
 func (o *outbox) empty() bool { return len(o.waiting)+len(o.sent) == 0 }
 
-// take adds a decision to what its holder is told next.
+// take adds a decision to the next answer to its holder.
 func (o *outbox) take(decision admission.Decision) {
 	switch d := decision.(type) {
 	case admission.Granted:
@@ -76,7 +75,7 @@ func (o *outbox) add(answer *contract.AdmissionAnswer) *contract.AdmissionAnswer
 	return answer
 }
 
-// answer takes out what was decided for the holder and not sent.
+// answer removes and returns the unsent answer to the holder.
 func (o *outbox) answer(holder contract.AdmissionHolder) contract.AdmissionAnswer {
 	answer := o.of[holder]
 	if answer == nil {
@@ -87,8 +86,8 @@ func (o *outbox) answer(holder contract.AdmissionHolder) contract.AdmissionAnswe
 	return *answer
 }
 
-// send sends the answers, in order, as far as the server takes them: the rest goes
-// when something has been delivered.
+// send sends answers in order until a limit of the server is reached. The rest waits for a
+// delivery.
 func (o *outbox) send(loop *entity.Loop) {
 	n := 0
 	for ; n < len(o.waiting) && len(o.sent) < maxSent && loop.Fits(answerBytes(o.waiting[n])); n++ {
@@ -100,7 +99,6 @@ func (o *outbox) send(loop *entity.Loop) {
 	o.waiting = slices.Delete(o.waiting, 0, n)
 }
 
-// answerBytes estimates the size of an answer.
 func answerBytes(answer *contract.AdmissionAnswer) int {
 	const perEntry, perIndex, perKey = 128, 6, 512
 	size := perEntry * (1 + len(answer.Granted) + 2*len(answer.Refused) + 2*len(answer.Lost) + 4*len(answer.Stopped) + len(answer.Waiting))
@@ -120,8 +118,7 @@ func (o *outbox) delivered() bool {
 	return slices.ContainsFunc(o.sent, func(s sentAnswer) bool { return s.future.IsReady() })
 }
 
-// collect takes out what was delivered and returns the holders that do not exist any
-// more.
+// collect removes the delivered answers and returns the holders that no longer exist.
 func (o *outbox) collect(ctx workflow.Context) []contract.AdmissionHolder {
 	pending := o.sent[:0]
 	var closed []contract.AdmissionHolder
@@ -142,8 +139,8 @@ func (o *outbox) collect(ctx workflow.Context) []contract.AdmissionHolder {
 	return closed
 }
 
-// state is what travels when the run ends: the oldest answers, and the holders of
-// those that are too many.
+// state returns the undelivered answers for the next run: the oldest ones, and the holders of
+// the rest.
 func (o *outbox) state() (answers []contract.AdmissionAnswer, holders []contract.AdmissionHolder) {
 	size := 0
 	travel := func(answer *contract.AdmissionAnswer) {

@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
-// maxUnpacked bounds what is unpacked, as a guard against a corrupt input.
+// maxUnpacked bounds the unpacked bytes, as a guard against corrupt input.
 const maxUnpacked = 64 << 20
 
 func unpackState(packed []byte) (*admission.Core, error) {

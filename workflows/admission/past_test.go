@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestPastGrantsOutliveARun: who held a lane is answered by the run that it was released
-// in, and by the next one.
+// TestPastGrantsOutliveARun: past holders of a lane are returned by the run that released it and
+// by the next run.
 func TestPastGrantsOutliveARun(t *testing.T) {
 	t.Parallel()
 	var seen []contract.PastGrants

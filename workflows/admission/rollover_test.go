@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// A run that would like to end does so in the first pause among the requests that
-// is long enough for the length of its history, not in a shorter one.
+// A run that is due to end does so in the first pause between requests that is long enough for
+// the length of its history.
 func TestAdmissionEndsARunInALull(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// watchTimeout bounds one attempt of the watcher, which returns by itself after
-	// a quarter of it.
+	// watchTimeout bounds one attempt of the watcher, which returns after a quarter of it.
 	watchTimeout = 24 * time.Hour
-	// heartbeat is how soon a control plane is noticed that was killed.
+	// heartbeat bounds the time until the loss of a control plane is detected.
 	heartbeat = 15 * time.Second
-	// deliverTimeout bounds one attempt of a delivery: the longest time limit of a
-	// receiver and a margin.
+	// deliverTimeout bounds one attempt of a delivery: the longest timeout of a receiver plus a
+	// margin.
 	deliverTimeout = time.Minute
 )
 
@@ -30,7 +29,7 @@ func callWatchEvents(ctx workflow.Context, in contract.WatchEventsInput) workflo
 	return workflow.ExecuteActivity(ctx, contract.WatchEventsActivity, in)
 }
 
-// callDeliver makes one attempt: when to repeat it is the queue's decision.
+// callDeliver makes one attempt. The queue decides when to repeat it.
 func callDeliver(ctx workflow.Context, in contract.Delivery) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: contract.ControlQueue, StartToCloseTimeout: deliverTimeout, HeartbeatTimeout: heartbeat,

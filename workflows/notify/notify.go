@@ -1,6 +1,6 @@
-// Package notify is the workflow of the notifier, one per namespace: it keeps the queue
-// of internal/engine/notify, starts the watcher that finds what is to be told, and one
-// delivery for each receiver at a time. See docs/adr/0061-notifications.md.
+// Package notify is the workflow of the notifier, one per namespace. It keeps the queue of
+// internal/engine/notify, runs the watcher that finds events, and starts at most one delivery
+// per receiver at a time. See docs/adr/0061-notifications.md.
 package notify
 
 import (
@@ -22,17 +22,17 @@ func limits() entity.Limits {
 	return l
 }
 
-// watchPause is how long the notifier waits after the watcher failed for good.
+// watchPause is the pause after a final failure of the watcher.
 const watchPause = time.Minute
 
-// Workflow is the one notifier of a namespace. It lives for ever, as a chain of runs.
-// Nothing waits for it: runs end without it, and a receiver that is dead has a queue of
-// its own.
+// Workflow is the one notifier of a namespace. It lives for ever, as a chain of runs. No run
+// waits for it: runs end without it. Each receiver has its own queue, so a dead receiver delays
+// no other.
 //
-// The control plane starts it. One that comes after a run that was terminated delivers
-// what waited there, and tells what happened meanwhile; where the former history is
-// gone that is lost, and its view says so. A cancellation ends nothing. It fails only
-// on a bug.
+// The control plane starts it. A notifier that follows a terminated one delivers the waiting
+// notifications and reports the events in between. If the former history is gone, those
+// notifications are lost and its view reports the loss. A cancellation has no effect. Workflow
+// fails only on a bug.
 func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
 	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued, Passed: in.Inherited.Passed})}
 	r.ctx = r.loop.Context()
@@ -55,21 +55,21 @@ func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
 	}
 }
 
-// run is the notifier between its core and Temporal.
+// run connects the queue with Temporal.
 type run struct {
 	ctx   workflow.Context
 	loop  *entity.Loop
 	queue *notify.Queue
-	// inherited says what became of the queue of a notifier that was ended.
+	// inherited is the origin of the queue, and the fault if it could not be read.
 	inherited contract.Inherited
-	// watched is where the watcher stopped last; watching is the one that runs.
+	// watched is the input of the next watcher; watching is the running one.
 	watched  contract.WatchEventsInput
 	watching workflow.Future
 	stop     workflow.CancelFunc
 	retryAt  time.Time
-	// sent are the deliveries on their way, in the order of their start.
+	// sent holds the deliveries in progress, in the order of their start.
 	sent []sent
-	// closing says that nothing new begins.
+	// closing means that no watcher and no delivery is started.
 	closing bool
 }
 
@@ -78,7 +78,7 @@ type sent struct {
 	future   workflow.Future
 }
 
-// restore takes over what a run before left, which continued as new or was ended.
+// restore adopts the state of a run that continued as new or was terminated.
 func (r *run) restore(in contract.NotificationsInput) {
 	r.inherited = in.Inherited
 	r.inherited.Passed = nil
@@ -91,7 +91,7 @@ func (r *run) restore(in contract.NotificationsInput) {
 	r.queue, r.watched = notify.Restore(in.Queue), in.Watch
 }
 
-// durable answers [contract.QueryDurable], even when this run has ended.
+// durable answers [contract.QueryDurable], even after this run has ended.
 func (r *run) durable() (contract.DurableResult, error) {
 	data, err := json.Marshal(contract.NotificationsInput{Watch: r.watched, Queue: r.queue.State()})
 	return contract.DurableResult{Data: data, Passed: r.loop.Passed()}, err
@@ -115,7 +115,7 @@ func (r *run) listen() error {
 			workflow.UpdateHandlerOptions{Description: "Sends a test to a receiver."}))
 }
 
-// test queues a test; the query tells how it ended.
+// test queues a test. The query returns its result.
 func (r *run) test(ctx workflow.Context, in contract.TestNotificationInput) (contract.TestNotificationResult, error) {
 	if !r.knows(in.Receiver) {
 		return contract.TestNotificationResult{}, temporal.NewNonRetryableApplicationError("there is no receiver "+in.Receiver+": see `roundsman receivers` (a control plane that has just started tells of new ones within seconds)", "NoReceiver", nil)
@@ -141,7 +141,7 @@ func (r *run) knows(name string) bool {
 	return false
 }
 
-// watch makes sure that the watcher runs, or ends when the run is to end.
+// watch keeps the watcher running, or stops it before the run ends.
 func (r *run) watch() {
 	switch {
 	case r.watching != nil && r.closing:
@@ -161,7 +161,7 @@ func (r *run) deliver() {
 	}
 }
 
-// wake is when a pause is over.
+// wake returns the end of the next pause.
 func (r *run) wake() time.Time {
 	if r.closing {
 		return time.Time{}
@@ -185,7 +185,6 @@ func (r *run) woken() bool {
 	return false
 }
 
-// collect takes in what has ended.
 func (r *run) collect() {
 	if r.watching != nil && r.watching.IsReady() {
 		r.watchEnded()
@@ -222,7 +221,7 @@ func (r *run) watchEnded() {
 	r.queue.Add(r.loop.Now(), result.Notices...)
 }
 
-// cause is the kind of failure, without the texts of the server.
+// cause returns the kind of failure without the server's text.
 func cause(err error) string {
 	if temporal.IsTimeoutError(err) {
 		return "timeout"
@@ -230,7 +229,6 @@ func cause(err error) string {
 	return "failed"
 }
 
-// settled reports whether nothing is on its way.
 func (r *run) settled() bool {
 	return r.watching == nil && len(r.sent) == 0
 }

@@ -21,19 +21,19 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// model is the notifier with receivers that do as they are told.
+// model is the notifier with scripted receivers.
 type model struct {
 	*sdktest.TestWorkflowEnvironment
 
 	t *testing.T
-	// mu guards watched and tried: activities run in goroutines of their own, and one
-	// may start while the workflow ends.
+	// mu guards watched and tried: activities run in goroutines of their own, and one may start
+	// while the workflow ends.
 	mu sync.Mutex
-	// watched are the inputs of the watcher, and what it returns each time; then it
-	// fails for good or, without any, stays until it is canceled.
+	// watched holds the inputs of the watcher; results holds its return values. After the last
+	// result the watcher fails for good or, without any result, runs until canceled.
 	watched []contract.WatchEventsInput
 	results []contract.WatchEventsResult
-	// tried are the attempts, fails says which are refused.
+	// tried holds the attempts; fails returns the result of an attempt.
 	tried []string
 	fails func(contract.Delivery) contract.DeliverResult
 }
@@ -67,7 +67,7 @@ func newModel(t *testing.T) *model {
 	return m
 }
 
-// end lets the notifier continue as new and returns what it hands over.
+// end makes the notifier continue as new and returns its next input.
 func (m *model) end() contract.NotificationsInput {
 	m.t.Helper()
 	require.True(m.t, m.IsWorkflowCompleted())
@@ -82,8 +82,8 @@ func notice(id string, to ...string) contract.Notice {
 	return contract.Notice{To: to, Notification: contract.Notification{ID: id, Event: contract.NotifyFailed}}
 }
 
-// TestNotifierDeliversAndContinues: the dead receiver is tried again and delays
-// nothing, and what waits is handed to the next run.
+// TestNotifierDeliversAndContinues: a dead receiver is retried and delays no other, and waiting
+// notifications are passed to the next run.
 func TestNotifierDeliversAndContinues(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
@@ -117,8 +117,8 @@ func TestNotifierDeliversAndContinues(t *testing.T) {
 	assert.GreaterOrEqual(t, in.Queue.Receivers[1].Sent, 2)
 }
 
-// TestNotifierTakesOverFromOneThatWasEnded: what waited there is delivered, and the
-// watcher continues where it was. What cannot be read is told.
+// TestNotifierTakesOverFromOneThatWasEnded: waiting notifications are delivered, and the watcher
+// continues at its former position. Unreadable state is reported.
 func TestNotifierTakesOverFromOneThatWasEnded(t *testing.T) {
 	t.Parallel()
 	former := newModel(t)
@@ -162,7 +162,7 @@ func TestNotifierTakesOverFromOneThatWasEnded(t *testing.T) {
 	}
 }
 
-// TestUnknownReceiverIsNotTested: the refusal reaches who asked.
+// TestUnknownReceiverIsNotTested: the caller receives the refusal.
 func TestUnknownReceiverIsNotTested(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)

@@ -2,14 +2,12 @@ package admission
 
 import "github.com/roundsman/roundsman/contract"
 
-// The bounds of what travels when admission continues as new: one payload of 2 MiB.
-// Each part is bounded by itself, and the state is checked when something is
-// accepted: what was accepted can always travel. Weights are bytes after packing,
-// for names that do not compress.
+// Bounds of the state passed on when admission continues as new: one payload of 2 MiB. Each part
+// has its own bound, checked when a request is accepted, so an accepted request always fits.
+// Weights are bytes after packing, for names that do not compress.
 const (
-	// MaxWeight bounds holders, requests and keys, the others what is remembered of
-	// failures. The rest of 2 MiB is for answers that were not delivered yet and for
-	// the audit log.
+	// MaxWeight bounds holders, requests and keys; the others bound the records of failures. The
+	// rest of 2 MiB is for undelivered answers and the audit log.
 	MaxWeight      = 1_450_000
 	maxKeysWeight  = 160_000
 	maxTypesWeight = 80_000
@@ -42,13 +40,13 @@ func (r *request) weight() int {
 	return weight
 }
 
-// Weight is how much of [MaxWeight] is in use.
+// Weight returns the used part of [MaxWeight].
 func (c *Core) Weight() int { return c.weight + keyWeight*(c.claims.held+c.claims.asked) }
 
-// hasRoom reports whether something of that weight can travel besides the rest.
+// hasRoom reports whether the weight fits besides the rest of the state.
 func (c *Core) hasRoom(weight int) bool { return c.Weight()+weight <= MaxWeight }
 
-// admits refuses a request that could not travel.
+// admits refuses a request that would not fit into the state.
 func (c *Core) admits(r *request) bool {
 	weight := r.weight() + keyWeight*len(r.keys) + c.holderWeightOf(r)
 	if c.hasRoom(weight) {
@@ -58,7 +56,7 @@ func (c *Core) admits(r *request) bool {
 	return false
 }
 
-// holderWeightOf is what a request's holder adds, if it is not known yet.
+// holderWeightOf returns the weight of a request's holder; 0 if the holder is present already.
 func (c *Core) holderWeightOf(r *request) int {
 	if c.holders[r.Holder] != nil {
 		return 0

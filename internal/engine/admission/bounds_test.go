@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// noise is text that hardly compresses.
 func noise(r *rand.Rand, n int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	text := make([]byte, n)
@@ -31,8 +30,8 @@ func packedBytes(t *testing.T, c *Core) int {
 	return len(packed)
 }
 
-// TestWhatIsAcceptedCanTravel: whatever fills the core, with names that do not
-// compress, it refuses before the state is too large for one payload, and says so.
+// TestWhatIsAcceptedCanTravel: the core is filled with names that do not compress. It refuses
+// requests before the state is too large for one payload.
 func TestWhatIsAcceptedCanTravel(t *testing.T) {
 	t.Parallel()
 	for kind, item := range map[string]func(r *rand.Rand, i int) Request{
@@ -73,7 +72,7 @@ func TestWhatIsAcceptedCanTravel(t *testing.T) {
 	}
 }
 
-// TestOutcomesCanTravel: what is remembered of failures is bounded in bytes, too.
+// TestOutcomesCanTravel: records of failures are bounded in bytes, too.
 func TestOutcomesCanTravel(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
@@ -98,7 +97,7 @@ func TestOutcomesCanTravel(t *testing.T) {
 	assert.Positive(t, dropped)
 }
 
-// TestWeightIsGivenBack: when everything is released, nothing weighs.
+// TestWeightIsGivenBack: the weight is 0 when everything is released.
 func TestWeightIsGivenBack(t *testing.T) {
 	t.Parallel()
 	p := ready()

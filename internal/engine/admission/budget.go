@@ -9,32 +9,29 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of what is remembered of failures. It travels with the state, which has to
-// leave room for the claims.
+// Bounds of the records of failures. They are part of the state, which must leave room for
+// claims.
 const (
-	// MaxTrackedKeys is how many keys with failures, disabled or marked, are
-	// remembered, MaxTrackedTypes how many job types. Over it, and over what may
-	// travel, those that are neither disabled nor marked are forgotten first, the
-	// one that failed longest ago before the others, then those whose time is up
-	// soonest.
+	// MaxTrackedKeys and MaxTrackedTypes bound the records of keys and job types. Beyond a
+	// bound, records that hold nothing back are dropped first, the oldest last failure first.
+	// The others follow, the earliest end of their hold first.
 	MaxTrackedKeys  = 1000
 	MaxTrackedTypes = 500
-	// SeriesLimit is how long after its last failure a series that no success
-	// has broken is forgotten.
+	// SeriesLimit is the age of the last failure at which an unbroken series is dropped.
 	SeriesLimit = 30 * 24 * time.Hour
-	// repeatLimit is how long after a key was forgiven a failure from before is
-	// recognized and ignored; reports are repeated within seconds.
+	// repeatLimit is the time for which a forgiven key ignores failures from before. Reports are
+	// repeated within seconds.
 	repeatLimit = time.Hour
-	// trimPause is how often what counts no more is forgotten.
+	// trimPause is the pause between two removals of expired records.
 	trimPause = time.Minute
-	// maxErrorBytes bounds the message kept of the last failure.
+	// maxErrorBytes bounds the stored message of the last failure.
 	maxErrorBytes = 160
 
 	recordWeight  = 48
 	failureWeight = 11
 )
 
-// rule is a [contract.RetryBudgetRule] that may be missing: then it sets no bound.
+// rule is a [contract.RetryBudgetRule]; without one it sets no bound.
 type rule struct{ *contract.RetryBudgetRule }
 
 func (r rule) set() bool { return r.RetryBudgetRule != nil && (r.Count > 0 || r.HardTimeout > 0) }
@@ -53,40 +50,40 @@ func perType(b *contract.RetryBudget) rule {
 	return rule{b.PerType}
 }
 
-// off says that a key or a job type is held back, and until when.
+// off is a hold on a key or a job type.
 type off struct {
 	// Code is a code of [contract.AdmissionHold].
 	Code  string    `json:"code"`
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
-	// Failures is how many failures led to it, Rule the one that they broke.
+	// Failures is the number of failures that broke Rule.
 	Failures int                       `json:"failures,omitempty"`
 	Rule     *contract.RetryBudgetRule `json:"rule,omitempty"`
-	// By is who marked it.
+	// By is the operator who marked the key as done.
 	By string `json:"by,omitempty"`
 }
 
-// record is what is remembered of a key, or of a job type.
+// record holds the failures of a key or of a job type.
 type record struct {
 	JobType string `json:"t"`
 	Key     string `json:"k,omitempty"`
 	// Failures are the newest ones that count, ascending.
 	Failures []failure `json:"f,omitempty"`
-	// First is the first failure of the series, 0: there is none. Broken is the
-	// newest success: what failed before is not part of the series. Last is the
-	// newest failure. All are milliseconds of the Unix time.
+	// First is the first failure of the series; 0 without a series. Broken is the newest
+	// success: earlier failures are not part of the series. Last is the newest failure. All are
+	// Unix times in milliseconds.
 	First  int64 `json:"s,omitempty"`
 	Broken int64 `json:"b,omitempty"`
 	Last   int64 `json:"l,omitempty"`
-	// Cleared: failures up to here are forgotten.
+	// Cleared is the time up to which failures are ignored.
 	Cleared int64 `json:"c,omitempty"`
-	// Keep is until when the record says anything.
+	// Keep is the time at which the record expires.
 	Keep  int64  `json:"u,omitempty"`
 	Error string `json:"e,omitempty"`
 	Off   *off   `json:"o,omitempty"`
 }
 
-// weight is what the record adds to the state, once packed.
+// weight returns the packed size of the record.
 func (r *record) weight() int {
 	weight := recordWeight + len(r.JobType) + len(r.Key) + len(r.Error) + failureWeight*len(r.Failures)
 	if r.Off != nil {
@@ -95,7 +92,7 @@ func (r *record) weight() int {
 	return weight
 }
 
-// failure is one failed attempt. ID tells those of one moment apart.
+// failure is one failed attempt. ID distinguishes attempts that failed in the same millisecond.
 type failure struct {
 	At int64  `json:"a"`
 	ID uint32 `json:"i"`
@@ -105,7 +102,7 @@ func (f failure) compare(other failure) int {
 	return cmp.Or(cmp.Compare(f.At, other.At), cmp.Compare(f.ID, other.ID))
 }
 
-// off is what holds it back at now, or nil.
+// off returns the hold in force at now, or nil.
 func (r *record) off(now time.Time) *off {
 	if r == nil || r.Off == nil || !r.Off.Until.After(now) {
 		return nil
@@ -113,7 +110,7 @@ func (r *record) off(now time.Time) *off {
 	return r.Off
 }
 
-// hold is what holds it back at now, for others; nil: nothing does.
+// hold returns the hold in force at now as sent to others, or nil.
 func (r *record) hold(now time.Time) *contract.AdmissionHold {
 	found := r.off(now)
 	if found == nil {
@@ -127,9 +124,8 @@ func (r *record) hold(now time.Time) *contract.AdmissionHold {
 
 func (r *record) keep(until int64) { r.Keep = max(r.Keep, until) }
 
-// fail takes in a failure and reports whether it broke the rule. One that is known
-// already, or forgotten, changes nothing; neither does one of something that is held
-// back: the bound starts again afterwards.
+// fail adds a failure and reports whether it broke the rule. Repeated, forgotten and held-back
+// failures change nothing: after a hold the count starts again.
 func (r *record) fail(f failure, message string, rule rule, now time.Time) bool {
 	at, known := slices.BinarySearchFunc(r.Failures, f, failure.compare)
 	if known || f.At <= r.Cleared || r.off(now) != nil {
@@ -152,8 +148,7 @@ func (r *record) fail(f failure, message string, rule rule, now time.Time) bool 
 	return r.judge(rule, now)
 }
 
-// judge looks at the newest failure: at its time the rule may have been broken,
-// however late it was reported.
+// judge evaluates the rule at the time of the newest failure, even if the report is late.
 func (r *record) judge(rule rule, now time.Time) bool {
 	from, n := r.Last-rule.Window.Std().Milliseconds(), 0
 	for _, f := range r.Failures {
@@ -173,7 +168,7 @@ func (r *record) judge(rule rule, now time.Time) bool {
 	return r.off(now) != nil
 }
 
-// forget drops the failures up to then; those that are reported late stay away.
+// forget drops the failures up to at. Late reports of them are ignored.
 func (r *record) forget(at int64) {
 	r.Cleared = max(r.Cleared, at)
 	r.Failures = slices.DeleteFunc(r.Failures, func(f failure) bool { return f.At <= r.Cleared })

@@ -25,7 +25,7 @@ func keyBudget(count int) *Budget {
 
 func hashOf(key string) uint64 { return contract.DedupeHash("scrub", key) }
 
-// fails has a group report failed attempts of keys, at the time of the play.
+// fails reports failed attempts of keys as a group, at the time of the play.
 func (p *play) fails(who string, b *Budget, attempt int, keys ...string) []Decision {
 	e := Requested{Holder: group(who), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now}}}
 	for _, key := range keys {
@@ -36,7 +36,7 @@ func (p *play) fails(who string, b *Budget, attempt int, keys ...string) []Decis
 	return p.step(e)
 }
 
-// claims has a group claim keys, and lists those that are held back.
+// claims claims keys as a group and returns those that are held back.
 func (p *play) claims(t *testing.T, who string, b *Budget, keys ...string) []string {
 	t.Helper()
 	var hashes []uint64
@@ -125,7 +125,7 @@ func TestASuccessForgetsTheKey(t *testing.T) {
 	assert.Empty(t, p.d.HeldBack("", p.now), "an attempt that still ran has completed")
 }
 
-// TestHardTimeout: whatever the count, when the series is old.
+// TestHardTimeout: an old series breaks the rule with any count.
 func TestHardTimeout(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -141,8 +141,8 @@ func TestHardTimeout(t *testing.T) {
 	assert.Contains(t, held[0].String(), "failing for 10h without a success")
 }
 
-// TestHardTimeoutOfAType: any success of the type breaks its series, and what
-// failed within the window still counts.
+// TestHardTimeoutOfAType: any success of the type breaks its series, and failures within the
+// window still count.
 func TestHardTimeoutOfAType(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -159,8 +159,8 @@ func TestHardTimeoutOfAType(t *testing.T) {
 	assert.Equal(t, 4, p.d.TypeHold("scrub", p.now).Failures)
 }
 
-// TestADisabledTypeStartsNothing: whoever is at it is told, who waits for the
-// lane and who comes later is refused, until it is re-enabled.
+// TestADisabledTypeStartsNothing: running groups get a stop; waiting and later groups are
+// refused until the type is re-enabled.
 func TestADisabledTypeStartsNothing(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -215,8 +215,7 @@ func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
 	require.ErrorContains(t, p.d.CheckMarkDone(mark, p.now), "use 1s to")
 }
 
-// TestForgivenIsForgiven: a report of before that is repeated afterwards does
-// not count again.
+// TestForgivenIsForgiven: a repeated report of an earlier failure does not count again.
 func TestForgivenIsForgiven(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -232,8 +231,8 @@ func TestForgivenIsForgiven(t *testing.T) {
 	assert.Nil(t, off)
 }
 
-// TestKeysAreFreeWhenTheirJobsEnd: not only when the group does, and only the
-// holder's own.
+// TestKeysAreFreeWhenTheirJobsEnd: a key is free when its job ends, not only when the group
+// ends, and only its holder can free it.
 func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -296,12 +295,11 @@ func TestTheDurablePartOutlivesTheDesk(t *testing.T) {
 	assert.Len(t, p.d.HeldBack("scrub", p.now), 1, "a reset does not take it away")
 }
 
-// ledger is the dumb reference: it keeps every failure for ever and counts them
-// all each time.
+// ledger is the naive reference: it keeps all failures and counts them all each time.
 type ledger struct {
 	rule  Rule
 	fails map[int64]bool
-	// first is when the series began, from what time on failures count.
+	// first is the start of the series; failures count from the time from.
 	first, from int64
 	until       int64
 	mark        bool
@@ -340,8 +338,8 @@ func (l *ledger) clear(at int64) {
 	}
 }
 
-// TestBudgetAgainstAModel: random failures, repeats, successes and operators;
-// the desk goes through Snapshot and Restore before every step.
+// TestBudgetAgainstAModel: random failures, repeats, successes and operators. The core goes
+// through Snapshot and Restore before every step.
 func TestBudgetAgainstAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -361,7 +359,7 @@ func TestBudgetAgainstAModel(t *testing.T) {
 		}
 		var told []Requested
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			// Each step has a moment of its own, so a moment names a failure.
+			// The time is unique to a step, so it identifies a failure.
 			p.pass(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "ms")) * time.Millisecond)
 			now := p.now.UnixMilli()
 			key := rapid.SampledFrom(keys).Draw(t, "key")
@@ -376,7 +374,7 @@ func TestBudgetAgainstAModel(t *testing.T) {
 				if len(told) > 0 {
 					e := told[rapid.IntRange(max(0, len(told)-3), len(told)-1).Draw(t, "again")]
 					f := e.Endings[0].Failed[0]
-					// What has left the window may be forgotten, and then be news.
+					// A failure outside the window may be dropped, and then counts as new.
 					if p.now.Sub(f.At) < rule.Window.Std() {
 						p.step(e)
 						models[f.DedupeKey].fail(f.At.UnixMilli(), now)

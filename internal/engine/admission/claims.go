@@ -8,27 +8,24 @@ import (
 )
 
 const (
-	// MaxKeys bounds the keys held at once: eight bytes each, they travel in the
-	// state of one workflow.
+	// MaxKeys bounds the keys held at once. Each takes eight bytes of the workflow's state.
 	MaxKeys = 120_000
-	// purgedAtOnce bounds the keys of released claims that one event takes out of
-	// the index. Whatever is left in it counts as free.
+	// purgedAtOnce bounds the released keys that one event removes from the index. The rest
+	// counts as free.
 	purgedAtOnce = 512
 )
 
-// claims are the dedupe keys that requests hold.
+// claims holds the dedupe keys of requests.
 type claims struct {
 	by map[uint64]*request
-	// held counts the keys in by that are held, asked those of requests that have no
-	// answer yet.
+	// held counts the held keys in by; asked counts the keys of requests without an answer.
 	held, asked int
-	// released are requests whose keys are still in by.
+	// released holds requests whose keys are still in by.
 	released []*request
 }
 
 func newClaims() claims { return claims{by: map[uint64]*request{}} }
 
-// holder returns the request that holds a key, or nil.
 func (s *claims) holder(key uint64) *request {
 	if r := s.by[key]; r != nil && r.freed <= len(r.keys) {
 		return r
@@ -41,8 +38,8 @@ func (s *claims) take(key uint64, r *request) {
 	s.held++
 }
 
-// drop releases all keys of a request, however many they are: freed beyond the
-// number of its keys says so, and purge takes them out.
+// drop releases all keys of a request at constant cost: freed above the number of keys marks the
+// request, and purge removes its keys.
 func (s *claims) drop(r *request) {
 	if !r.Granted {
 		s.asked -= len(r.keys)
@@ -74,7 +71,7 @@ func (s *claims) purge() {
 	}
 }
 
-// freeKeys takes keys from the requests of their holder: their jobs have ended.
+// freeKeys frees the holder's keys whose jobs have ended.
 func (c *Core) freeKeys(holder contract.AdmissionHolder, keys []uint64) {
 	for _, key := range keys {
 		r := c.claims.holder(key)
@@ -91,7 +88,6 @@ func (c *Core) freeKeys(holder contract.AdmissionHolder, keys []uint64) {
 	}
 }
 
-// keysOf lists the keys that a request holds.
 func (s *claims) keysOf(r *request) []uint64 {
 	list := make([]uint64, 0, len(r.keys)-r.freed)
 	for _, key := range r.keys {
@@ -102,7 +98,7 @@ func (s *claims) keysOf(r *request) []uint64 {
 	return list
 }
 
-// answerKeys answers what was asked while the core was recovering.
+// answerKeys answers the claims that arrived during the recovery.
 func (c *Core) answerKeys(now time.Time) {
 	var late []*request
 	for h := range c.order.all() {
@@ -120,7 +116,7 @@ func (c *Core) answerKeys(now time.Time) {
 	}
 }
 
-// answerKey claims every key that is free; the request keeps those.
+// answerKey claims every free key for the request.
 func (c *Core) answerKey(r *request, budget *contract.RetryBudget, now time.Time) {
 	if over := c.claims.held + len(r.keys) - MaxKeys; over > 0 {
 		n := len(r.keys)
@@ -154,9 +150,9 @@ func (c *Core) answerKey(r *request, budget *contract.RetryBudget, now time.Time
 	c.decide(Granted{r.Holder, grant})
 }
 
-// repeatKeys answers a claim that is granted already. The keys that it does not hold
-// are reported as taken, also those that are free by now: a holder that has had the
-// answer ignores this one and would not give them back.
+// repeatKeys answers a repeated claim. Keys that the request does not hold are reported as
+// taken, even if they are free by now: a holder that received the first answer ignores this one
+// and would not release them.
 func (c *Core) repeatKeys(r *request, item contract.AdmissionItem) {
 	asked, _ := UnpackKeys(item.Keys)
 	var taken takenKeys
@@ -172,7 +168,7 @@ func (c *Core) repeatKeys(r *request, item contract.AdmissionItem) {
 	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Taken: taken.list}})
 }
 
-// takenKeys lists keys by their holders, in the order of the holders' first.
+// takenKeys groups keys by holder, in the order of each holder's first key.
 type takenKeys struct {
 	list  []contract.AdmissionTaken
 	index map[string]int

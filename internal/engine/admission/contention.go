@@ -8,54 +8,54 @@ import (
 	"time"
 )
 
-// MaxOvertakes is how often a waiting request for resources may be passed by
-// others at one of the things that it needs. It trades use of the pools (a large
-// request does not hold up small ones) against the longest wait.
+// MaxOvertakes bounds how often others pass a waiting request at one of its resources. It trades
+// use of the pools (a large request does not delay small ones) against the longest wait.
 const MaxOvertakes = 16
 
-// contention is a request's place among those that wait for resources.
+// contention is the state of a request that waits for resources.
 type contention struct {
 	needs []need
 	class *class
-	// Aged: it was overtaken too often. Reserving: it is one of the oldest that were.
+	// Aged means overtaken too often; Reserving means one of the oldest aged requests.
 	Aged, Reserving bool
-	// Reserves is what is reserved for it, ReservedSince since when some of that is
-	// free and unused, Rounds how often it gave that up; see [Core.reserve].
+	// Reserves lists the resources reserved for the request. ReservedSince is the time since
+	// which one of them is free and unused. Rounds counts how often a reservation was dropped;
+	// see [Core.reserve].
 	Reserves      []string
 	ReservedSince time.Time
 	Rounds        int
 }
 
-// class is a group of waiting requests with the same needs: if the first of them does
-// not fit, none does. It is found under one need that is missing, so that only those
-// classes are looked at that wait for something that was given back.
+// class is a group of waiting requests with the same needs: if the first does not fit, none
+// does. A class is indexed under one missing resource, so that only classes that wait for a
+// released resource are visited.
 type class struct {
 	key     string
 	members *sorted[*request]
-	// at is where it is found; nil: nowhere yet.
+	// at is the bucket of the class; nil before the first visit.
 	at *bucket
 }
 
-// bucket has the classes that miss n of a resource.
+// bucket holds the classes that miss n of a resource.
 type bucket struct {
 	n       int
 	classes *sorted[*class]
 }
 
-// contended is what waits for a resource.
+// contended holds the requests that wait for a resource.
 type contended struct {
-	// missing has the classes that wait until it is given back, parked those that
-	// wait until it is not reserved any more; both by amount, ascending.
+	// missing has the classes that wait for a release, parked those that wait for the end of a
+	// reservation; both ascending by amount.
 	missing, parked []*bucket
-	// young has the waiting requests that are not aged. passes has the highest
-	// sequence numbers among those that were granted while an older one waited, in
-	// descending order: a request below the last of [MaxOvertakes] is aged.
+	// young has the waiting requests that are not aged. passes has the highest sequence numbers
+	// granted while an older request waited, in descending order. A request below the last of
+	// [MaxOvertakes] is aged.
 	young  *sorted[*request]
 	passes []int64
 }
 
-// byRank orders requests that wait: aged ones first, by their age, then by priority,
-// then in the order of asking.
+// byRank orders waiting requests: aged ones first, by age; then by priority; then in the order
+// of arrival.
 func byRank(a, b *request) int {
 	switch {
 	case a.Aged != b.Aged && a.Aged:
@@ -78,7 +78,7 @@ func bucketOf(list *[]*bucket, n int) *bucket {
 	return (*list)[at]
 }
 
-// wait queues a request that was not looked at yet.
+// wait queues a new request.
 func (c *Core) wait(r *request) {
 	for _, need := range c.needsOf(r) {
 		need.waiting.add(r)
@@ -99,7 +99,7 @@ func (c *Core) wait(r *request) {
 	c.enroll(r)
 }
 
-// enroll puts a request into its class. A class that was blocked still is.
+// enroll adds a request to its class. A blocked class remains blocked.
 func (c *Core) enroll(r *request) {
 	key := c.classKey(r)
 	k := c.pools.classes[key]
@@ -115,7 +115,6 @@ func (c *Core) enroll(r *request) {
 	k.moveTo(at)
 }
 
-// unenroll takes a request out of its class.
 func (c *Core) unenroll(r *request) {
 	k := r.class
 	if k == nil {
@@ -152,7 +151,6 @@ func (c *Core) classKey(r *request) string {
 	return key.String()
 }
 
-// unwait takes a request out of the queues.
 func (c *Core) unwait(r *request) {
 	for _, need := range c.needsOf(r) {
 		need.waiting.remove(r)
@@ -174,9 +172,9 @@ func (c *Core) unwait(r *request) {
 	r.contention = contention{needs: r.needs}
 }
 
-// serveResources grants what fits: to those that reserve, the oldest first, then, in
-// the order of their rank, to those that wait for something that was given back.
-// A request that does not fit is passed by those behind, until it was passed often enough.
+// serveResources grants requests that fit: first those that reserve, oldest first; then, by
+// rank, those that wait for a released resource. Others pass a request that does not fit, up to
+// [MaxOvertakes] times.
 func (c *Core) serveResources(now time.Time) {
 	p := &c.pools
 	if len(p.freed)+len(p.fresh) == 0 && !p.reservedChanged && !c.reservedTooLong(now) {
@@ -205,9 +203,8 @@ func (c *Core) serveResources(now time.Time) {
 	}
 }
 
-// candidate returns the class of the highest rank that may fit because something that
-// it waited for was given back. A resource without one is not looked at again:
-// serving takes and does not give back.
+// candidate returns the class of the highest rank that may fit after a release. A resource
+// without such a class is not visited again, because serving only takes.
 func (c *Core) candidate() *class {
 	var best *class
 	left := c.pools.freed[:0]
@@ -250,7 +247,6 @@ func (s *resource) candidate() *class {
 	return best
 }
 
-// compacted drops empty buckets once there are many.
 func compacted(list []*bucket) []*bucket {
 	if len(list) < 8 {
 		return list
@@ -258,8 +254,7 @@ func compacted(list []*bucket) []*bucket {
 	return slices.DeleteFunc(list, func(b *bucket) bool { return b.classes.len() == 0 })
 }
 
-// blockedAt returns where a request waits for the first thing that it misses; nil:
-// it fits.
+// blockedAt returns the bucket of the first resource that a request misses; nil if it fits.
 func (c *Core) blockedAt(r *request) *bucket {
 	needs := c.needsOf(r)
 	for _, need := range needs {
@@ -278,8 +273,8 @@ func (c *Core) blockedAt(r *request) *bucket {
 	return nil
 }
 
-// countPass counts that a granted request has passed those that waited longer for
-// something of the same, and finds those that are aged by now.
+// countPass records that a granted request passed older ones at its resources, and ages those
+// that were passed too often.
 func (c *Core) countPass(r *request) {
 	for _, need := range c.needsOf(r) {
 		if need.young.len() == 0 || need.young.first().Seq > r.Seq {

@@ -8,32 +8,30 @@ import (
 )
 
 const (
-	// RecoveryLimit is how long a recovering core waits for those who were named
-	// but are not heard. A workflow answers within milliseconds unless nobody
-	// runs it, and one that is paused for ever must not stop everybody else.
+	// RecoveryLimit bounds the wait of a recovering core for reports of named workflows. A
+	// workflow with a worker answers within milliseconds, and a paused one must not stop all
+	// others.
 	RecoveryLimit = 2 * time.Minute
-	// fenceShift leaves room for a million fences per millisecond, so that a core
-	// that begins later begins above whatever was given before.
+	// fenceShift leaves room for a million fences per millisecond, so that a core that begins
+	// later begins above all earlier fences.
 	fenceShift = 20
 )
 
-// fenceFloor is the first fence of a core that began at now and inherits nothing.
+// fenceFloor returns the first fence of a core that began at now and inherits nothing.
 func fenceFloor(now time.Time) int64 { return now.UnixMilli() << fenceShift }
 
-// Core is the state of admission. Create it with [New] or [Restore]; it is not
-// safe for concurrent use.
+// Core is the state of admission. Create it with [New] or [Restore]. It is not safe for
+// concurrent use.
 //
-// Each event costs the same with ten requests and with a hundred thousand: nothing
-// here goes through all of them.
+// The cost of an event does not depend on the number of requests: no event visits them all.
 type Core struct {
-	// seq numbers requests in the order of arrival, next is the next fence.
+	// seq numbers requests in the order of arrival; next is the next fence.
 	seq, next int64
-	// holders has each holder's requests, waiting and granted; order has the
-	// holders by their ids.
+	// holders has the waiting and granted requests of each holder; order has the holders by id.
 	holders map[contract.AdmissionHolder]*holder
 	order   *sorted[*holder]
-	// ofType has the requests of a job type, expiring those whose holder has ended,
-	// by when they are free.
+	// ofType has the requests of a job type; expiring has those of ended holders, by the time at
+	// which they are freed.
 	ofType map[string]*sorted[*request]
 	// ofTask has the requests of a task with a retry budget, by the hash of its key.
 	ofTask   map[uint64]*sorted[*request]
@@ -41,26 +39,27 @@ type Core struct {
 	lanes    lanes
 	claims   claims
 	pools    resources
-	// outcomes are what is remembered of failures.
+	// outcomes records failures.
 	outcomes *outcomes
-	// past is what was released last, now the time of the event.
+	// past records the last releases; now is the time of the event.
 	past    past
 	results results
 	now     time.Time
-	// recovery is nil once everything is known.
+	// recovery is nil after the recovery.
 	recovery *recovery
-	// weight bounds the bytes of the state, see [MaxWeight].
+	// weight is the bounded size of the state in bytes, see [MaxWeight].
 	weight int
 	out    []Decision
-	// asked are the requests for resources of this event that had no grant when they came.
+	// asked are this event's requests for resources that were not granted when they arrived.
 	asked []*request
-	// disabled is what the retry budget has disabled since [Core.Disabled].
+	// disabled collects the holds set by the retry budget since the last call of
+	// [Core.Disabled].
 	disabled []contract.AdmissionHold
 }
 
-// New returns a core that began at now with what an earlier one left. It knows
-// nothing of earlier grants, so it is recovering until it was told who must be
-// heard, see [Expected].
+// New returns a core that began at now with the durable data of an earlier one. It has no record
+// of earlier grants, so it recovers until [Expected] has named the holders and they have
+// reported.
 func New(now time.Time, durable Durable) *Core {
 	c := empty()
 	c.inherit(now, durable)
@@ -81,8 +80,8 @@ func empty() *Core {
 	}
 }
 
-// Next takes one event and returns the decisions, in order. The slice is valid
-// until the next call.
+// Next applies one event and returns the decisions, in order. The slice is valid until the next
+// call.
 func (c *Core) Next(now time.Time, event Event) []Decision {
 	c.out, c.now = c.out[:0], now
 	event.apply(c, now)
@@ -103,8 +102,8 @@ func (c *Core) Next(now time.Time, event Event) []Decision {
 	return c.out
 }
 
-// NextDeadline is when Next must be called even if nothing happens; zero if
-// nothing is waited for.
+// NextDeadline returns the time by which Next must be called even without an event; zero if
+// nothing is pending.
 func (c *Core) NextDeadline() time.Time {
 	var next time.Time
 	if c.recovery != nil {
@@ -121,7 +120,7 @@ func (c *Core) NextDeadline() time.Time {
 	return next
 }
 
-// grant gives a request its fences and tells the holder.
+// grant gives a request its fences and answers the holder.
 func (c *Core) grant(r *request, now time.Time) {
 	r.Fences = max(r.Fences, 1)
 	r.Waited = now.Sub(r.Since).Truncate(time.Millisecond)
@@ -130,8 +129,8 @@ func (c *Core) grant(r *request, now time.Time) {
 	c.answer(r)
 }
 
-// renew gives a holder that was reset what it has again, with fences above those
-// that it has used and does not remember.
+// renew grants a reset holder its existing requests again, with fences above those that it has
+// used and forgotten.
 func (c *Core) renew(r *request) {
 	r.Fences = max(r.Fences, 1)
 	r.Fence, r.Orphan = c.next, false
@@ -140,12 +139,13 @@ func (c *Core) renew(r *request) {
 	c.answer(r)
 }
 
-// answer repeats a grant as it was decided.
+// answer repeats a grant.
 func (c *Core) answer(r *request) {
 	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.resultFor(r)}})
 }
 
-// answerWaiting tells holders which of their requests wait: those take no place of the run.
+// answerWaiting reports waiting requests to their holders: those use no concurrency slot of the
+// run.
 func (c *Core) answerWaiting() {
 	for _, r := range c.asked {
 		if !r.Granted && c.known(r.Holder, r.ID) == r {
@@ -176,15 +176,14 @@ func (c *Core) add(r *request) {
 	c.weight += r.weight()
 }
 
-// drop frees what a request held and remembers that it was held. One that was never
-// added is ignored.
+// drop releases a request and records the release. An unknown request is ignored.
 func (c *Core) drop(r *request) {
 	if c.remove(r) {
 		c.remember(r)
 	}
 }
 
-// remove frees what a request held, and reports whether it was known.
+// remove releases a request and reports whether it was present.
 func (c *Core) remove(r *request) bool {
 	h := c.holders[r.Holder]
 	if h == nil || h.byID[r.ID] != r {
@@ -220,8 +219,8 @@ func (c *Core) free(r *request) {
 	}
 }
 
-// setFreeAt sets when a request is freed because its holder has ended or has
-// forgotten it; zero: it has not.
+// setFreeAt sets the time at which a request is freed because its holder has ended or has
+// forgotten it; zero if neither is true.
 func (c *Core) setFreeAt(r *request, at time.Time) {
 	if r.FreeAt.Equal(at) {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// play is a desk that knows everything, and a clock.
+// play is a core that has recovered, and a clock.
 type play struct {
 	d   *Core
 	now time.Time
@@ -27,7 +27,7 @@ func ready() *play {
 	return p
 }
 
-// step leaves out that requests wait, see [TestWaitingIsAnswered].
+// step omits the decisions [Waits], see [TestWaitingIsAnswered].
 func (p *play) step(event Event) []Decision {
 	return slices.DeleteFunc(p.all(event), func(d Decision) bool { _, waits := d.(Waits); return waits })
 }
@@ -36,8 +36,8 @@ func (p *play) all(event Event) []Decision {
 	return append([]Decision(nil), p.d.Next(p.now, event)...)
 }
 
-// TestWaitingIsAnswered: a request for resources is answered at once, granted or not, also while
-// admission recovers; its repeat again.
+// TestWaitingIsAnswered: each request for resources and each repeat is answered at once, granted
+// or not, even during a recovery.
 func TestWaitingIsAnswered(t *testing.T) {
 	p := ready()
 	ask := func(id string) []Decision {
@@ -56,7 +56,7 @@ func TestWaitingIsAnswered(t *testing.T) {
 
 func group(id string) Holder { return Holder{WorkflowID: id, FirstRunID: "1"} }
 
-// ask has a group of that job type ask for one thing.
+// ask requests one item as a group of that job type.
 func (p *play) ask(who string, r Request) []Decision {
 	return p.step(Requested{Holder: group(who), JobType: who, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Items: []Request{r}})
 }
@@ -65,7 +65,7 @@ func (p *play) release(who string) []Decision {
 	return p.step(Requested{Holder: group(who), ReleaseAll: true})
 }
 
-// told lists who was told what.
+// told lists the answers by holder.
 func told(decisions []Decision) []string {
 	var list []string
 	for _, decision := range decisions {
@@ -218,9 +218,8 @@ func TestPriorityThenOrder(t *testing.T) {
 	assert.Equal(t, []string{"high granted", "normal-1 granted", "normal-2 granted"}, order)
 }
 
-// TestNobodyStarves: whatever others ask for, with whatever priority, a request
-// is granted once it has been overtaken MaxOvertakes times and those who hold
-// what it needs have ended.
+// TestNobodyStarves: with any requests and priorities of others, a request is granted after
+// MaxOvertakes overtakes and the end of the holders of its resources.
 func TestNobodyStarves(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -247,8 +246,8 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-// A task has a tape while its sub-DAG runs. What that needs must not be kept for
-// somebody who waits for the tape: neither would ever continue.
+// A task holds a tape while its sub-DAG runs. The needs of the sub-DAG must not be reserved for
+// a request that waits for the tape: neither would ever continue.
 func TestWhatIsNeededWithinAHolderIsNotKeptForThoseWhoWaitForIt(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -371,7 +370,7 @@ func TestReassertForgetsWhatIsNotNamed(t *testing.T) {
 	assert.Equal(t, []string{"b granted"}, told(decisions))
 }
 
-// What runs under a heartbeat timeout that was made longer is not found lost sooner.
+// A longer heartbeat timeout applies to resources held before it.
 func TestALongerGraceHoldsForWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -386,8 +385,8 @@ func TestALongerGraceHoldsForWhatIsHeld(t *testing.T) {
 	assert.Equal(t, []string{"b granted"}, told(p.step(Tick{})))
 }
 
-// A group that was terminated and then reset has the same id and the same first
-// run: it continues with what it had, which must not be given to others.
+// A group that was terminated and then reset has the same id and the same first run. It
+// continues with its grants, which must not be given to others.
 func TestAHolderThatSpeaksAgainHasNotEnded(t *testing.T) {
 	t.Parallel()
 	p := ready()

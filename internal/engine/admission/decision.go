@@ -2,7 +2,7 @@ package admission
 
 import "github.com/roundsman/roundsman/contract"
 
-// Decision is something to tell a holder. The set is closed.
+// Decision is a message to a holder. The set is closed.
 type Decision interface{ decision() }
 
 // Granted grants a request. It is repeated when the request is.
@@ -11,26 +11,25 @@ type Granted struct {
 	contract.AdmissionGrant
 }
 
-// Refused says that a request will never be granted.
+// Refused means that a request will never be granted.
 type Refused struct {
 	Holder contract.AdmissionHolder
 	contract.AdmissionRefusal
 }
 
-// Lost says that something the holder asserted belongs to another.
+// Lost means that another holder has a grant that this holder asserted.
 type Lost struct {
 	Holder contract.AdmissionHolder
 	contract.AdmissionRefusal
 }
 
-// Stopped names what the holder must not start any more: jobs with a key, or,
-// without one, any.
+// Stopped names a key whose jobs the holder must not start any more; without a key, all jobs.
 type Stopped struct {
 	Holder contract.AdmissionHolder
 	contract.AdmissionStop
 }
 
-// Waits says that a request for resources was received and is not granted yet.
+// Waits means that a request for resources was received and is not granted yet.
 type Waits struct {
 	Holder contract.AdmissionHolder
 	ID     string

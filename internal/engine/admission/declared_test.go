@@ -9,17 +9,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// declares asks for n of the pool db as somebody whose configuration, read at
-// that time, gives it that size.
+// declares requests n of the pool db with a configuration of that time that declares that size.
 func (p *play) declares(who string, n, size int, at time.Time) []Decision {
 	return p.step(Requested{Holder: group(who), JobType: who, Grace: jobtype.Duration(grace), DeclaredAt: at, Items: []Request{
 		{ID: "db", Pools: []Amount{{Pool: "db", N: n, Size: size}}},
 	}})
 }
 
-// TestASmallerDeclarationRefusesWhatCanNeverBeHad: `apply` made the pool smaller
-// than what somebody waits for. It must not wait for ever, and must not keep the
-// pool for itself once it was overtaken often enough.
+// TestASmallerDeclarationRefusesWhatCanNeverBeHad: `apply` makes the pool smaller than a waiting
+// request needs. That request must not wait for ever, nor reserve the pool.
 func TestASmallerDeclarationRefusesWhatCanNeverBeHad(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -7,21 +7,21 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Durable is the part of the state that no holder knows: what operators said, what
-// has failed, and the fences. It outlives a core that was ended.
+// Durable is the part of the state that no holder can report: operators' changes, failures and
+// fences. It outlives a core that was ended.
 type Durable struct {
 	// Sizes are operators' sizes of pools.
 	Sizes    map[string]int `json:"sizes,omitempty"`
 	Outcomes *outcomes      `json:"outcomes,omitempty"`
-	// Past is what was released last.
+	// Past holds the last releases.
 	Past *savedPasts `json:"past,omitempty"`
 	// Results are those of keys.
 	Results []contract.KeyResult `json:"results,omitempty"`
-	// Fence is the next one: all that were ever given are lower.
+	// Fence is the next one; all fences ever granted are lower.
 	Fence int64 `json:"fence,omitempty"`
 }
 
-// Durable returns that part.
+// Durable returns the durable part of the state.
 func (c *Core) Durable() Durable {
 	kept := Durable{Sizes: map[string]int{}, Outcomes: c.outcomes, Past: c.past.save(), Results: c.results.save(), Fence: c.next}
 	for name := range c.pools.pools.all() {
@@ -32,8 +32,8 @@ func (c *Core) Durable() Durable {
 	return kept
 }
 
-// inherit takes over what an earlier core left. Fences never go backwards, also if
-// this clock is behind that of the earlier one.
+// inherit adopts the durable data of an earlier core. Fences never decrease, even if this clock
+// is behind.
 func (c *Core) inherit(now time.Time, durable Durable) {
 	c.next = max(c.next, durable.Fence, fenceFloor(now))
 	for _, name := range sortedKeys(durable.Sizes) {
@@ -50,7 +50,7 @@ func (c *Core) inherit(now time.Time, durable Durable) {
 	c.results.restore(durable.Results)
 }
 
-// restore takes over what was saved; what is known already stays.
+// restore adopts saved records. Existing records win.
 func (o *outcomes) restore(saved *outcomes) {
 	if saved == nil {
 		return

@@ -8,18 +8,18 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// settle takes in how jobs ended: their keys are free, failures are counted.
-// Failures come first: of one key they are older than its success.
+// settle applies the ends of jobs: their keys are free, and failures are counted. Failures come
+// first: those of a key are older than its success.
 func (c *Core) settle(e Requested, now time.Time) {
 	for _, reported := range e.Endings {
 		done, err := UnpackKeys(reported.Done)
 		settled, otherErr := UnpackKeys(reported.Settled)
 		if err != nil || otherErr != nil {
-			continue // The keys that it meant are not known.
+			continue // Its keys are unreadable.
 		}
 		c.freeKeys(e.Holder, slices.Concat(done, settled))
 		if perType(e.Budget).set() && !reported.SuccessAt.IsZero() {
-			// Even the first success counts: a failure of before may be reported later.
+			// Even the first success counts: an earlier failure may be reported later.
 			c.outcomes.jobType(e.JobType)
 			c.outcomes.succeeded(e.JobType, reported.SuccessAt)
 		}
@@ -46,7 +46,7 @@ func (c *Core) fail(e Requested, f contract.AdmissionFailure, now time.Time) {
 	}
 }
 
-// count takes in a failure and reports whether it broke the rule.
+// count adds a failure and reports whether it broke the rule.
 func (c *Core) count(r *record, one failure, message string, rule rule, now time.Time) (broken bool) {
 	c.outcomes.change(r, func() { broken = r.fail(one, message, rule, now) })
 	if broken {
@@ -55,7 +55,7 @@ func (c *Core) count(r *record, one failure, message string, rule rule, now time
 	return broken
 }
 
-// attemptID tells attempts apart that failed in the same moment.
+// attemptID distinguishes attempts that failed in the same millisecond.
 func attemptID(holder contract.AdmissionHolder, attempt string) uint32 {
 	hash := fnv.New32a()
 	for _, part := range []string{holder.WorkflowID, holder.FirstRunID, attempt} {
@@ -65,7 +65,7 @@ func attemptID(holder contract.AdmissionHolder, attempt string) uint32 {
 	return hash.Sum32()
 }
 
-// disables refuses what must not begin because its job type is disabled.
+// disables refuses a request that must not start because its job type is disabled.
 func (c *Core) disables(r *request, budget *contract.RetryBudget, now time.Time) bool {
 	if r.Lane == "" && !r.Start || c.outcomes.typeOff(r.JobType, budget, now) == nil {
 		return false
@@ -75,7 +75,7 @@ func (c *Core) disables(r *request, budget *contract.RetryBudget, now time.Time)
 	return true
 }
 
-// stopType tells those whose jobs run, and refuses those that wait for their turn.
+// stopType stops the holders whose jobs run, and refuses those that wait for their turn.
 func (c *Core) stopType(jobType string, now time.Time) {
 	ofType := c.ofType[jobType]
 	if ofType == nil {
@@ -95,9 +95,8 @@ func (c *Core) stopType(jobType string, now time.Time) {
 	}
 }
 
-// reportStopped tells the sender which of the keys that it reported are held back
-// now, and one that asserts what it has whether it may continue with it: an earlier
-// answer may be lost.
+// reportStopped reports to the sender which of its keys are held back now. A sender that asserts
+// its grants also gets the holds on those: an earlier answer may be lost.
 func (c *Core) reportStopped(e Requested, now time.Time) {
 	c.reportStoppedTasks(e, now)
 	reported := map[uint64]bool{}
@@ -126,7 +125,7 @@ func (c *Core) reportStopped(e Requested, now time.Time) {
 	}
 }
 
-// stopKey tells the holder of a key that it is held back.
+// stopKey reports a hold to the holder of the key.
 func (c *Core) stopKey(hash uint64, budget *contract.RetryBudget, now time.Time) {
 	r := c.claims.holder(hash)
 	if r != nil && r.FreeAt.IsZero() && c.outcomes.keyOff(hash, budget, now) != nil {

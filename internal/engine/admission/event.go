@@ -6,45 +6,45 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Event is something that happened. The set is closed.
+// Event is an input of the core. The set is closed.
 type Event interface{ apply(c *Core, now time.Time) }
 
-// Requested is a message of a holder: what it gives back, then what it asks for.
+// Requested is a message of a holder: first its releases, then its requests.
 type Requested contract.AdmissionRequest
 
-// ReEnabled is an operator's message: what a broken rule disables is enabled again,
-// and its failures are forgotten. Without a key it is the job type.
+// ReEnabled is an operator's message: it lifts the hold of a broken rule and drops the failures.
+// Without a key it applies to the job type.
 type ReEnabled contract.ReEnableInput
 
-// Forgiven is an operator's message: nothing is held against the key any more.
+// Forgiven is an operator's message: it drops the failures and the hold of a key.
 type Forgiven contract.ForgiveInput
 
-// MarkedDone is an operator's message: what the key stands for is done. Its
-// failures are forgotten, and nobody gets it until then.
+// MarkedDone is an operator's message: the work of the key is done. Its failures are dropped,
+// and the key is granted to no holder before Until.
 type MarkedDone struct {
 	contract.MarkDoneInput
 	Until time.Time
 }
 
-// Closed says that a holder has ended, however it did.
+// Closed means that a holder has ended, in any way.
 type Closed struct{ Holder contract.AdmissionHolder }
 
-// Expected names workflows that a recovering core must hear before it grants. Final
-// says that no more will be named.
+// Expected names workflows that must report before a recovering core grants. Final means that
+// the list is complete.
 type Expected struct {
 	IDs   []string
 	Final bool
 }
 
-// Repeated says that a holder may have missed answers: what it was granted is
-// answered again. Claims are not: their answer says which keys were taken.
+// Repeated means that a holder may have missed answers, so its grants are answered again. Claims
+// are not: their answer lists the keys that were taken.
 type Repeated contract.AdmissionHolder
 
-// Recover makes the core forget what is held: it was reset to an earlier state.
-// Durable is what the run before the reset knew, if it could be asked.
+// Recover drops all grants after a reset to an earlier state. Durable is the data of the run
+// before the reset, if it could be queried.
 type Recover struct{ Durable Durable }
 
-// Inherited is what the run before a reset knew, if it was asked later.
+// Inherited is the data of the run before a reset, if it was queried later.
 type Inherited struct{ Durable Durable }
 
 // Resized is an operator's size of a pool; 0 returns to the declared one.
@@ -53,7 +53,7 @@ type Resized struct {
 	Size int
 }
 
-// Tick says that time has passed: [Core.NextDeadline] was reached.
+// Tick means that time has passed: [Core.NextDeadline] was reached.
 type Tick struct{}
 
 func (Tick) apply(*Core, time.Time) {}

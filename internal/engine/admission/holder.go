@@ -11,12 +11,12 @@ import (
 // holder is a workflow that holds or waits.
 type holder struct {
 	contract.AdmissionHolder
-	// grace is the longest that it has named, budget the newest.
+	// grace is the longest one received, budget the newest.
 	grace    time.Duration
 	budget   *contract.RetryBudget
 	requests *sorted[*request]
 	byID     map[string]*request
-	// live counts the requests that are not to be freed, ending the others.
+	// live counts the requests that are not to be freed; ending counts the others.
 	live, ending int
 }
 
@@ -35,7 +35,6 @@ func (c *Core) holderOf(r *request) *holder {
 	return h
 }
 
-// requestsOf lists a holder's requests in the order of arrival.
 func (c *Core) requestsOf(id contract.AdmissionHolder) []*request {
 	if h := c.holders[id]; h != nil {
 		return h.requests.list()
@@ -43,7 +42,7 @@ func (c *Core) requestsOf(id contract.AdmissionHolder) []*request {
 	return nil
 }
 
-// known returns a holder's request of that name, or nil.
+// known returns a holder's request by its id, or nil.
 func (c *Core) known(id contract.AdmissionHolder, name string) *request {
 	if h := c.holders[id]; h != nil {
 		return h.byID[name]
@@ -51,7 +50,7 @@ func (c *Core) known(id contract.AdmissionHolder, name string) *request {
 	return nil
 }
 
-// Holders lists everybody who holds or waits and has not ended, by id.
+// Holders lists the holders and waiters that have not ended, by id.
 func (c *Core) Holders() []contract.AdmissionHolder {
 	list := make([]contract.AdmissionHolder, 0, c.order.len())
 	for h := range c.order.all() {
@@ -62,11 +61,11 @@ func (c *Core) Holders() []contract.AdmissionHolder {
 	return list
 }
 
-// Idle reports whether nobody holds or waits.
+// Idle reports whether there is no holder, no waiter and no recovery.
 func (c *Core) Idle() bool { return len(c.holders) == 0 && c.recovery == nil }
 
-// Watched lists whose end must be noticed: all holders, and, as holders without a
-// first run, those that are still to be heard.
+// Watched lists the workflows whose end must be detected: all holders, and, as holders without a
+// first run, those that have not reported yet.
 func (c *Core) Watched() []contract.AdmissionHolder {
 	list := c.Holders()
 	if c.recovery == nil {
@@ -103,8 +102,8 @@ func (c *Core) holdersNamed(id string) []*holder {
 	return list
 }
 
-// end frees what an ended holder had: its turn and its place in the queues at
-// once, claims and resources only when what it started has surely noticed.
+// end releases an ended holder's request: its turn and its place in the queues at once; claims
+// and resources after the grace, when its attempts have certainly stopped.
 func (c *Core) end(r *request, now time.Time) {
 	switch grace := c.holders[r.Holder].grace; {
 	case !r.Granted || r.Lane != "" || grace <= 0:

@@ -10,10 +10,9 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// lanes are the exclusive lanes.
 type lanes struct {
 	byName map[string]*lane
-	// names are theirs in order, open those that may have a turn to give.
+	// names has their names in order; open has the lanes that may have a turn to give.
 	names *sorted[string]
 	open  map[string]bool
 }
@@ -22,19 +21,19 @@ func newLanes() lanes {
 	return lanes{byName: map[string]*lane{}, names: newSorted(strings.Compare), open: map[string]bool{}}
 }
 
-// lane lets one holder at a time. The waiting job types take turns alphabetically,
-// but one that had its turn while another waited goes behind that one.
+// lane admits one holder at a time. The waiting job types take turns alphabetically, except that
+// a type that had its turn while another waited goes behind that one.
 type lane struct {
 	holder  *request
 	waiting *sorted[*request]
-	// ofType has those that wait by their job type, common counts those among them
-	// that a second group of the type would repeat.
+	// ofType has the waiting requests by job type. common counts those that a second group of
+	// the type would repeat.
 	ofType map[string]*sorted[*request]
 	common map[string]int
-	// next are the types that wait and need not let another go first.
+	// next has the waiting types that need not let another go first.
 	next *sorted[string]
-	// had is when, counted in arrivals, a type last got its turn, as long as some
-	// request is older; turns has the same in the order of time.
+	// had is the arrival number of a type's last turn, kept while an older request waits. turns
+	// has the same, ordered by that number.
 	had   map[string]int64
 	turns *sorted[pastTurn]
 }
@@ -58,9 +57,8 @@ func (c *Core) lane(name string) *lane {
 	return l
 }
 
-// askLane queues a request. Two groups of one job type would do the same work one
-// after the other, so the second is coalesced with the one that waits, unless one
-// of them says that its work is its own.
+// askLane queues a request. Two groups of one job type would repeat the same work, so the second
+// is coalesced with the waiting one, unless one of them is distinct.
 func (c *Core) askLane(r *request) {
 	l := c.lane(r.Lane)
 	if !r.Distinct && l.common[r.JobType] > 0 {
@@ -144,8 +142,8 @@ func (c *Core) serveLanes(now time.Time) {
 	}
 }
 
-// pick chooses the next holder: alphabetically, but a job type that had its
-// turn while another one waited goes behind that one.
+// pick returns the next holder: alphabetically, except that a job type that had its turn while
+// another waited goes behind that one.
 func (c *Core) pick(l *lane) *request {
 	oldest := l.waiting.first()
 	for l.turns.len() > 0 && l.turns.first().at < oldest.Seq {
@@ -161,8 +159,8 @@ func (c *Core) pick(l *lane) *request {
 	return l.ofType[l.next.first()].first()
 }
 
-// hadTurn notes when a job type got its turn. If no room is left to remember it, the
-// type may get another one before those that wait.
+// hadTurn records the time of a job type's turn. Without room for it, the type may get another
+// turn before those that wait.
 func (c *Core) hadTurn(l *lane, jobType string, at int64) {
 	if before, had := l.had[jobType]; had {
 		c.forgetTurn(l, pastTurn{before, jobType})

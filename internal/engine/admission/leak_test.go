@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReleaseWinsOverAnAssertionInOneMessage: the job ended in the workflow task that
-// took the question in, so the holder says both. It has it no more.
+// TestReleaseWinsOverAnAssertionInOneMessage: the job ended in the workflow task that received
+// the query, so the message asserts and releases the same grant.
 func TestReleaseWinsOverAnAssertionInOneMessage(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -26,8 +26,8 @@ func TestReleaseWinsOverAnAssertionInOneMessage(t *testing.T) {
 	assert.Zero(t, p.d.Pool("db").Used)
 }
 
-// run is a holder's side: what it holds and waits for, and the messages that it has
-// sent, which arrive in order but later.
+// run is the holder's side: its grants, its requests, and its sent messages, which arrive in
+// order but later.
 type run struct {
 	id      string
 	held    []Held
@@ -40,9 +40,9 @@ func (r *run) message() Requested {
 	return Requested{Holder: group(r.id), JobType: r.id, Grace: 0, DeclaredAt: epoch}
 }
 
-// TestNothingLeaksWhenJobsEndDuringARecovery: jobs of several runs ask, work and end
-// while admission is terminated and reset again and again. Messages are delayed, and
-// one message may assert and give back. When all have ended, everything is free.
+// TestNothingLeaksWhenJobsEndDuringARecovery: jobs of several runs request, work and end while
+// admission is terminated and reset repeatedly. Messages are delayed, and one message may assert
+// and release. When all jobs have ended, everything is free.
 func TestNothingLeaksWhenJobsEndDuringARecovery(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,14 +86,14 @@ func TestNothingLeaksWhenJobsEndDuringARecovery(t *testing.T) {
 				answer(p.step(m))
 			}
 		}
-		// ends gives something back, in a message of its own or in the last one that
-		// was not delivered, as a workflow does that gathers what it says.
+		// ends releases a grant, in a new message or in the last undelivered one: a workflow
+		// collects its releases in one message.
 		ends := func(r *run, at int) {
 			id := r.held[at].ID
 			r.held = slices.Delete(r.held, at, at+1)
 			if n := len(r.sent); n > 0 && rapid.Bool().Draw(t, "joins") {
 				last := &r.sent[n-1]
-				last.Items = slices.DeleteFunc(last.Items, func(q Request) bool { return q.ID == id }) // A run does not ask for what it gives back.
+				last.Items = slices.DeleteFunc(last.Items, func(q Request) bool { return q.ID == id }) // A run does not request an item that it releases.
 				last.Release = append(last.Release, id)
 				return
 			}
@@ -111,7 +111,7 @@ func TestNothingLeaksWhenJobsEndDuringARecovery(t *testing.T) {
 				m := r.message()
 				m.Reassert, m.Held, m.Items = true, slices.Clone(r.held), slices.Clone(r.waiting)
 				if lost := rapid.IntRange(0, len(r.sent)).Draw(t, "lost"); lost > 0 {
-					r.sent = r.sent[lost:] // They went to the one before.
+					r.sent = r.sent[lost:] // The earlier admission received them.
 				}
 				r.sent = append(r.sent, m)
 			}
@@ -162,8 +162,8 @@ func TestNothingLeaksWhenJobsEndDuringARecovery(t *testing.T) {
 	})
 }
 
-// TestFencesNeverGoBackwards: also when the next admission starts under a clock that
-// is behind, by the termination as well as by a reset.
+// TestFencesNeverGoBackwards: a termination or a reset starts the next admission under a clock
+// that is behind.
 func TestFencesNeverGoBackwards(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -184,8 +184,8 @@ func TestFencesNeverGoBackwards(t *testing.T) {
 	assert.GreaterOrEqual(t, granted(t, decisions).Fence, last.Fence+last.Fences)
 }
 
-// TestWhatIsInheritedLateLeavesOperatorsAlone: they have resized a pool while the run
-// before the reset was asked.
+// TestWhatIsInheritedLateLeavesOperatorsAlone: operators resize a pool during the query of the
+// run before the reset.
 func TestWhatIsInheritedLateLeavesOperatorsAlone(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -13,9 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestFailuresSurviveTheLossOfTheDesk: a holder reports failures and successes,
-// says its last reports again now and then, and loses the desk, which had not
-// looked at the last report yet. Each failure counts once all the same.
+// TestFailuresSurviveTheLossOfTheDesk: a holder reports failures and successes and repeats its
+// last reports. The core is lost before it applied the last report. Each failure counts once.
 func TestFailuresSurviveTheLossOfTheDesk(t *testing.T) {
 	t.Parallel()
 	const kept = 4
@@ -24,7 +23,7 @@ func TestFailuresSurviveTheLossOfTheDesk(t *testing.T) {
 		budget := Budget{PerKey: &Rule{Count: contract.MaxKeyFailures, Window: jobtype.Duration(24 * time.Hour), DisableFor: jobtype.Duration(time.Hour)}, PerType: &Rule{Count: contract.MaxTypeFailures, Window: jobtype.Duration(24 * time.Hour), DisableFor: jobtype.Duration(time.Hour)}}
 		truth, all := map[string]int{}, 0
 		var recent []Endings
-		var before []byte // What the desk kept before the last report.
+		var before []byte // The durable data before the last report.
 		say := func(endings []Endings, anew bool) {
 			p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: &budget, Endings: endings, Reassert: anew})
 		}

@@ -11,11 +11,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// What operators do to the desk, to its holders and to the configuration, for the
-// model of model_test.go.
+// Actions of operators on the core, its holders and the configuration, for the model of
+// model_test.go.
 
-// noteSizes takes over the sizes of pools. Of one that got smaller as much may stay
-// in use as was.
+// noteSizes copies the sizes of pools. A smaller pool may keep its former use.
 func (w *world) noteSizes() {
 	for _, pool := range w.d.View(everything{}).Pools {
 		if pool.Size < w.sizes[pool.Name] {
@@ -25,16 +24,16 @@ func (w *world) noteSizes() {
 	}
 }
 
-// resize gives a pool a size above all that is asked for, or below; those who
-// wait for more are refused, so that nobody waits for ever.
+// resize sets a pool's size above or below the waiting requests. Requests beyond the size are
+// refused, so that none waits for ever.
 func (w *world) resize() {
 	pool := rapid.SampledFrom([]string{"db", "net"}).Draw(w.t, "pool")
 	size := rapid.IntRange(1, 4).Draw(w.t, "size")
 	w.step(Resized{Pool: pool, Size: size})
 }
 
-// redeclare has somebody ask whose configuration is newer than all others, with
-// other sizes. An operator's size goes before.
+// redeclare sends a request with the newest configuration, with other sizes. An operator's size
+// wins.
 func (w *world) redeclare() {
 	w.pass(time.Second)
 	h := w.holder()
@@ -75,9 +74,9 @@ func of[V any](m map[name]V, h Holder) []name {
 	return list
 }
 
-// reset sends a holder back: of what it has it remembers some, asks for some
-// again, and has forgotten the rest; and it believes to have some of what it has
-// given back. What was in doubt is answered, and nobody has the same as another.
+// reset resets a holder. It remembers some of its grants, requests some again, and has forgotten
+// the rest. It also asserts some of its releases. Each assertion is answered, and no two holders
+// get the same grant.
 func (w *world) reset(h Holder) {
 	asked := Requested{Holder: h, JobType: "type-" + h.WorkflowID, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Reassert: true, Reset: true}
 	w.believed = map[name]Request{}
@@ -136,7 +135,7 @@ func answers(d Decision, h Holder, id string) bool {
 	return false
 }
 
-// stillIts is a request without the keys that are free again.
+// stillIts returns a request without the keys that are free again.
 func (w *world) stillIts(g grantOf) Request {
 	r := g.request
 	r.Fences = g.Fences
@@ -151,7 +150,7 @@ func (w *world) stillIts(g grantOf) Request {
 	return r
 }
 
-// orphan is what a holder has forgotten: free after its grace, a lane at once.
+// orphan is a grant that its holder has forgotten: free after the grace, a lane at once.
 func (w *world) orphan(n name) {
 	g := w.granted[n]
 	if g.request.Lane != "" {
@@ -176,8 +175,8 @@ func (w *world) noteRenewal(n name, d Granted) {
 	w.granted[n] = grantOf{Granted: d, request: request}
 }
 
-// recover is the reset, or the loss, of the desk itself. All who have something
-// say so; nothing is granted meanwhile. What ended holders had is not known to it.
+// recover resets or loses the core. All holders report their grants, and nothing is granted
+// before. The new core has no record of ended holders.
 func (w *world) recover() {
 	var ids []string
 	holders := map[string]Holder{}
@@ -207,7 +206,7 @@ func (w *world) recover() {
 		for _, n := range of(w.granted, h) {
 			g := w.granted[n]
 			asked.Held = append(asked.Held, Held{AdmissionItem: w.stillIts(g), Fence: g.Fence})
-			g.request, g.Taken, g.settled = w.stillIts(g), nil, nil // It needs not be told again what it knows.
+			g.request, g.Taken, g.settled = w.stillIts(g), nil, nil // The holder has these already.
 			w.granted[n] = g
 		}
 		for _, n := range of(w.asked, h) {
@@ -223,7 +222,7 @@ func (w *world) recover() {
 	require.False(w.t, recovering)
 }
 
-// allIsFree ends all holders: nothing is left behind.
+// allIsFree ends all holders and asserts that nothing remains.
 func (w *world) allIsFree() {
 	for _, h := range w.d.Holders() {
 		w.close(h)

@@ -14,8 +14,8 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// world is the deliberately dumb reference: it writes down what was granted and
-// checks after every step that it does not contradict itself.
+// world is the naive reference: it records the grants and checks them for contradictions after
+// every step.
 type world struct {
 	t       *rapid.T
 	d       *Core
@@ -24,20 +24,18 @@ type world struct {
 	asked   map[name]Requested
 	granted map[name]grantOf
 	closed  map[Holder]time.Time
-	// sizes are those of the pools, used what was in use of them at the last step.
+	// sizes are those of the pools; used is their use at the last step.
 	sizes, used map[string]int
 	last        int64
 	ids         int
-	// over is how much of a pool was in use when it was made smaller, or by those
-	// who were believed that they have it.
+	// over is the use of a pool when it was made smaller, or the use asserted by reset holders.
 	over map[string]int
-	// past is what was given back, by name: a holder that is reset may believe to
-	// have it. resetting is the holder that is being reset, believed what it says
-	// then that it has.
+	// past holds the releases by name: a reset holder may assert them. resetting is the holder
+	// being reset; believed holds its assertions.
 	past      map[name]Request
 	resetting Holder
 	believed  map[name]Request
-	// believing: somebody says what it has.
+	// believing means that a holder asserts its grants.
 	believing bool
 }
 
@@ -128,7 +126,7 @@ func (w *world) noteGrant(d Granted) {
 	w.granted[n] = grantOf{Granted: d, request: asked.Items[0]}
 }
 
-// check: what is granted fits together.
+// check verifies that the grants do not conflict.
 func (w *world) check() {
 	lanes, keys, used := map[string]name{}, map[uint64]name{}, map[string]int{}
 	exclusive, shared := map[string]int{}, map[string]int{}
@@ -220,7 +218,7 @@ func (w *world) ask() {
 	w.step(asked)
 }
 
-// some picks one of what is granted or asked, by a stable order.
+// some picks a grant or a request, by a stable order.
 func some[V any](t *rapid.T, m map[name]V) (name, bool) {
 	var names []string
 	byText := map[string]name{}
@@ -263,7 +261,7 @@ func (w *world) withdraw(n name) {
 	w.step(Requested{Holder: n.holder, Release: []string{n.id}})
 }
 
-// endJobs says that the jobs of some keys have ended; it may say so again.
+// endJobs reports the end of the jobs of some keys, and may repeat the report.
 func (w *world) endJobs(n name) {
 	g := w.granted[n]
 	if len(g.request.Keys) == 0 || !g.until.IsZero() {
@@ -288,7 +286,7 @@ func (w *world) endJobs(n name) {
 	}
 }
 
-// close ends a holder: its lanes and questions go at once, the rest later.
+// close ends a holder: its lanes and requests are dropped at once, the rest later.
 func (w *world) close(h Holder) {
 	w.closed[h] = w.now
 	for n := range w.asked {
@@ -342,7 +340,7 @@ func (w *world) act() {
 		}
 	case 7:
 		if n, ok := some(w.t, w.asked); ok {
-			w.step(w.asked[n]) // Asking twice changes nothing.
+			w.step(w.asked[n]) // A repeated request changes nothing.
 		} else if n, ok := some(w.t, w.granted); ok && w.granted[n].until.IsZero() {
 
 			decisions := w.step(Requested{Holder: n.holder, Items: []Request{w.granted[n].request}})
@@ -362,7 +360,7 @@ func (w *world) act() {
 	}
 }
 
-// settle gives everything back until nothing waits: there is no deadlock.
+// settle releases everything until nothing waits: there is no deadlock.
 func (w *world) settle() {
 	for range 4000 {
 		if len(w.asked) == 0 {

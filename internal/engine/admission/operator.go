@@ -6,12 +6,12 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// MaxMark bounds for how long a key can be marked as done.
+// MaxMark bounds the time for which a key can be marked as done.
 const (
 	MaxMark = 365 * 24 * time.Hour
 )
 
-// CheckReEnable returns why there is nothing to re-enable: a [contract.HoldFault], or nil.
+// CheckReEnable returns a [contract.HoldFault] if there is no hold to lift, or nil.
 func (c *Core) CheckReEnable(e ReEnabled, now time.Time) error {
 	held := c.TypeHold(e.JobType, now)
 	if e.DedupeKey != "" {
@@ -23,7 +23,7 @@ func (c *Core) CheckReEnable(e ReEnabled, now time.Time) error {
 	return nil
 }
 
-// CheckForgive returns why there is nothing to forgive: a [contract.HoldFault], or nil.
+// CheckForgive returns a [contract.HoldFault] if there is nothing to forgive, or nil.
 func (c *Core) CheckForgive(e Forgiven, now time.Time) error {
 	if failures, held := c.KeyRecord(e.JobType, e.DedupeKey, now); failures == 0 && held == nil {
 		return &contract.HoldFault{Code: contract.NothingHeld, JobType: e.JobType, DedupeKey: e.DedupeKey}
@@ -31,7 +31,8 @@ func (c *Core) CheckForgive(e Forgiven, now time.Time) error {
 	return nil
 }
 
-// CheckMarkDone returns why the key cannot be marked so: a [contract.HoldFault], or nil.
+// CheckMarkDone returns a [contract.HoldFault] if the key cannot be marked for that time, or
+// nil.
 func (c *Core) CheckMarkDone(e MarkedDone, now time.Time) error {
 	if wait := e.Until.Sub(now); wait < time.Second || wait > MaxMark {
 		return &contract.HoldFault{Code: contract.BadMark, JobType: e.JobType, DedupeKey: e.DedupeKey, For: wait, Limit: MaxMark}
@@ -39,7 +40,7 @@ func (c *Core) CheckMarkDone(e MarkedDone, now time.Time) error {
 	return nil
 }
 
-// CheckResize returns why a pool cannot get that size: a [contract.AdmissionRefusal], or nil.
+// CheckResize returns a [contract.AdmissionRefusal] if a pool cannot get that size, or nil.
 func (c *Core) CheckResize(e Resized) *contract.AdmissionRefusal {
 	weight := poolWeight + len(e.Pool)
 	if e.Size > 0 && !c.hasRoom(weight) {
@@ -72,7 +73,7 @@ func (e Forgiven) apply(c *Core, now time.Time) {
 	c.outcomes.trim(now)
 }
 
-// apply tells the holder, too: what has not started of it need not start.
+// apply also stops the holder of the key, whose unstarted jobs need not start.
 func (e MarkedDone) apply(c *Core, now time.Time) {
 	hash := contract.DedupeHash(e.JobType, e.DedupeKey)
 	r := c.outcomes.key(e.JobType, e.DedupeKey, hash)

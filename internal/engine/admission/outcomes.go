@@ -9,15 +9,15 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// outcomes are what is remembered of keys, by their hashes, and of job types.
+// outcomes holds the records of keys, by their hashes, and of job types.
 type outcomes struct {
 	Keys  map[uint64]*record `json:"keys,omitempty"`
 	Types map[string]*record `json:"types,omitempty"`
-	// Dropped counts keys that were forgotten because there were too many.
+	// Dropped counts the records of keys dropped at the bound.
 	Dropped int `json:"dropped,omitempty"`
-	// keyWeight and typeWeight are what the two add to the state.
+	// keyWeight and typeWeight are the sizes of Keys and Types in the state.
 	keyWeight, typeWeight int
-	// trimAt is when what counts no more is looked for next.
+	// trimAt is the time of the next removal of expired records.
 	trimAt time.Time
 }
 
@@ -45,7 +45,7 @@ func (o *outcomes) jobType(name string) *record {
 	return r
 }
 
-// change lets f change a record and keeps the weight.
+// change applies f to a record and updates the weights.
 func (o *outcomes) change(r *record, f func()) {
 	o.weigh(r, -1)
 	f()
@@ -60,8 +60,8 @@ func (o *outcomes) weigh(r *record, sign int) {
 	}
 }
 
-// done takes in successes. That of a key forgets its failures and ends its
-// being disabled, since it works; a mark stays.
+// done applies successes. The success of a key drops its failures and lifts the hold of a broken
+// rule; a mark stays.
 func (o *outcomes) done(keys []uint64, at time.Time) {
 	for _, hash := range keys {
 		r := o.Keys[hash]
@@ -77,8 +77,8 @@ func (o *outcomes) done(keys []uint64, at time.Time) {
 	}
 }
 
-// succeeded ends the series of a job type. Failures within the window still
-// count: a type may fail now and then, but not too often.
+// succeeded ends the series of a job type. Failures within the window still count: a type may
+// fail now and then, but not too often.
 func (o *outcomes) succeeded(jobType string, at time.Time) {
 	if r := o.Types[jobType]; r != nil && at.UnixMilli() > r.Broken {
 		r.Broken = at.UnixMilli()
@@ -89,8 +89,8 @@ func (o *outcomes) succeeded(jobType string, at time.Time) {
 	}
 }
 
-// keyOff is what holds a key back from a holder with that budget. A mark holds
-// back everybody, a broken rule only those who have one.
+// keyOff returns the hold on a key for a holder with that budget. A mark binds all holders, a
+// broken rule only those with a rule.
 func (o *outcomes) keyOff(hash uint64, budget *contract.RetryBudget, now time.Time) *off {
 	found := o.Keys[hash].off(now)
 	if found == nil || found.Code == contract.HoldRetryBudget && !perKey(budget).set() {
@@ -106,7 +106,7 @@ func (o *outcomes) typeOff(jobType string, budget *contract.RetryBudget, now tim
 	return o.Types[jobType].off(now)
 }
 
-// trim drops what says nothing any more, once a minute, and what is too much.
+// trim drops expired records once a minute, and the least worthy ones beyond the bounds.
 func (o *outcomes) trim(now time.Time) {
 	if !now.Before(o.trimAt) {
 		o.trimAt = now.Add(trimPause)
@@ -133,8 +133,7 @@ func expireRecords[K cmp.Ordered](o *outcomes, records map[K]*record, now time.T
 	})
 }
 
-// dropLeast drops the record that is worth least. Of a thousand it takes 15 µs to
-// find.
+// dropLeast drops the least worthy record. Finding it among a thousand takes 15 µs.
 func dropLeast[K cmp.Ordered](o *outcomes, records map[K]*record, now time.Time) {
 	var least K
 	var found *record
@@ -150,7 +149,7 @@ func dropLeast[K cmp.Ordered](o *outcomes, records map[K]*record, now time.Time)
 
 func (r *record) over(now time.Time) bool { return r.Keep < now.UnixMilli() && r.off(now) == nil }
 
-// lessWorth orders what is forgotten first.
+// lessWorth orders records for dropping, the first to drop first.
 func (r *record) lessWorth(other *record, now time.Time) int {
 	mine, theirs := r.off(now), other.off(now)
 	switch {
@@ -164,8 +163,8 @@ func (r *record) lessWorth(other *record, now time.Time) int {
 	return mine.Until.Compare(theirs.Until)
 }
 
-// HeldBack lists what is held back at now: job types first, then keys by job
-// type and key. An empty jobType lists all.
+// HeldBack lists the holds in force at now: job types first, then keys by job type and key. An
+// empty jobType lists all.
 func (c *Core) HeldBack(jobType string, now time.Time) []contract.AdmissionHold {
 	var list []contract.AdmissionHold
 	for _, name := range slices.Sorted(maps.Keys(c.outcomes.Types)) {
@@ -185,7 +184,7 @@ func (c *Core) HeldBack(jobType string, now time.Time) []contract.AdmissionHold 
 	return list
 }
 
-// CountHeldBack counts what is held back at now: job types and keys.
+// CountHeldBack counts the job types and keys held back at now.
 func (c *Core) CountHeldBack(now time.Time) (types, keys int) {
 	//workflowcheck:ignore a count does not depend on the order
 	for _, r := range c.outcomes.Types {
@@ -202,8 +201,7 @@ func (c *Core) CountHeldBack(now time.Time) (types, keys int) {
 	return types, keys
 }
 
-// KeyRecord returns what is known against a key: how many of its failures still
-// count, and what holds it back.
+// KeyRecord returns the number of a key's failures that still count, and its hold.
 func (c *Core) KeyRecord(jobType, key string, now time.Time) (failures int, held *contract.AdmissionHold) {
 	r := c.outcomes.Keys[contract.DedupeHash(jobType, key)]
 	if r == nil || r.over(now) {
@@ -212,17 +210,16 @@ func (c *Core) KeyRecord(jobType, key string, now time.Time) (failures int, held
 	return len(r.Failures), r.hold(now)
 }
 
-// TypeHold returns what holds a job type back, or nil.
+// TypeHold returns the hold on a job type, or nil.
 func (c *Core) TypeHold(jobType string, now time.Time) *contract.AdmissionHold {
 	return c.outcomes.Types[jobType].hold(now)
 }
 
-// Tracked is how many keys are remembered, and how many had to be forgotten.
+// Tracked returns the number of recorded keys, and the number dropped at the bound.
 func (c *Core) Tracked() (keys, dropped int) { return len(c.outcomes.Keys), c.outcomes.Dropped }
 
-// Disabled returns what the retry budget has disabled since it was called last,
-// for the audit log. It is not part of the state: the caller takes it after every
-// step.
+// Disabled returns the holds set by the retry budget since its last call, for the audit log.
+// They are not part of the state: the caller reads them after every step.
 func (c *Core) Disabled() []contract.AdmissionHold {
 	taken := c.disabled
 	c.disabled = nil

@@ -7,9 +7,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxPastWeight bounds what is remembered of released turns, and as much again of
-// released pools and objects, which are released much oftener. Both give way to what is
-// held and waited for.
+// maxPastWeight bounds the records of released turns, and likewise those of released pools and
+// objects, which are released much more often. Both yield to holders and waiters.
 const (
 	maxPastWeight = 48_000
 	pastWeight    = 40
@@ -17,22 +16,21 @@ const (
 	maxPast       = 1000
 )
 
-// past remembers the newest releases of lanes, pools and objects, as far as there is
-// room: who had what, from when to when, and how long that was waited for.
+// past records the newest releases of lanes, pools and objects within the free room: the holder,
+// the times of grant and release, and the wait.
 type past struct {
-	// seq counts all that were ever remembered.
+	// seq counts all releases ever recorded.
 	seq int64
-	// turns are those in lanes, uses those of pools and objects.
+	// turns holds releases of lanes, uses those of pools and objects.
 	turns, uses pastRing
 }
 
-// pastRing is a queue that drops its oldest entries.
 type pastRing struct {
 	entries []savedPast
 	weight  int
 }
 
-// savedPast is one release, as it travels.
+// savedPast is one release in the state.
 type savedPast struct {
 	Seq     int64         `json:"q"`
 	Holder  string        `json:"i"`
@@ -41,7 +39,7 @@ type savedPast struct {
 	Lane    string        `json:"l,omitempty"`
 	Pools   []savedAmount `json:"p,omitempty"`
 	Objects []savedObject `json:"o,omitempty"`
-	// Granted and Freed are in milliseconds since 1970, Waited is before Granted.
+	// Granted and Freed are Unix times in milliseconds; Waited is the wait before Granted.
 	Granted int64 `json:"g"`
 	Freed   int64 `json:"f"`
 	Waited  int64 `json:"a,omitempty"`
@@ -58,8 +56,8 @@ func (p *savedPast) weight() int {
 	return weight
 }
 
-// remember keeps what a granted request had. Claims of keys are not kept: the records of
-// the runs have them.
+// remember records the release of a granted request. Claims of keys are not recorded: the
+// records of the runs have them.
 func (c *Core) remember(r *request) {
 	if !r.Granted || r.Lane == "" && !r.wantsResources() {
 		return
@@ -84,7 +82,7 @@ func (c *Core) remember(r *request) {
 	ring.fit(maxPastWeight)
 }
 
-// fit drops the oldest entries until the others weigh no more than that.
+// fit drops the oldest entries until the rest weighs at most most.
 func (p *pastRing) fit(most int) {
 	for p.weight > max(most, 0) {
 		p.weight -= p.entries[0].weight()
@@ -92,7 +90,7 @@ func (p *pastRing) fit(most int) {
 	}
 }
 
-// makeRoom lets what is remembered give way to what is held and waited for.
+// makeRoom shrinks the records of releases to the room left by holders and waiters.
 func (p *past) makeRoom(room int) {
 	if p.turns.weight+p.uses.weight > room {
 		p.turns.fit(room / 2)
@@ -100,7 +98,7 @@ func (p *past) makeRoom(room int) {
 	}
 }
 
-// savedPasts is what is remembered, as it travels.
+// savedPasts holds the recorded releases in the state.
 type savedPasts struct {
 	Seq   int64       `json:"seq"`
 	Turns []savedPast `json:"turns,omitempty"`
@@ -114,7 +112,7 @@ func (p *past) save() *savedPasts {
 	return &savedPasts{p.seq, slices.Clone(p.turns.entries), slices.Clone(p.uses.entries)}
 }
 
-// restore takes over what was saved, unless more is known already.
+// restore adopts saved records, unless newer ones exist.
 func (p *past) restore(saved *savedPasts) {
 	if saved == nil || saved.Seq <= p.seq {
 		return
@@ -131,8 +129,7 @@ func ringOf(entries []savedPast) pastRing {
 	return ring
 }
 
-// Past lists what was released, the last release first, as far as it is remembered and
-// the filter asks for it.
+// Past lists the recorded releases that match the filter, the last one first.
 func (c *Core) Past(filter contract.PastGrantsFilter) contract.PastGrants {
 	if filter.Limit = min(filter.Limit, maxPast); filter.Limit <= 0 {
 		filter.Limit = defaultPast

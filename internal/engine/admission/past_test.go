@@ -17,8 +17,8 @@ func (p *play) past(filter contract.PastGrantsFilter) []contract.PastGrant {
 	return p.d.Past(filter).Grants
 }
 
-// TestReleasedGrantsAreRemembered: who had what, from when to when, and how long that was
-// waited for; claims of keys, and what was never granted, are not in it.
+// TestReleasedGrantsAreRemembered: a record has the holder, the times and the wait. Claims of
+// keys, and requests that were never granted, are not recorded.
 func TestReleasedGrantsAreRemembered(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -51,8 +51,7 @@ func TestReleasedGrantsAreRemembered(t *testing.T) {
 	assert.Empty(t, p.past(contract.PastGrantsFilter{Lane: "other"}))
 }
 
-// TestPastIsReadPageByPage: each release is on one page, the last one first, whichever
-// ring it is in.
+// TestPastIsReadPageByPage: each release is on one page, the last one first, from both rings.
 func TestPastIsReadPageByPage(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -80,8 +79,8 @@ func TestPastIsReadPageByPage(t *testing.T) {
 	}
 }
 
-// TestPastIsBounded: turns in lanes are not pushed out by what jobs hold, and what is
-// held and waited for goes before both.
+// TestPastIsBounded: releases of jobs do not displace turns in lanes, and holders and waiters
+// displace both.
 func TestPastIsBounded(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
@@ -106,7 +105,7 @@ func TestPastIsBounded(t *testing.T) {
 	assert.Empty(t, p.past(contract.PastGrantsFilter{}))
 }
 
-// TestPastTravels: into the next run, and into the admission after one that was ended.
+// TestPastTravels: the next run, and an admission after a terminated one, have the records.
 func TestPastTravels(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -134,8 +133,8 @@ func TestPastTravels(t *testing.T) {
 	assert.Equal(t, want, New(p.now, durable).Past(contract.PastGrantsFilter{}))
 }
 
-// TestWaitOfAHolderTravels: how long it waited is known although admission continued as
-// new while it held.
+// TestWaitOfAHolderTravels: the wait of a holder is recorded even if admission continued as new
+// in between.
 func TestWaitOfAHolderTravels(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -151,8 +150,8 @@ func TestWaitOfAHolderTravels(t *testing.T) {
 	assert.Equal(t, time.Minute, last.GrantedAt.Sub(last.RequestedAt))
 }
 
-// TestAnAssertedHoldIsNotARelease: a holder that was reset asserts what it has, which
-// replaces what was known of it and frees nothing.
+// TestAnAssertedHoldIsNotARelease: an assertion of a reset holder replaces its record and frees
+// nothing.
 func TestAnAssertedHoldIsNotARelease(t *testing.T) {
 	t.Parallel()
 	p := ready()

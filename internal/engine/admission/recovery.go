@@ -8,17 +8,17 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// recovery is the time in which the core does not know what is held. Nothing is
-// granted until everybody who may hold something was heard or is gone. The assertion of each
-// includes what it waits for, so that a waiter need not repeat.
+// recovery is the time in which the grants are unknown. Nothing is granted until every possible
+// holder has reported or has ended. A report includes the waiting requests, so a waiter need not
+// repeat.
 type recovery struct {
-	// expected are the workflows still to be heard; named says that all of them
-	// are known.
+	// expected are the workflows that have not reported yet; named means that the list is
+	// complete.
 	expected map[string]bool
 	named    bool
-	// heard are those that answered before they were named.
+	// heard are those that reported before they were named.
 	heard map[string]bool
-	// resized are the pools that an operator has resized meanwhile.
+	// resized are the pools that an operator has resized during the recovery.
 	resized map[string]bool
 	Until   time.Time
 }
@@ -40,8 +40,7 @@ func (c *Core) hear(id string) {
 	}
 }
 
-// Recovering reports whether nothing is granted because it is not known yet
-// what is held, and who is still to be heard.
+// Recovering reports whether the core is recovering, and the workflows still expected to report.
 func (c *Core) Recovering() (recovering bool, expected []string) {
 	if c.recovery == nil {
 		return false, nil
@@ -49,7 +48,7 @@ func (c *Core) Recovering() (recovering bool, expected []string) {
 	return true, c.recovery.missing()
 }
 
-// Asking reports whether those that may hold something must be named.
+// Asking reports whether the possible holders must be listed.
 func (c *Core) Asking() bool { return c.recovery != nil && !c.recovery.named }
 
 func (e Expected) apply(c *Core, _ time.Time) {
@@ -65,9 +64,8 @@ func (e Expected) apply(c *Core, _ time.Time) {
 	r.named = r.named || e.Final
 }
 
-// apply forgets everything but what is durable: what the core believes is of an
-// earlier time, and a grant of then may contradict one that was made since. Each
-// holder asserts what it holds.
+// apply drops all state except the durable part: grants of an earlier time may contradict later
+// ones. Each holder asserts its grants.
 func (e Recover) apply(c *Core, now time.Time) {
 	fresh := New(now, c.Durable())
 	fresh.seq, fresh.out, fresh.disabled = c.seq, c.out, c.disabled
@@ -75,7 +73,7 @@ func (e Recover) apply(c *Core, now time.Time) {
 	*c = *fresh
 }
 
-// apply leaves alone what an operator has said meanwhile.
+// apply keeps the pool sizes that an operator set in the meantime.
 func (e Inherited) apply(c *Core, now time.Time) {
 	sizes := maps.Clone(e.Durable.Sizes)
 	//workflowcheck:ignore what is deleted does not depend on the order
@@ -84,8 +82,7 @@ func (e Inherited) apply(c *Core, now time.Time) {
 	c.inherit(now, e.Durable)
 }
 
-// reassert believes what a holder says it was granted, unless it was given to
-// another meanwhile.
+// reassert accepts a holder's asserted grant, unless another holder got it in the meantime.
 func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time) {
 	c.next = max(c.next, held.Fence+max(held.Fences, 1))
 	if known := c.known(e.Holder, held.ID); known != nil {
@@ -128,8 +125,7 @@ func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time)
 	}
 }
 
-// earliest is since when something is held that was granted at a time that its
-// holder may not know, and that another clock has measured.
+// earliest bounds an asserted time by now: another clock has measured it, and it may be missing.
 func earliest(since, now time.Time) time.Time {
 	if since.IsZero() || since.After(now) {
 		return now
@@ -137,7 +133,8 @@ func earliest(since, now time.Time) time.Time {
 	return since
 }
 
-// contested says what of a request belongs to another; without a code, nothing does.
+// contested returns the part of a request that belongs to another holder; its code is empty if
+// there is none.
 func (c *Core) contested(r *request) contract.AdmissionRefusal {
 	if l := c.lanes.byName[r.Lane]; r.Lane != "" && l != nil && l.holder != nil {
 		return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: r.Lane, By: l.holder.Holder.WorkflowID}

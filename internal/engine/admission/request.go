@@ -8,30 +8,28 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// request is something that a holder asked for: it waits or is granted.
+// request is a holder's request: it waits or is granted.
 type request struct {
-	// Its keys are in keys.
+	// The item's keys are moved to keys.
 	contract.AdmissionItem
 
 	Holder  contract.AdmissionHolder
 	JobType string
 	// Seq is its place in the order of arrival.
 	Seq int64
-	// Since is when it was asked or, once Granted, when it was granted.
+	// Since is the time of the request or, once Granted, of the grant.
 	Since   time.Time
 	Granted bool
-	// Waited is how long it waited for its grant.
+	// Waited is the wait before the grant.
 	Waited time.Duration
 	Fence  int64
-	// FreeAt is set when its holder has ended, or was reset and does not know of it:
-	// then it is an orphan, which stays so unless it is asked for again.
+	// FreeAt is the time of release after the holder has ended or was reset. An orphan was
+	// forgotten by a reset holder, and stays one unless it is requested again.
 	FreeAt time.Time
 	Orphan bool
-	// keys are those that it claims, freed counts those among them that are free
-	// again.
+	// keys are the claimed keys; freed counts those released.
 	keys  []uint64
 	freed int
-	// contention is its place among those that wait for resources.
 	contention
 }
 
@@ -49,8 +47,8 @@ func (e Requested) apply(c *Core, now time.Time) {
 	c.keepResults(e)
 	released := c.release(e)
 	for _, held := range e.Held {
-		// A holder that gives back what it asserts in one message has it no more: the
-		// job ended in the workflow task that took the question in.
+		// A release wins over an assertion in the same message: the job ended in the workflow
+		// task that received the query.
 		if !e.ReleaseAll && !released[held.ID] {
 			c.reassert(e, held, now)
 		}
@@ -61,13 +59,12 @@ func (e Requested) apply(c *Core, now time.Time) {
 	c.reportStopped(e, now)
 }
 
-// revive takes back that a holder has ended: it sends. A group that was terminated
-// and reset is the same holder again, and what was to be freed after its grace would
-// be given to others while it works. A message from before its end, which comes late,
-// does no harm: the watcher finds its end once more.
+// revive undoes the end of a holder that sends a message. A group that was terminated and reset
+// is the same holder again; its requests would be freed after the grace while it works. A late
+// message from before its end is harmless: the watcher detects the end again.
 //
-// Its resources are kept for the longest of its graces: it may still run what it
-// started under another heartbeat timeout.
+// The longest grace applies to its resources: it may still run attempts of an earlier heartbeat
+// timeout.
 func (c *Core) revive(e Requested) {
 	h := c.holders[e.Holder]
 	if h == nil {
@@ -84,7 +81,7 @@ func (c *Core) revive(e Requested) {
 	}
 }
 
-// release drops what the message gives back and returns its ids.
+// release drops the released requests of the message and returns their ids.
 func (c *Core) release(e Requested) map[string]bool {
 	if e.ReleaseAll {
 		for _, r := range c.requestsOf(e.Holder) {
@@ -102,9 +99,8 @@ func (c *Core) release(e Requested) map[string]bool {
 	return released
 }
 
-// forgetOthers drops what the holder does not name any more. Admission was away
-// when it was released; or the holder was reset, and what it has started with it
-// may live on for its grace.
+// forgetOthers drops the requests that the holder no longer names. Either admission missed their
+// release, or the holder was reset; then their attempts may live on for the grace.
 func (c *Core) forgetOthers(e Requested, now time.Time) {
 	named := map[string]bool{}
 	for i := range e.Held {
@@ -125,7 +121,6 @@ func (c *Core) forgetOthers(e Requested, now time.Time) {
 	}
 }
 
-// newRequest reads an item; ok is false if its keys cannot be read.
 func (c *Core) newRequest(e Requested, item contract.AdmissionItem, now time.Time) (r *request, ok bool) {
 	keys, err := UnpackKeys(item.Keys)
 	c.seq++
@@ -167,7 +162,6 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 	}
 }
 
-// again answers a repeat.
 func (c *Core) again(known *request, e Requested, item contract.AdmissionItem) {
 	switch {
 	case !known.Granted && known.wantsResources():
@@ -190,18 +184,16 @@ func (e Repeated) apply(c *Core, _ time.Time) {
 	}
 }
 
-// same reports whether a holder that was reset asks for the same thing as under that
-// name before: what is found again may have other numbers. Which of its keys are
-// still its own is always decided again.
+// same reports whether a reset holder requests the same item under the same id: its numbers may
+// have changed. The remaining keys of a claim are always decided again.
 func (r *request) same(item contract.AdmissionItem) bool {
 	return len(item.Keys) == 0 && r.Lane == item.Lane && r.Start == item.Start && r.sameTask(item.Budget) &&
 		slices.EqualFunc(r.Pools, merged(item.Pools), sameAmount) && slices.Equal(r.Objects, united(item.Objects))
 }
 
-// sameAmount leaves out the declared size, which is no part of the request.
+// sameAmount ignores the declared size, which is no part of the request.
 func sameAmount(a, b contract.AdmissionAmount) bool { return a.Pool == b.Pool && a.N == b.N }
 
-// fault returns the rule that the request breaks, or "".
 func (r *request) fault() string {
 	kinds := 0
 	for _, present := range []bool{r.Lane != "", len(r.keys) > 0, r.wantsResources()} {

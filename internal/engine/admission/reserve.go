@@ -9,22 +9,20 @@ import (
 )
 
 const (
-	// ReserveLimit is how long something that is free is reserved for a request that
-	// still waits for something else; each time that this is not enough it is twice
-	// as long, up to maxRounds times. It could be of use to others meanwhile. And the
-	// holder of the other thing may need what is reserved before it can end, in a way
-	// that admission does not know: a handler that submits a job and waits for it. Of
-	// DAGs it is known, see [Core.within].
+	// ReserveLimit is the time for which a free resource is reserved while the request waits for
+	// another one. It doubles after each failure, up to maxRounds times. Others could use the
+	// resource meanwhile. The holder of the other resource may even need it in order to end, for
+	// example a handler that submits a job and waits for it. For DAGs this is detected, see
+	// [Core.within].
 	ReserveLimit = time.Minute
 	maxRounds    = 7
-	// maxReserving bounds the aged requests that reserve at the same time: the
-	// oldest. The next one follows when one of them is granted.
+	// maxReserving bounds the aged requests that reserve at the same time, oldest first. The
+	// next one follows after a grant.
 	maxReserving = 16
 )
 
-// serveReserving grants what fits to the oldest aged requests and reserves for the
-// others what they need, in the order of their age. A resource that is not reserved any more may
-// be of use to those that wait for it.
+// serveReserving grants the oldest aged requests that fit and reserves for the others, by age. A
+// resource that is no longer reserved may serve others.
 func (c *Core) serveReserving(now time.Time) {
 	p := &c.pools
 	for len(p.reserving) < maxReserving && p.aged.len() > 0 {
@@ -62,11 +60,10 @@ func (c *Core) serveReserving(now time.Time) {
 	}
 }
 
-// reserve reserves what a request needs that was overtaken too often. It begins with
-// one thing that is not free, and reserves that while it is given back and until the
-// next thing that is not free has been, and so on: what is plenty is not kept idle
-// for as long as another job holds something rare. A resource that is free and reserved for too
-// long is given up, and what is missing then is reserved first.
+// reserve reserves resources for a request that was overtaken too often, one at a time: first
+// one that is not free; when that is released, the next that is not free, and so on. So common
+// resources are not idle while another job holds a rare one. A resource that was free and
+// reserved for too long is released, and a missing one is reserved first.
 func (c *Core) reserve(r *request, now time.Time) {
 	isFree := func(marked string) bool { n := r.needOf(marked); return n.resource != nil && n.offers(n.n) }
 	missing := func(marked string) bool { return !isFree(marked) }
@@ -104,7 +101,6 @@ func (s *resource) marked() string {
 	return objectMark + s.name
 }
 
-// needOf returns a need by its marked name.
 func (r *request) needOf(marked string) need {
 	for _, n := range r.needs {
 		if n.marked() == marked {
@@ -114,7 +110,7 @@ func (r *request) needOf(marked string) need {
 	return need{}
 }
 
-// reservesUntil is until when the request reserves what is free; zero: nothing is.
+// reservesUntil returns the end of the reservation of free resources; zero without one.
 func (r *request) reservesUntil() time.Time {
 	if r.ReservedSince.IsZero() {
 		return time.Time{}
@@ -129,11 +125,10 @@ func (c *Core) reservedTooLong(now time.Time) bool {
 	})
 }
 
-// within reports whether the request comes from within something that has
-// resources: from the sub-DAG of a task, or from the DAG of a job. That gives
-// nothing back before this request is granted. If it waited until another has got
-// what is reserved for it, and that one waits for what is not given back, none
-// of them would ever continue.
+// within reports whether the request comes from the sub-DAG of a task, or the DAG of a job, that
+// holds resources. Its outer task releases them only after this request is granted. If the
+// request waited for a reservation of another request that waits for those resources, neither
+// would ever continue.
 func (c *Core) within(r *request) bool {
 	id := r.Holder.WorkflowID
 	for at := range len(id) {
@@ -144,8 +139,7 @@ func (c *Core) within(r *request) bool {
 	return c.pools.outer[id] > 0
 }
 
-// countOuter counts what is granted for a job or a task. Requests from within it
-// change their class.
+// countOuter counts the grants of a job or a task. Requests from within it change their class.
 func (c *Core) countOuter(r *request, by int) {
 	outer := r.Holder.WorkflowID + "/" + r.For
 	before := c.pools.outer[outer]

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// needs is a request for objects, each alone, and for one of each pool of size 2.
+// needs is a request for exclusive objects and one unit of each pool of size 2.
 func needs(objects []string, pools ...string) Request {
 	r := Request{ID: "job-1.1"}
 	for _, object := range objects {
@@ -21,7 +21,7 @@ func needs(objects []string, pools ...string) Request {
 	return r
 }
 
-// overtake lets others pass those who wait, until they are passed no more.
+// overtake has others pass the waiting requests until these are aged.
 func (p *play) overtake(t *testing.T, r Request) {
 	t.Helper()
 	for i := range MaxOvertakes {
@@ -31,9 +31,8 @@ func (p *play) overtake(t *testing.T, r Request) {
 	}
 }
 
-// TestAPoolIsNotKeptWhileAnObjectIsHeld: a job that is a DAG holds an object and
-// its tasks ask for a pool. Somebody who waits for both must not keep the pool from
-// them: nobody would ever continue.
+// TestAPoolIsNotKeptWhileAnObjectIsHeld: a job that is a DAG holds an object, and its tasks
+// request a pool. A request for both must not reserve the pool: neither would ever continue.
 func TestAPoolIsNotKeptWhileAnObjectIsHeld(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -51,8 +50,8 @@ func TestAPoolIsNotKeptWhileAnObjectIsHeld(t *testing.T) {
 	assert.Equal(t, []string{"late granted", "other granted"}, told(p.release("both")))
 }
 
-// TestWhatIsKeptForTooLongIsGivenUp: a task holds one pool while the tasks of its
-// sub-DAG ask for another, whichever of them a third one keeps first.
+// TestWhatIsKeptForTooLongIsGivenUp: a task holds one pool and the tasks of its sub-DAG request
+// another; a third request reserves either.
 func TestWhatIsKeptForTooLongIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, pools := range [][]string{{"a", "b"}, {"b", "a"}} {
@@ -77,7 +76,7 @@ func TestWhatIsKeptForTooLongIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestPatienceGrows: the longer a request waits, the longer it keeps what is free.
+// TestPatienceGrows: the reservation time grows with the wait.
 func TestPatienceGrows(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -51,8 +51,8 @@ func TestWhoWasResetGetsNewFences(t *testing.T) {
 	}
 }
 
-// TestANumberMayStandForAnotherJob: what is found again after a reset may have
-// another order, so that the same name asks for something else.
+// TestANumberMayStandForAnotherJob: detection after a reset may have another order, so that the
+// same id requests something else.
 func TestANumberMayStandForAnotherJob(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -95,7 +95,7 @@ func TestKeysOfAClaimBeforeTheResetAreDecidedAnew(t *testing.T) {
 	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{AdmissionItem: claims, Fence: before.Fence}})), "it would do the job of b too")
 }
 
-// TestSinceWhenSurvivesARecovery: a grant is as old as it was.
+// TestSinceWhenSurvivesARecovery: a grant keeps its start time.
 func TestSinceWhenSurvivesARecovery(t *testing.T) {
 	t.Parallel()
 	p := ready()

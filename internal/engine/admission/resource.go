@@ -9,26 +9,25 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// resources are the pools and objects, and those that wait for them.
 type resources struct {
 	byName map[string]*resource
 	// pools and objects are their names in order.
 	pools, objects *sorted[string]
 	// classes are the groups of waiting requests with the same needs.
 	classes map[string]*class
-	// fresh are classes that were not looked at yet; freed are resources of which
-	// more is available since requests were last served.
+	// fresh are classes without a first visit; freed are resources with releases since the last
+	// service.
 	fresh []*class
 	freed []*resource
-	// aged have been overtaken too often; the oldest of them are reserving.
+	// aged were overtaken too often; reserving are the oldest of them.
 	aged      *sorted[*request]
 	reserving []*request
-	// reserved has the resources that something is reserved of.
+	// reserved has the resources with reservations.
 	reserved []*resource
-	// reservedChanged: what is reserved must be found again.
+	// reservedChanged means that the reservations must be computed again.
 	reservedChanged bool
-	// outer counts the granted requests by what they are for: what is asked for from
-	// within passes what is reserved.
+	// outer counts the granted requests by the task or job that they serve. Requests from within
+	// it pass reservations.
 	outer map[string]int
 }
 
@@ -39,27 +38,25 @@ func newResources() resources {
 	}
 }
 
-// resource is a pool, which is shared out in amounts, or an object, which is claimed
-// by one request alone or by several together.
+// resource is a pool, which is shared out in amounts, or an object, which is held by one
+// exclusive request or by several shared ones.
 type resource struct {
 	name   string
 	isPool bool
-	// Of a pool: declared is the newest declared size, declaredAt when it was
-	// declared; operator is an operator's, which goes before.
+	// For pools: declared is the newest declared size, of the time declaredAt; operator is an
+	// operator's size, which wins.
 	declared   int
 	declaredAt time.Time
 	operator   int
 	used       int
-	// Of an object.
-	exclusive *request
-	shared    int
-	// holders and waiting are the requests that name it.
+	// For objects.
+	exclusive        *request
+	shared           int
 	holders, waiting *sorted[*request]
-	// largest has those that wait for a pool, the largest amount first.
+	// largest has the requests that wait for a pool, the largest amount first.
 	largest *sorted[*request]
 	contended
-	// reserved is how much of a pool is reserved; of an object, whether it is for
-	// one request alone or for several.
+	// reserved is the reserved amount of a pool; for an object it is together or alone.
 	reserved int
 	isFreed  bool
 }
@@ -75,10 +72,9 @@ const (
 	objectMark = "object "
 )
 
-// size of a pool that nobody declared is 1, as in Luigi.
+// size returns the operator's size, else the declared one, else 1, as in Luigi.
 func (s *resource) size() int { return max(cmp.Or(s.operator, s.declared), 1) }
 
-// has reports whether n of it is free.
 func (s *resource) has(n int) bool {
 	switch {
 	case s.isPool:
@@ -105,7 +101,6 @@ func (s *resource) reserve(n int) {
 	}
 }
 
-// need is an amount of a resource.
 type need struct {
 	*resource
 	n int
@@ -139,8 +134,8 @@ func (r *request) amountOf(pool string) int {
 	return 0
 }
 
-// forget drops a resource that no request names: the next one declares it again. An
-// operator's size stays.
+// forget drops a resource without requests: the next request declares it again. An operator's
+// size stays.
 func (c *Core) forget(s *resource) {
 	if s.holders.len()+s.waiting.len() > 0 || s.operator > 0 {
 		return
@@ -155,8 +150,8 @@ func (c *Core) forget(s *resource) {
 	}
 }
 
-// needsOf lists what a request is for. Objects come first: who holds one may be
-// waiting for a pool, hardly ever the other way round.
+// needsOf lists the needs of a request, objects first: the holder of an object may wait for a
+// pool, hardly ever the other way round.
 func (c *Core) needsOf(r *request) []need {
 	if r.needs != nil {
 		return r.needs
@@ -175,9 +170,8 @@ func (c *Core) needsOf(r *request) []need {
 	return r.needs
 }
 
-// declare takes sizes over from a configuration that was read at that time. One
-// that makes a pool smaller may leave requests waiting for more than there will
-// ever be.
+// declare adopts the sizes of a configuration read at that time. A smaller size may leave
+// requests waiting for more than the pool will ever have.
 func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 	for _, amount := range amounts {
 		s := c.resource(amount.Pool, true)
@@ -190,7 +184,7 @@ func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 	}
 }
 
-// resized takes a new size into account.
+// resized adjusts requests to a new size.
 func (c *Core) resized(s *resource, before int) {
 	switch {
 	case s.size() > before:
@@ -214,7 +208,7 @@ func (c *Core) askResources(r *request, declaredAt time.Time) {
 	c.asked = append(c.asked, r)
 }
 
-// tooSmall returns a pool that will never have as much as the request needs, or nil.
+// tooSmall returns a pool whose size is below the request's need, or nil.
 func (c *Core) tooSmall(r *request) *resource {
 	for _, amount := range r.Pools {
 		if s := c.resource(amount.Pool, true); amount.N > s.size() {
@@ -228,8 +222,8 @@ func tooLarge(r *request, s *resource) contract.AdmissionRefusal {
 	return contract.AdmissionRefusal{Code: contract.RefusedTooLarge, Object: s.name, N: r.amountOf(s.name), Limit: s.size()}
 }
 
-// refuseTooLarge refuses requests that wait for more than there will ever be. They
-// would wait for ever, and in the end reserve the pool.
+// refuseTooLarge refuses requests for more than the size of the pool. They would wait for ever,
+// and in the end reserve the pool.
 func (c *Core) refuseTooLarge(s *resource) {
 	for r := s.largest.first(); r != nil && r.amountOf(s.name) > s.size(); r = s.largest.first() {
 		refusal := tooLarge(r, s)
@@ -238,7 +232,7 @@ func (c *Core) refuseTooLarge(s *resource) {
 	}
 }
 
-// take gives a request what it needs, whatever else is taken.
+// take counts the request's needs as used, without a check.
 func (c *Core) take(r *request) {
 	for _, need := range c.needsOf(r) {
 		need.holders.add(r)
@@ -274,7 +268,7 @@ func (c *Core) putBack(r *request) {
 	}
 }
 
-// freed notes that more of a resource may be available.
+// freed marks a resource of which more may be available.
 func (c *Core) freed(s *resource) {
 	if !s.isFreed {
 		s.isFreed = true
@@ -293,8 +287,7 @@ func (c *Core) leaveResources(r *request) {
 	}
 }
 
-// apply resizes. A pool that no request names and that returns to the declared size
-// is not known any more.
+// apply resizes. A pool that no request names and that returns to the declared size is dropped.
 func (e Resized) apply(c *Core, _ time.Time) {
 	s := c.resource(e.Pool, true)
 	before := s.size()

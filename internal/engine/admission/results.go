@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// maxResults and maxResultsWeight bound the results of tasks with a key. They give
-	// way to what is held and waited for, the oldest first.
+	// maxResults and maxResultsWeight bound the results of tasks with a key. Results yield to
+	// holders and waiters, the oldest first.
 	maxResults       = 1000
 	maxResultsWeight = 512 << 10
 	resultWeight     = 160
-	// resultsFor is how long a result is kept at most: spec.MaxKeyValid.
+	// resultsFor is the longest life of a result: spec.MaxKeyValid.
 	resultsFor = 24 * time.Hour
 )
 
-// results has the last result of each key, as the object that its task held. Whether a
-// result still counts is decided by the run that gets it with its grant.
+// results holds the last result of each key, by the object that its task held. The run that
+// receives a result with its grant decides whether it is still valid.
 type results struct {
 	of map[string]*result
-	// order has them in the order in which they came.
+	// order is the order of arrival.
 	order  *sorted[*result]
 	seq    int64
 	weight int
@@ -41,7 +41,7 @@ func (r *result) size() int {
 	return resultWeight + len(r.Object) + len(r.Digest) + len(r.Result) + len(r.By) + len(r.Task)
 }
 
-// put keeps a result, unless a newer one of its key is known: a message may be repeated.
+// put stores a result, unless a newer one of its key is present: a message may be repeated.
 func (rs *results) put(kept contract.KeyResult) {
 	if known := rs.of[kept.Object]; known != nil {
 		if !kept.At.After(known.At) {
@@ -63,22 +63,21 @@ func (rs *results) drop(r *result) {
 	rs.weight -= r.size()
 }
 
-// fit drops the oldest results until the others are few enough and weigh no more than
-// that.
+// fit drops the oldest results until the rest satisfies both bounds.
 func (rs *results) fit(most int) {
 	for r := rs.order.first(); r != nil && (rs.weight > max(most, 0) || rs.order.len() > maxResults); r = rs.order.first() {
 		rs.drop(r)
 	}
 }
 
-// expire drops what nobody may take over any more.
+// expire drops results that are too old for any run.
 func (rs *results) expire(now time.Time) {
 	for r := rs.order.first(); r != nil && now.Sub(r.At) > resultsFor; r = rs.order.first() {
 		rs.drop(r)
 	}
 }
 
-// keepResults takes in what the tasks returned that give back their keys.
+// keepResults stores the results of tasks that release their keys.
 func (c *Core) keepResults(e Requested) {
 	for _, kept := range e.Results {
 		if kept.Object == "" || len(kept.Result) > contract.MaxKeyResult {
@@ -89,8 +88,8 @@ func (c *Core) keepResults(e Requested) {
 	}
 }
 
-// resultFor is what the last task returned that held an object which the request holds
-// alone; nil: nothing is known.
+// resultFor returns the last result of a task that held an object which the request holds
+// exclusively, or nil.
 func (c *Core) resultFor(r *request) *contract.KeyResult {
 	for _, object := range r.Objects {
 		if known := c.results.of[object.Name]; known != nil && !object.Shared {

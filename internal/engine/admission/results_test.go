@@ -15,14 +15,14 @@ import (
 
 func object(name string) Request { return Request{ID: "t.1", Objects: []Object{{Name: name}}} }
 
-// done gives the object back that the holder asked for, with a result.
+// done releases the holder's object, with a result.
 func (p *play) done(who, name, result string) []Decision {
 	return p.step(Requested{Holder: group(who), Release: []string{"t.1"}, Results: []contract.KeyResult{
 		{ID: "t.1", Object: name, Digest: "d", Result: json.RawMessage(result), At: p.now, Task: "t"},
 	}})
 }
 
-// resultIn is the result that a grant among the decisions brings.
+// resultIn returns the result of the only grant among the decisions.
 func resultIn(t *testing.T, decisions []Decision) *contract.KeyResult {
 	t.Helper()
 	require.Len(t, decisions, 1)
@@ -31,8 +31,8 @@ func resultIn(t *testing.T, decisions []Decision) *contract.KeyResult {
 	return granted.Result
 }
 
-// TestAResultComesWithTheNextGrant, also after a restart, until it is old; and with no
-// grant that shares the object.
+// TestAResultComesWithTheNextGrant: a grant carries the result, even after a restart, until the
+// result is old. A shared grant carries none.
 func TestAResultComesWithTheNextGrant(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -66,7 +66,7 @@ func TestAResultComesWithTheNextGrant(t *testing.T) {
 	assert.Zero(t, p.d.results.weight)
 }
 
-// TestResultsAreBounded: the oldest give way to newer ones, and all to what is held.
+// TestResultsAreBounded: old results yield to newer ones, and all results yield to holders.
 func TestResultsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Snapshot is the whole state, ready for JSON. A recovery is not part of it: a core
-// that was recovering asks again.
+// Snapshot is the whole state, ready for JSON, except a recovery: a restored core recovers
+// again.
 type Snapshot struct {
 	Seq        int64                       `json:"seq"`
 	Next       int64                       `json:"next"`
@@ -84,7 +84,7 @@ type savedPool struct {
 	Operator   int    `json:"o,omitempty"`
 }
 
-// PackKeys writes keys as eight bytes each.
+// PackKeys encodes keys as eight bytes each.
 func PackKeys(keys []uint64) []byte {
 	if len(keys) == 0 {
 		return nil
@@ -250,7 +250,7 @@ func (s *savedRequest) restore(holder contract.AdmissionHolder) (*request, error
 	return r, err
 }
 
-// place puts a restored request where it belongs.
+// place adds a restored request to its lane, queue or resources.
 func (c *Core) place(r *request) {
 	switch {
 	case r.Lane != "" && r.Granted:

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// blockSize bounds what an insertion moves: half a block's worth of pointers.
+// blockSize bounds the pointers that an insertion moves: half a block.
 const blockSize = 256
 
-// sorted is a set in order. It is kept in blocks, so that adding and removing cost
-// the same with ten elements and with a hundred thousand. An element must not
-// change its place in the order while it is in the set.
+// sorted is an ordered set. It consists of blocks, so the cost of adding and removing hardly
+// depends on its size. An element must not change its order while it is in the set.
 type sorted[T any] struct {
 	compare func(a, b T) int
 	blocks  [][]T
@@ -31,7 +30,7 @@ func (s *sorted[T]) locate(x T) (block, at int, found bool) {
 	return block, at, found
 }
 
-// add puts x into the set; one that is equal is not added again.
+// add inserts x, unless an equal element is present.
 func (s *sorted[T]) add(x T) {
 	block, at, found := s.locate(x)
 	if found {
@@ -57,7 +56,6 @@ func (s *sorted[T]) add(x T) {
 	}
 }
 
-// remove takes x out of the set, if it is there.
 func (s *sorted[T]) remove(x T) {
 	block, at, found := s.locate(x)
 	if !found {
@@ -110,5 +108,5 @@ func (s *sorted[T]) from(x T) iter.Seq[T] {
 	}
 }
 
-// list copies the elements in order, so that the set may change meanwhile.
+// list returns a copy in order, so that the set may change meanwhile.
 func (s *sorted[T]) list() []T { return slices.Concat(s.blocks...) }

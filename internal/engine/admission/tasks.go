@@ -6,7 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// taskHash is the key of a task among the keys of outcomes.
+// taskHash returns the key of a task in outcomes.
 func taskHash(b contract.TaskBudget) uint64 { return contract.DedupeHash(b.JobType, b.DedupeKey) }
 
 func (c *Core) addOfTask(r *request) {
@@ -33,7 +33,7 @@ func (c *Core) removeOfTask(r *request) {
 	}
 }
 
-// sameTask reports whether the request is of the task with that budget, or both of none.
+// sameTask reports whether the request and the budget are of the same task, or both of none.
 func (r *request) sameTask(b *contract.TaskBudget) bool {
 	if r.Budget == nil || b == nil {
 		return r.Budget == b
@@ -41,7 +41,7 @@ func (r *request) sameTask(b *contract.TaskBudget) bool {
 	return r.Budget.JobType == b.JobType && r.Budget.DedupeKey == b.DedupeKey
 }
 
-// settleTask takes in the end of an attempt of a task. The budget travels with it.
+// settleTask applies the end of an attempt of a task. The message carries the budget.
 func (c *Core) settleTask(holder contract.AdmissionHolder, e contract.TaskEnding, now time.Time) {
 	hash := taskHash(e.TaskBudget)
 	if !e.Failed {
@@ -68,8 +68,8 @@ func (c *Core) disablesTask(r *request, now time.Time) bool {
 	return true
 }
 
-// stopTask refuses the requests of a task that is held back, and tells the holders of its grants, and
-// the sender of its failure, that it must not start again.
+// stopTask refuses the waiting requests of a held-back task. It stops the holders of the task's
+// grants, and the sender of its failure.
 func (c *Core) stopTask(hash uint64, sender contract.AdmissionHolder, now time.Time) {
 	held := c.outcomes.Keys[hash].hold(now)
 	if held == nil {
@@ -95,8 +95,8 @@ func (c *Core) stopTask(hash uint64, sender contract.AdmissionHolder, now time.T
 	}
 }
 
-// reportStoppedTasks tells the sender which of the tasks that it reported, or asserts, are held back. A
-// sender that gives everything back has ended.
+// reportStoppedTasks reports to the sender which of its reported or asserted tasks are held
+// back. A sender that releases everything has ended and gets no report.
 func (c *Core) reportStoppedTasks(e Requested, now time.Time) {
 	sender := e.Holder
 	if e.ReleaseAll {

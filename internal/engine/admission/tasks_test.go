@@ -21,7 +21,7 @@ func taskBudget(task string, count int) contract.TaskBudget {
 	}
 }
 
-// ofTask is the message of a run about one of its tasks.
+// ofTask is a run's request for one of its tasks.
 func ofTask(who string, b contract.TaskBudget, ask int) Requested {
 	return Requested{
 		Holder: group(who), JobType: "nightly", Grace: jobtype.Duration(grace),
@@ -81,8 +81,8 @@ func TestADisabledTaskIsEnabledByTime(t *testing.T) {
 	assert.IsType(t, Granted{}, p.step(ofTask("tuesday", load, 1))[0])
 }
 
-// TestRunsLearnThatATaskIsDisabled: the run that reported the failure, and all that hold the task's
-// grant, must not start it again. A request that waits is refused.
+// TestRunsLearnThatATaskIsDisabled: the run that reported the failure, and all holders of the
+// task's grants, must not start it again. A waiting request is refused.
 func TestRunsLearnThatATaskIsDisabled(t *testing.T) {
 	t.Parallel()
 	p, load := ready(), taskBudget("load", 1)
@@ -115,7 +115,7 @@ func TestRunsLearnThatATaskIsDisabled(t *testing.T) {
 	assert.NotContains(t, fmt.Sprint(p.step(last)), "sender", "it has ended")
 }
 
-// TestATaskIsRefusedAfterARecovery: what was asked meanwhile is decided by what is inherited.
+// TestATaskIsRefusedAfterARecovery: inherited holds decide the requests that arrived meanwhile.
 func TestATaskIsRefusedAfterARecovery(t *testing.T) {
 	t.Parallel()
 	p, load, late := ready(), taskBudget("load", 1), taskBudget("late", 1)
@@ -131,10 +131,10 @@ func TestATaskIsRefusedAfterARecovery(t *testing.T) {
 	require.IsType(t, Refused{}, next.step(ofTask("tuesday", load, 3))[0])
 }
 
-// taskModel is the deliberately dumb reference of one task: all failures ever, by identity.
+// taskModel is the naive reference of one task: all failures ever, by identity.
 type taskModel struct {
 	failures map[string]time.Time
-	// since: failures up to here do not count. until: it is disabled until then.
+	// since is the time up to which failures do not count; until is the end of the hold.
 	since, until time.Time
 }
 
@@ -154,8 +154,8 @@ func (m *taskModel) fail(id string, now time.Time, count int) {
 	}
 }
 
-// TestTasksFollowTheModel: whatever runs report, and report again, and whenever the state travels, a
-// task is granted exactly while the model has it enabled.
+// TestTasksFollowTheModel: under random reports, repeats and restarts, a task is granted exactly
+// while the model has it enabled.
 func TestTasksFollowTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

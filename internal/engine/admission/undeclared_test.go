@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestHolderWithoutConfigurationLeavesSizesAlone: a run of a DAG names pools and
-// does not know their sizes.
+// TestHolderWithoutConfigurationLeavesSizesAlone: a run of a DAG names pools without their
+// sizes.
 func TestHolderWithoutConfigurationLeavesSizesAlone(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Usage counts what is used and waited for. It goes through all requests: it is for a
-// query every few seconds, not for an event.
+// Usage counts grants and waiting requests. It visits all requests: it is for a query every few
+// seconds, not for an event.
 func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
 	usage := contract.AdmissionUsage{HeldKeys: map[string]int{}}
 	for h := range c.order.all() {
@@ -45,7 +45,7 @@ func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
 	return usage
 }
 
-// earlier returns the earlier of two times, of which a zero one is none.
+// earlier returns the earlier of two times; a zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b

@@ -8,14 +8,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// defaultShown is how many names of a kind, and how many requests of each, a view
-// lists if nothing else is asked for; maxShown bounds that.
+// defaultShown is the default number of names of a kind, and of requests of each; maxShown
+// bounds it.
 const (
 	defaultShown = 50
 	maxShown     = 500
 )
 
-// View describes what is held and waited for, as far as the filter asks for it.
+// View returns the holders and waiters that match the filter.
 func (c *Core) View(filter contract.AdmissionFilter) contract.AdmissionView {
 	if filter.Limit = min(filter.Limit, maxShown); filter.Limit <= 0 {
 		filter.Limit = defaultShown
@@ -65,7 +65,7 @@ func limited(names iter.Seq[string], filter contract.AdmissionFilter) iter.Seq[s
 	}
 }
 
-// viewOf describes what one workflow holds and waits for.
+// viewOf adds the grants and waiting requests of one workflow.
 func (c *Core) viewOf(filter contract.AdmissionFilter, v *contract.AdmissionView) {
 	lanes, pools, objects := newSorted(strings.Compare), newSorted(strings.Compare), newSorted(strings.Compare)
 	for _, h := range c.holdersNamed(filter.WorkflowID) {
@@ -110,7 +110,7 @@ func (c *Core) laneView(name string, filter contract.AdmissionFilter) contract.A
 	return v
 }
 
-// Pool describes one pool; one that is not known has the size 1.
+// Pool describes one pool; an unknown one has the size 1.
 func (c *Core) Pool(name string) contract.AdmissionPool {
 	if c.pools.byName[poolMark+name] == nil {
 		return contract.AdmissionPool{Name: name, Size: 1}
@@ -146,7 +146,7 @@ func (c *Core) objectView(name string, filter contract.AdmissionFilter) contract
 	}
 }
 
-// uses lists the first requests, and those of the workflow that is asked about.
+// uses lists the first requests, and those of the filter's workflow.
 func (c *Core) uses(requests *sorted[*request], filter contract.AdmissionFilter, use func(*request) contract.AdmissionUse) []contract.AdmissionUse {
 	if requests.len() == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (c *Core) uses(requests *sorted[*request], filter contract.AdmissionFilter,
 	return list
 }
 
-// KeyHolder returns who holds a key.
+// KeyHolder returns the holder of a key.
 func (c *Core) KeyHolder(key uint64) (contract.AdmissionUse, bool) {
 	r := c.claims.holder(key)
 	if r == nil {

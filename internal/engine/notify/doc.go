@@ -1,13 +1,12 @@
-// Package notify decides who is told of what, and when a delivery is tried. It has no
-// clock and does no I/O.
+// Package notify decides which receivers are notified of which events, and when a delivery is
+// tried. It has no clock and does no I/O.
 //
-// [Watch] turns what was seen of runs, approvals and workers into notices: each event
-// once, to each receiver once, however many rules name it. It runs where the events
-// are observed, so that what concerns no rule reaches no history.
+// [Watch] turns observed runs, approvals and workers into notices. Each event is reported once
+// to each receiver, even if several rules name it. Watch runs in the watcher, so events without
+// a rule reach no history.
 //
-// [Queue] holds the notices until their receivers have taken them. Each receiver has a
-// queue of its own, of which the first delivery is tried until it succeeds, fails for
-// good or is [GiveUpAfter] old; a dead receiver delays no other. A delivery whose
-// attempt did not report is tried again: receivers get each notification at least
-// once, and tell repeats by its id.
+// [Queue] holds the notices until they are delivered. Each receiver has its own queue, so a dead
+// receiver delays no other. The first delivery is retried until it succeeds, fails for good or
+// is [GiveUpAfter] old. An attempt without a report is repeated: receivers get each notification
+// at least once, and recognize repeats by its id.
 package notify

@@ -10,7 +10,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/notify"
 )
 
-// TestAnAbsentWorkerIsReportedOnce: when a run misses it first, and when a run has reached all again.
+// TestAnAbsentWorkerIsReportedOnce: at its first missed run, and again after a run that reached
+// all workers.
 func TestAnAbsentWorkerIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyPartial, contract.NotifyRecovered)}, notify.TypeRules{Name: "check"})

@@ -10,29 +10,27 @@ import (
 
 // Bounds of the queue.
 const (
-	// GiveUpAfter is how old a delivery gets before it is given up: a weekend.
+	// GiveUpAfter is the age at which a delivery is abandoned: a weekend.
 	GiveUpAfter = 72 * time.Hour
-	// firstPause and maxPause bound the pause after a failed attempt; it doubles.
+	// firstPause and maxPause bound the pause after a failed attempt, which doubles.
 	firstPause = 5 * time.Second
 	maxPause   = 5 * time.Minute
-	// MaxWaiting bounds the queue of a receiver; the oldest delivery is dropped for a
-	// newer one.
+	// MaxWaiting bounds the queue of a receiver; a newer delivery displaces the oldest.
 	MaxWaiting = 200
-	// maxReceivers bounds how many queues there are, maxRecent the ended deliveries
-	// that are shown, and maxKnown the ids by which repeats are told.
+	// maxReceivers bounds the queues, maxRecent the listed deliveries that ended, and maxKnown
+	// the ids by which repeats are recognized.
 	maxReceivers = 2 * contract.MaxNotifyReceivers
 	maxRecent    = 100
 	maxKnown     = 1000
 )
 
-// Queue is what is to be delivered. It is not safe for concurrent use.
+// Queue holds the deliveries. It is not safe for concurrent use.
 type Queue struct {
 	lanes  []*lane // by name
 	recent []contract.DeliveryView
 	known  []string
 }
 
-// lane is the queue of one receiver.
 type lane struct {
 	contract.ReceiverHealth
 
@@ -41,8 +39,8 @@ type lane struct {
 	busy    bool
 }
 
-// Restore returns a queue from its state; nil: an empty one. A delivery that was on its way is
-// tried again.
+// Restore returns a queue from its state; an empty one for nil. A delivery in progress is tried
+// again.
 func Restore(state *contract.NotifyQueueState) *Queue {
 	q := &Queue{}
 	if state == nil {
@@ -55,7 +53,7 @@ func Restore(state *contract.NotifyQueueState) *Queue {
 	return q
 }
 
-// State is what [Restore] resumes from.
+// State returns the input of [Restore].
 func (q *Queue) State() *contract.NotifyQueueState {
 	state := &contract.NotifyQueueState{Recent: slices.Clone(q.recent), Known: slices.Clone(q.known)}
 	for _, l := range q.lanes {
@@ -64,8 +62,8 @@ func (q *Queue) State() *contract.NotifyQueueState {
 	return state
 }
 
-// SetReceivers takes the receivers that the control plane knows. Others keep their
-// queue as long as something waits in it.
+// SetReceivers sets the receivers of the control plane. Others keep their queue while it holds
+// deliveries.
 func (q *Queue) SetReceivers(known []contract.ReceiverInfo) {
 	for _, l := range q.lanes {
 		l.Kind = ""
@@ -78,7 +76,7 @@ func (q *Queue) SetReceivers(known []contract.ReceiverInfo) {
 	q.lanes = slices.DeleteFunc(q.lanes, func(l *lane) bool { return l.Kind == "" && len(l.waiting) == 0 })
 }
 
-// lane finds or makes the queue of a receiver; nil: there are too many.
+// lane returns the queue of a receiver, new if necessary; nil if there are too many.
 func (q *Queue) lane(name string) *lane {
 	i, found := slices.BinarySearchFunc(q.lanes, name, func(l *lane, name string) int { return cmp.Compare(l.Name, name) })
 	if found {
@@ -91,7 +89,7 @@ func (q *Queue) lane(name string) *lane {
 	return q.lanes[i]
 }
 
-// Add queues the notices that are new and returns how many those are.
+// Add queues the notices with new ids and returns their number.
 func (q *Queue) Add(now time.Time, notices ...contract.Notice) int {
 	added := 0
 	for _, notice := range notices {
@@ -112,8 +110,8 @@ func (q *Queue) Add(now time.Time, notices ...contract.Notice) int {
 	return added
 }
 
-// append queues a delivery: a test before all others and without a pause, since an
-// operator waits for it.
+// append queues a delivery. A test is queued first and without a pause, because an operator
+// waits for it.
 func (l *lane) append(d contract.Delivery) {
 	if d.Event != contract.NotifyTest {
 		l.waiting = append(l.waiting, d)
@@ -126,8 +124,7 @@ func (l *lane) append(d contract.Delivery) {
 	l.waiting, l.next = slices.Insert(l.waiting, first, d), time.Time{}
 }
 
-// bound drops the oldest delivery of a queue that is too long, but not the one that
-// is on its way.
+// bound drops the oldest delivery of a queue that is too long, except the one in progress.
 func (q *Queue) bound(now time.Time, l *lane) {
 	if len(l.waiting) <= MaxWaiting {
 		return
@@ -141,8 +138,8 @@ func (q *Queue) bound(now time.Time, l *lane) {
 	l.waiting = slices.Delete(l.waiting, oldest, oldest+1)
 }
 
-// Next takes the deliveries that are due, at most one for each receiver. Each must be
-// answered with [Queue.Done].
+// Next returns the deliveries that are due, at most one per receiver. The caller must report
+// each with [Queue.Done].
 func (q *Queue) Next(now time.Time) []contract.Delivery {
 	var due []contract.Delivery
 	for _, l := range q.lanes {
@@ -154,7 +151,7 @@ func (q *Queue) Next(now time.Time) []contract.Delivery {
 	return due
 }
 
-// Wake is when the next delivery is due that waits for a pause; zero: none.
+// Wake returns the end of the earliest pause before a delivery; zero if none waits.
 func (q *Queue) Wake() time.Time {
 	var wake time.Time
 	for _, l := range q.lanes {
@@ -165,7 +162,7 @@ func (q *Queue) Wake() time.Time {
 	return wake
 }
 
-// Done is told how the attempt of a receiver's first delivery ended.
+// Done applies the result of a receiver's first delivery.
 func (q *Queue) Done(now time.Time, receiver string, result contract.DeliverResult) {
 	l := q.lane(receiver)
 	if l == nil || !l.busy || len(l.waiting) == 0 {
@@ -196,7 +193,7 @@ func (q *Queue) Done(now time.Time, receiver string, result contract.DeliverResu
 	}
 }
 
-// pauseAfter is the pause after so many attempts.
+// pauseAfter returns the pause after a number of attempts.
 func pauseAfter(attempts int) time.Duration {
 	pause := firstPause
 	for range attempts - 1 {
@@ -219,7 +216,7 @@ func viewOf(d contract.Delivery, state string) contract.DeliveryView {
 	return contract.DeliveryView{ID: d.ID, Event: d.Event, Title: d.Title, Receiver: d.Receiver, State: state, At: d.At, Attempts: d.Attempts}
 }
 
-// View is the queue as operators see it.
+// View returns the queue for operators.
 func (q *Queue) View() contract.NotificationsView {
 	view := contract.NotificationsView{Receivers: []contract.ReceiverView{}, Deliveries: []contract.DeliveryView{}}
 	for _, l := range q.lanes {

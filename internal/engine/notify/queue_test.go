@@ -125,9 +125,8 @@ func TestReceiversThatNobodyKnowsKeepWhatWaits(t *testing.T) {
 	assert.Equal(t, []string{"a", "", "c", "command"}, []string{view.Receivers[0].Name, view.Receivers[0].Kind, view.Receivers[1].Name, view.Receivers[1].Kind})
 }
 
-// TestEachNoticeEndsOnce: whatever fails, and however often the queue is restored in
-// the middle of a delivery, each notice of each receiver is sent, given up or dropped,
-// and never forgotten.
+// TestEachNoticeEndsOnce: under failures and restores during a delivery, each notice of each
+// receiver is sent, given up or dropped, and never lost.
 func TestEachNoticeEndsOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,7 +151,7 @@ func TestEachNoticeEndsOnce(t *testing.T) {
 					finish(d, result)
 				}
 			case 2:
-				q.Next(now) // On their way when the run ends.
+				q.Next(now) // In progress when the run ends.
 				encoded, err := json.Marshal(q.State())
 				require.NoError(t, err)
 				var state contract.NotifyQueueState

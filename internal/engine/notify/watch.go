@@ -9,100 +9,99 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Overlap is how long before the newest end that was seen the next look begins: the
-// server's list of runs is late by up to that.
+// Overlap is the time by which two looks overlap: the server's list of runs may be that late.
 const Overlap = time.Minute
 
-// MaxTold bounds how many runs one look tells of: what a watcher returns must fit into
-// a message. The next look tells of the rest.
+// MaxTold bounds the runs reported per look, because the watcher's result must fit into a
+// message. The next look reports the rest.
 const MaxTold = 100
 
-// maxFailing bounds how many names are known to fail that are no job type's: a DAG may
-// be run once and never again.
+// maxFailing bounds the failing names that are no job types: a DAG may be run only once.
 const maxFailing = 1000
 
-// TypeRules are the rules of one job type. A disabled one is never overdue.
+// TypeRules are the rules of one job type. A disabled job type is never overdue.
 type TypeRules struct {
 	Name     string
 	Disabled bool
 	Rules    []contract.NotifyRule
 }
 
-// Rules are all that apply: Global to every job type, DAG and worker.
+// Rules are all rules. Global ones apply to every job type, DAG and worker.
 type Rules struct {
 	Global []contract.NotifyRule
 	Types  []TypeRules
 }
 
-// Ended is a run that has ended.
+// Ended is a run that has ended, of a job type or of a DAG.
 type Ended struct {
-	// JobType is empty for a run of a DAG, DAG for that of a job type.
+	// JobType is empty for a run of a DAG, DAG for a run of a job type.
 	JobType, DAG string
 	Run, RunID   string
 	// Outcome is empty for a run that was terminated.
 	Outcome    contract.Outcome
 	Start, End time.Time
-	// Missed are the workers that the run did not reach, if nothing else went wrong.
+	// Missed lists the workers that the run did not reach, if nothing else failed.
 	Missed []string
 }
 
-// Approval is a task that waits for one.
+// Approval is a task that waits for an approval.
 type Approval struct {
-	// JobType is that of the group whose job the DAG is; empty for a DAG of its own.
+	// JobType is the job type of the group whose job is the DAG; empty for a run of the DAG
+	// alone.
 	JobType, DAG     string
 	Run, RunID, Task string
 	Prompt           string
 	Since            time.Time
 }
 
-// Worker is a worker that was lost, or that is suspect.
+// Worker is a lost or suspect worker.
 type Worker struct {
 	ID, Instance string
-	// Seen is its last sign of life, or the start of its trouble.
+	// Seen is the last sign of life, or the start of the trouble.
 	Seen time.Time
-	// Trouble is the reason why it is suspect; empty if it is lost.
+	// Trouble is the reason to suspect the worker; empty if it is lost.
 	Trouble string
 }
 
-// Facts are what was seen in one look.
+// Facts are the observations of one look.
 type Facts struct {
 	Now   time.Time
 	Rules Rules
-	// Ended are the runs that ended since [State.From], in any order; until Until, if
-	// that is not zero.
+	// Ended holds the runs that ended since [State.From], in any order. A nonzero Until limits
+	// them.
 	Ended []Ended
 	Until time.Time
-	// Approvals and Lost are all that there are now; nil: they were not looked for.
+	// Approvals and Lost are complete; nil if they were not read.
 	Approvals *Approvals
 	Lost      *[]Worker
 }
 
-// Approvals are those that are wanted now, and the runs that did not answer.
+// Approvals are the pending approvals, and the runs that did not respond.
 type Approvals struct {
 	Wanted     []Approval
 	Unanswered []string
 }
 
-// State is what is known from the looks before.
+// State is the result of the previous looks.
 type State struct {
-	// Newest is when the newest run ended that was seen.
+	// Newest is the latest end of a run seen.
 	Newest time.Time `json:"newest,omitzero"`
-	// Seen are the runs that were judged and may be listed again, by their run id.
+	// Seen holds the ends of judged runs that may be listed again, by run id.
 	Seen map[string]time.Time `json:"seen,omitempty"`
-	// Failing is since when a job type or DAG has not completed, Success when a job
-	// type last did.
+	// Failing holds the time since which a job type or DAG fails; Success holds the last success
+	// of a job type.
 	Failing map[string]time.Time `json:"failing,omitempty"`
 	Success map[string]time.Time `json:"success,omitempty"`
-	// Missed are the workers whose absence was reported, by job type, until a run completes.
+	// Missed holds the reported absent workers by job type, until a run completes.
 	Missed map[string][]string `json:"missed,omitempty"`
-	// Overdue is the success after which a rule has found a job type overdue.
+	// Overdue holds the last success before a rule reported a job type overdue.
 	Overdue map[string]time.Time `json:"overdue,omitempty"`
-	// Approvals and Lost are those that were told.
+	// Approvals and Lost hold the ids of reported notices.
 	Approvals []string `json:"approvals,omitempty"`
 	Lost      []string `json:"lost,omitempty"`
 }
 
-// Begin fills in a state that is new: what ended before now is not told.
+// Begin initializes a new state. Earlier ends of runs are not reported.
 func (s *State) Begin(now time.Time) {
 	if s.Newest.IsZero() {
 		s.Newest = now
@@ -117,15 +116,15 @@ func (s *State) Begin(now time.Time) {
 	}
 }
 
-// Skip notes that runs that ended until then are done with, but for those of the last
-// [Overlap]: a rule that comes later is not for them.
+// Skip marks runs that ended up to until as done, except those of the last [Overlap]. Later
+// rules do not apply to them.
 func (s *State) Skip(until time.Time) {
 	if until.After(s.Newest) {
 		s.Newest = until
 	}
 }
 
-// From is from which end on runs must be listed.
+// From returns the earliest end of the runs to list.
 func (s *State) From() time.Time { return s.Newest.Add(-Overlap) }
 
 // Wants reports whether any rule names one of these events.
@@ -143,7 +142,7 @@ func (r Rules) Wants(events ...contract.NotifyEvent) bool {
 	return false
 }
 
-// Overdue are the job types that must complete now and then, by name.
+// Overdue lists the job types with a rule on not_succeeded_for, by name.
 func (r Rules) Overdue() []string {
 	var names []string
 	for _, known := range r.Types {
@@ -154,7 +153,7 @@ func (r Rules) Overdue() []string {
 	return names
 }
 
-// limits are the rules with not_succeeded_for that apply to a job type.
+// limits returns the rules with not_succeeded_for that apply to a job type.
 func (r Rules) limits(known TypeRules) []contract.NotifyRule {
 	var found []contract.NotifyRule
 	for _, rule := range slices.Concat(r.Global, known.Rules) {
@@ -165,7 +164,7 @@ func (r Rules) limits(known TypeRules) []contract.NotifyRule {
 	return found
 }
 
-// of are the rules that apply to a job type; without one, the global ones.
+// of returns the rules that apply to a job type; without a job type, the global ones.
 func (r Rules) of(jobType string) []contract.NotifyRule {
 	for _, known := range r.Types {
 		if jobType != "" && known.Name == jobType {
@@ -175,7 +174,7 @@ func (r Rules) of(jobType string) []contract.NotifyRule {
 	return r.Global
 }
 
-// receivers are those that the rules tell of an event, each once.
+// receivers returns the receivers of an event, each once.
 func receivers(rules []contract.NotifyRule, event contract.NotifyEvent) []string {
 	var to []string
 	for _, rule := range rules {
@@ -195,8 +194,8 @@ func appendNew(list []string, names ...string) []string {
 	return list
 }
 
-// Watch judges one look and returns what is to be told. A notice has no title and no
-// details: its caller adds them, and drops a warning of a run whose counts have none.
+// Watch applies the facts of one look and returns the new notices. The caller adds titles and
+// details, and drops a warning of a run whose counts have none.
 func (s *State) Watch(f Facts) []contract.Notice {
 	s.Begin(f.Now)
 	notices := s.watchRuns(f)
@@ -211,8 +210,8 @@ func (s *State) Watch(f Facts) []contract.Notice {
 	return notices
 }
 
-// forget drops what no rule will ask for again: job types that are applied no longer,
-// and of DAGs the failures that are oldest.
+// forget drops unused entries: those of job types that are no longer applied, and the oldest
+// failures of DAGs.
 func (s *State) forget(rules Rules) {
 	applied := map[string]bool{}
 	for _, known := range rules.Types {
@@ -258,8 +257,9 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 	return notices
 }
 
-// judge returns the event of a run's end, and for a recovery since when runs failed. A partial
-// run counts as a failure only if a rule reports it: otherwise its recovery would be the first news.
+// judge returns the event of a run's end, and for a recovery the start of the failures. A
+// partial run counts as a failure only if a rule reports it; otherwise its recovery would be the
+// first notice.
 func (s *State) judge(run Ended, reports func(contract.NotifyEvent) bool) (event contract.NotifyEvent, since time.Time) {
 	name := nameOf(run.JobType, run.DAG)
 	switch run.Outcome {
@@ -288,16 +288,16 @@ func (s *State) judge(run Ended, reports func(contract.NotifyEvent) bool) (event
 	return event, since
 }
 
-// newlyMissed reports whether a run missed a worker whose absence was not reported. A worker that
-// was reached meanwhile is reported again.
+// newlyMissed reports whether a run missed a worker whose absence was not reported. After a run
+// that reached the worker, its absence is reported again.
 func (s *State) newlyMissed(name string, missed []string) bool {
 	reported := s.Missed[name]
 	s.Missed[name] = missed
 	return slices.ContainsFunc(missed, func(worker string) bool { return !slices.Contains(reported, worker) })
 }
 
-// Seems reports whether the run ended in a way that a missed worker alone may cause, and was not
-// judged yet.
+// Seems reports whether an absent worker alone may have caused the run's outcome, and the run
+// was not judged yet.
 func (s *State) Seems(run Ended) bool {
 	_, seen := s.Seen[run.RunID]
 	return !seen && run.JobType != "" && (run.Outcome == contract.OutcomePartial || run.Outcome == contract.OutcomeFailed)
@@ -317,8 +317,8 @@ func noticeOf(event contract.NotifyEvent, run Ended, since time.Time, to []strin
 	}}
 }
 
-// watchOverdue tells of a job type once for each rule and last success. One that has
-// not been seen to complete counts from when it was first seen.
+// watchOverdue reports a job type once per rule and last success. Without a success, the first
+// look that saw the job type counts.
 func (s *State) watchOverdue(f Facts) []contract.Notice {
 	var notices []contract.Notice
 	for _, known := range f.Rules.Types {
@@ -350,8 +350,8 @@ func (s *State) watchOverdue(f Facts) []contract.Notice {
 	return notices
 }
 
-// watchApprovals tells of each approval once. An event that was reported of a run stays reported as
-// long as the run does not answer.
+// watchApprovals reports each approval once. While a run does not respond, its reported
+// approvals stay reported.
 func (s *State) watchApprovals(f Facts) []contract.Notice {
 	var notices []contract.Notice
 	var told []string
@@ -377,8 +377,8 @@ func (s *State) watchApprovals(f Facts) []contract.Notice {
 	return notices
 }
 
-// approvalID begins the ids of a run's approvals. They have no run id: a run that waits
-// long continues as new.
+// approvalID returns the prefix of the ids of a run's approvals. It has no run id: a run that
+// waits long continues as new.
 func approvalID(run string) string { return string(contract.NotifyApproval) + "/" + run + "/" }
 
 func (s *State) watchWorkers(f Facts) []contract.Notice {

@@ -22,7 +22,7 @@ func on(to string, events ...contract.NotifyEvent) contract.NotifyRule {
 	return contract.NotifyRule{On: events, To: []string{to}}
 }
 
-// watch is a watcher with rules.
+// watch is a state with rules.
 type watch struct {
 	t     *testing.T
 	state notify.State
@@ -36,7 +36,7 @@ func watching(t *testing.T, global []contract.NotifyRule, types ...notify.TypeRu
 	return w
 }
 
-// look looks once, with a state that went through JSON as it does in a heartbeat.
+// look looks once, with a state that went through JSON as in a heartbeat.
 func (w *watch) look(at time.Duration, facts notify.Facts) []string {
 	w.t.Helper()
 	encoded, err := json.Marshal(w.state)
@@ -100,7 +100,7 @@ func TestRecoveryComesThroughSkippedAndCanceledRuns(t *testing.T) {
 	assert.Equal(t, []string{"recovered/group/a-4/4 [ops]"}, w.ended(10*time.Second, run("a", "4", contract.OutcomeCompleted, 9*time.Second)))
 }
 
-// TestNothingRecoversThatNeverFailed: no rule reports partial runs, so their end is no recovery.
+// TestNothingRecoversThatNeverFailed: without a rule on partial runs, their end is no recovery.
 func TestNothingRecoversThatNeverFailed(t *testing.T) {
 	t.Parallel()
 	rules := []contract.NotifyRule{on("ops", contract.NotifyFailed, contract.NotifyRecovered)}
@@ -173,7 +173,7 @@ func TestApprovalsAndLostWorkers(t *testing.T) {
 	assert.Len(t, w.look(7*time.Second, wanted("r2")), 2)
 }
 
-// TestTheStateIsBounded: names that are gone do not stay for ever.
+// TestTheStateIsBounded: deleted names are dropped.
 func TestTheStateIsBounded(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{{NotSucceededFor: jobtype.Duration(time.Hour), To: []string{"ops"}}}, notify.TypeRules{Name: "a"})
@@ -210,8 +210,8 @@ func TestALaterRuleIsNotForWhatEndedLongAgo(t *testing.T) {
 	assert.Equal(t, after(time.Hour-notify.Overlap), w.state.From(), "a clock that goes back moves nothing")
 }
 
-// TestACutListIsContinued, also where it has nothing new, and none is lost where more
-// are to be told than one look may.
+// TestACutListIsContinued: even if it has no new run, and no run is lost beyond the bound of one
+// look.
 func TestACutListIsContinued(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed)})
@@ -228,7 +228,7 @@ func TestACutListIsContinued(t *testing.T) {
 	assert.Equal(t, after(2*time.Hour-notify.Overlap), w.state.From())
 }
 
-// TestManyFailuresAreToldInSeveralLooks: none is lost, none is told twice.
+// TestManyFailuresAreToldInSeveralLooks: each is reported exactly once.
 func TestManyFailuresAreToldInSeveralLooks(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed)})

@@ -9,18 +9,18 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// Code is the answer to "may I reboot this node?".
+// Code is the code of a verdict.
 type Code string
 
-// The answers, the worst first.
+// The verdicts, the worst first.
 const (
-	// NotKnown: no fresh report says what runs there, so jobs may run unseen.
+	// NotKnown means that no fresh report lists the running jobs, so jobs may run unseen.
 	NotKnown Code = "NOT_KNOWN"
-	// WorkWaits: job types would wait that no other worker can serve now.
+	// WorkWaits means that no other worker can serve some job types now.
 	WorkWaits Code = "WORK_WAITS"
-	// DrainFirst: jobs run there; a drain lets them end.
+	// DrainFirst means that jobs run on the node; a drain lets them end.
 	DrainFirst Code = "DRAIN_FIRST"
-	// Free: nothing runs there, and other workers can serve every job type.
+	// Free means that nothing runs on the node, and other workers can serve every job type.
 	Free Code = "FREE"
 )
 
@@ -28,34 +28,35 @@ const (
 type NodeAttempt struct {
 	Run string `json:"run"`
 	Job string `json:"job"`
-	// StartedAt is when it began; zero: it is not known.
+	// StartedAt is zero if unknown.
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// Lost: its run has given the worker up, whose process may still execute it.
+	// Lost means that the run has abandoned the worker, whose process may still execute the
+	// attempt.
 	Lost bool `json:"lost,omitempty"`
 }
 
 // Type is an applied job type.
 type Type struct {
 	Name, Handler string
-	// Labels are those that a worker needs for it.
+	// Labels are the labels that a worker needs.
 	Labels map[string]string
-	// Idle: it is paused or disabled, so nothing of it waits.
+	// Idle means paused or disabled, so no run waits.
 	Idle bool
-	// Next is when it is due.
+	// Next is the next due time.
 	Next time.Time
 }
 
-// Facts are what the verdict rests on.
+// Facts are the input of the verdict.
 type Facts struct {
 	Worker contract.WorkerDetail
-	// Reported: a fresh report of the registered process says what runs there, which is Running.
+	// Reported means that a fresh report of the registered process lists Running jobs.
 	Reported bool
 	Running  int
-	// Attempts are those that the report and the open runs name.
+	// Attempts are those in the report and in the open runs.
 	Attempts []NodeAttempt
-	// Unsearched: not every open run was searched for attempts.
+	// Unsearched means that not every open run was searched for attempts.
 	Unsearched bool
-	// Fleet are all workers, Types all applied job types.
+	// Fleet has all workers, Types all applied job types.
 	Fleet []contract.WorkerDetail
 	Types []Type
 }
@@ -66,22 +67,22 @@ type Alone struct {
 	Next time.Time `json:"next,omitzero"`
 }
 
-// Verdict says whether the node may be rebooted.
+// Verdict is the answer to "may I reboot this node?".
 type Verdict struct {
 	Code Code `json:"code"`
-	// Running counts what runs there as far as is known. Attempts name it, those first that a
-	// run has lost: they are not part of Running.
+	// Running counts the known running jobs. Attempts lists them, after the lost ones, which are
+	// not counted in Running.
 	Running  int           `json:"running"`
 	Attempts []NodeAttempt `json:"attempts"`
 	// Alone are the job types that would wait.
 	Alone []Alone `json:"alone"`
-	// Reported is false while no fresh report says what runs there, Unsearched true while not
-	// every open run was searched.
+	// Reported is false without a fresh report; Unsearched is true if not every open run was
+	// searched.
 	Reported   bool `json:"reported"`
 	Unsearched bool `json:"unsearched,omitempty"`
 }
 
-// Decide returns the verdict.
+// Decide returns the verdict on the facts.
 func Decide(f Facts) Verdict {
 	v := Verdict{Attempts: slices.Clone(f.Attempts), Alone: f.alone(), Reported: f.Reported, Unsearched: f.Unsearched}
 	lost := 0
@@ -108,14 +109,14 @@ func Decide(f Facts) Verdict {
 	case v.Running+lost > 0:
 		v.Code = DrainFirst
 	case f.Unsearched && f.Worker.Registration.Remote:
-		v.Code = NotKnown // A remote worker's heartbeat counts jobs, and an attempt that its run has lost is in no count.
+		v.Code = NotKnown // A remote worker's heartbeat counts jobs, and no count includes a lost attempt.
 	default:
 		v.Code = Free
 	}
 	return v
 }
 
-// alone returns the job types that this worker can serve, if it may get work, and no other.
+// alone returns the job types that only this worker can serve, if it may get work.
 func (f Facts) alone() []Alone {
 	others := slices.DeleteFunc(slices.Clone(f.Fleet), func(w contract.WorkerDetail) bool {
 		return w.Registration.ID == f.Worker.Registration.ID

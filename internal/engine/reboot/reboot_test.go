@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/reboot"
 )
 
-// worker is one with the handler disk, and what a case changes.
 func worker(id string, change func(*contract.WorkerDetail)) contract.WorkerDetail {
 	w := contract.WorkerDetail{
 		Registration: contract.WorkerRegistration{ID: id, Capabilities: []contract.Capability{{Handler: "disk", Execute: true}}},
@@ -24,7 +23,7 @@ func worker(id string, change func(*contract.WorkerDetail)) contract.WorkerDetai
 
 func labeled(w *contract.WorkerDetail) { w.Registration.Labels = map[string]string{"role": "storage"} }
 
-// TestDecide: the answer is never better than what is known.
+// TestDecide: the verdict is never better than the facts.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC)

@@ -35,8 +35,6 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"internal/edge/gateway/rest":           {16, 4},
 	"internal/edge/telemetry":              {15, 15},
 	"internal/engine/access":               {17, 5},
-	"internal/engine/explain":              {19, 15},
-	"internal/engine/fleet":                {10, 10},
 	"internal/engine/forecast":             {14, 10},
 	"internal/engine/run":                  {13, 8},
 	"internal/engine/run/dagrun":           {24, 10},

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// admission says who has what the workflow waits for.
+// admission adds the holders of the resources that the workflow waits for.
 func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
 	switch {
 	case f.NoAdmission:
@@ -55,8 +55,7 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 	return plain
 }
 
-// resources says which pools are full and which objects are held for the item
-// that the workflow waits for.
+// resources returns the full pools and held objects that the item waits for.
 func (f Facts) resources(item, workflow string) []Reason {
 	var reasons []Reason
 	for _, pool := range f.Admission.Pools {
@@ -82,7 +81,6 @@ func (f Facts) resources(item, workflow string) []Reason {
 	return reasons
 }
 
-// firstOf is the first holder; nil if there is none.
 func firstOf(holders []contract.AdmissionUse) *Holder {
 	if len(holders) == 0 {
 		return nil
@@ -90,7 +88,7 @@ func firstOf(holders []contract.AdmissionUse) *Holder {
 	return &Holder{Run: holders[0].WorkflowID, Item: holders[0].For}
 }
 
-// held is the remedy for a claim: its first holder ends.
+// held returns the remedy for a claim: wait for its first holder, or cancel it.
 func held(holder contract.AdmissionUse) Remedy {
 	if holder.For == "" {
 		return or(lookAt(holder.WorkflowID, ""), about(action.CancelRun, "run", holder.WorkflowID))
@@ -98,9 +96,9 @@ func held(holder contract.AdmissionUse) Remedy {
 	return or(lookAt(holder.WorkflowID, holder.For), action.New(action.CancelItem, action.Args{"run": holder.WorkflowID, "item": holder.For}))
 }
 
-// heldBy says who is in the way of a claim. A shared one may wait although all
-// who hold the object share it: behind an exclusive one that was passed so often
-// that the object is kept for it.
+// heldBy names the holders that block a claim. A shared claim may wait although all holders
+// share the object: behind an exclusive one that was overtaken too often, for which the object
+// is reserved.
 func heldBy(object contract.AdmissionThing, use contract.AdmissionUse) string {
 	exclusive := func(u contract.AdmissionUse) bool { return !u.Shared }
 	if !use.Shared || slices.ContainsFunc(object.Holders, exclusive) {
@@ -115,8 +113,7 @@ func heldBy(object contract.AdmissionThing, use contract.AdmissionUse) string {
 	return fmt.Sprintf("held, shared, by %s; kept for %s, which waited longer and needs it alone", names(object.Holders), names(ahead))
 }
 
-// keptFor names others who wait and for whom it is kept, and how much of it;
-// nobody if use does not wait for it.
+// keptFor names other waiting runs with a reservation, and its amount; "" if use does not wait.
 func keptFor(waiting []contract.AdmissionUse, use *contract.AdmissionUse) (ahead string, n int) {
 	if use == nil {
 		return "", 0

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TextAfter names the job types that a run waits for, and when each succeeded last.
+// TextAfter names the job types that a run waits for, and their last successes.
 func TextAfter(names []string, wait after.Wait) string {
 	texts := make([]string, len(names))
 	for i, name := range names {
@@ -27,7 +27,7 @@ func TextAwaited(names []string) string {
 	return "it waited for a success of " + strings.Join(names, ", ")
 }
 
-// TextNotDue is the cause of a tick that a young success makes superfluous.
+// TextNotDue is the cause of a tick that is skipped after a recent success.
 func TextNotDue(last time.Time, rest time.Duration) string {
 	return fmt.Sprintf("it succeeded at %s, and run_if_not_succeeded_for is %s", stamp(last), jobtype.Duration(rest))
 }

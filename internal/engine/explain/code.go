@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// Code names a kind of reason.
+// Code is the kind of a reason.
 type Code = contract.Code
 
 // The codes of an explanation.
@@ -60,24 +60,23 @@ const (
 // Reason is one answer to "why".
 type Reason struct {
 	Code Code `json:"code"`
-	// Of is what has this reason, where that is not the thing itself: a run or a
-	// job of a job type, the run of a sub-DAG.
+	// Of names the thing with this reason, if it is not the explained thing: a run or a job of a
+	// job type, the run of a sub-DAG.
 	Of string `json:"of,omitempty"`
-	// Object is what the code is about: a lane, a pool, a worker, a key.
-	Object string `json:"object,omitempty"`
-	// Holder has the object.
+	// Object is the subject of the code: a lane, a pool, a worker, a key.
+	Object string  `json:"object,omitempty"`
 	Holder *Holder `json:"holder,omitempty"`
-	// Since is when it began and Until when it ends, as far as that is known.
+	// Since and Until bound the state; zero if unknown.
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail"`
-	// Remedy is the text of the actions, with a hint where one is needed.
+	// Remedy is the text of the actions, with a hint if necessary.
 	Remedy string `json:"remedy"`
 	// Actions are the operations that change the state, or show more of it.
 	Actions []action.Action `json:"actions"`
 }
 
-// Holder is a run, or a job or task of it.
+// Holder is a run, or a job or task of a run.
 type Holder struct {
 	Run  string `json:"run"`
 	Item string `json:"item,omitempty"`
@@ -91,8 +90,7 @@ func (h Holder) Thing() string {
 	return h.Run + "/" + h.Item
 }
 
-// Codes lists every code, in the order in which reasons are listed: what stops
-// everything first, what passes by itself last.
+// Codes lists every code in the order of reasons: the gravest first, passing states last.
 func Codes() []Code {
 	return []Code{
 		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, AfterPending, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,

@@ -1,6 +1,5 @@
-// Package explain says why something is not running, or what it waits for. It is
-// pure: it composes what others say of a job type, a run, a job or a worker (the
-// Schedule, the group, the registry, admission) into an ordered list of reasons,
-// the one to act on first coming first. Every code is described in
-// docs/explain.md, which a test keeps complete.
+// Package explain explains why a thing is not running, or what it waits for. It is pure: it
+// composes the reports of the Schedule, the group, the registry and admission into a list of
+// reasons, the one to act on first. docs/explain.md describes every code; a test keeps it
+// complete.
 package explain

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// Why gives the reasons, ordered. It is empty for what runs or has ended.
+// Why returns the reasons, ordered. It is empty for things that run or have ended.
 func Why(f Facts) []Reason {
 	var reasons []Reason
 	if f.Down != "" {
@@ -49,7 +49,7 @@ func Why(f Facts) []Reason {
 	return ordered(reasons, least)
 }
 
-// State is one word for what it is doing.
+// State returns the state of the thing in one word.
 func State(f Facts) string {
 	switch {
 	case f.Worker != nil:
@@ -70,7 +70,7 @@ func State(f Facts) string {
 	return "idle"
 }
 
-// Nothing is the answer where there is no reason.
+// Nothing is the answer without a reason.
 func Nothing(f Facts) string {
 	state := State(f)
 	switch {
@@ -100,7 +100,7 @@ func (r RunFacts) state() string {
 	return r.Answer.Phase
 }
 
-// stateOfType is running as soon as one of the runs is.
+// stateOfType is running if any run is.
 func (f Facts) stateOfType() string {
 	for _, run := range f.Runs {
 		if run.state() == "running" {
@@ -114,7 +114,7 @@ func reason(code Code, object string, since, until time.Time, detail string) Rea
 	return Reason{Code: code, Object: object, Since: since, Until: until, Detail: detail}.with(remedy(code, object))
 }
 
-// of notes of what something else reasons are, unless that is noted already.
+// of sets the Of of the reasons that have none.
 func of(what string, reasons []Reason) []Reason {
 	for i := range reasons {
 		if reasons[i].Of == "" {
@@ -124,8 +124,8 @@ func of(what string, reasons []Reason) []Reason {
 	return reasons
 }
 
-// ordered sorts by code. Equal ones become one entry with their number, which least
-// precedes.
+// ordered sorts by code. Equal reasons become one entry with their number, after the prefix
+// least.
 func ordered(reasons []Reason, least string) []Reason {
 	rank := map[Code]int{}
 	for i, code := range Codes() {
@@ -139,7 +139,7 @@ func ordered(reasons []Reason, least string) []Reason {
 	kept := reasons[:0]
 	for _, one := range reasons {
 		key := thing{one.Code, one.Object}
-		if one.Code == AwaitingApproval { // A task of one run, each to be answered.
+		if one.Code == AwaitingApproval { // A task of one run; each needs an answer.
 			key.object = one.Of + "/" + one.Object
 		}
 		at, told := known[key]
@@ -151,7 +151,7 @@ func ordered(reasons []Reason, least string) []Reason {
 			also[at]++
 		}
 	}
-	for at, n := range also { // Each goes to a place of its own.
+	for at, n := range also { // Each has its own index.
 		kept[at].Detail += fmt.Sprintf(" (and %s%d more wait for it)", least, n)
 	}
 	slices.SortStableFunc(kept, func(a, b Reason) int { return cmp.Compare(rank[a.Code], rank[b.Code]) })
@@ -183,7 +183,7 @@ func (f Facts) ofType() []Reason {
 	return reasons
 }
 
-// windowClosed: what is due ends at once, or waits for the opening.
+// windowClosed returns a reason: a due run ends at once, or waits for the opening.
 func (t TypeFacts) windowClosed() Reason {
 	since := t.WindowSince
 	if since.IsZero() {
@@ -196,7 +196,7 @@ func (t TypeFacts) windowClosed() Reason {
 	return reason(WindowClosed, t.Name, since, t.WindowOpens, detail)
 }
 
-// pauseText says who paused the schedule, and why.
+// pauseText names the operator who paused the schedule, and the note.
 func (t TypeFacts) pauseText() string {
 	text := "its schedule is paused"
 	if t.PausedBy != "" {
@@ -239,12 +239,12 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 	return reasons
 }
 
-// ownPace reports a wait that the run's own work ends: nothing holds the run up then.
+// ownPace reports a wait that the run's own work ends, so nothing delays the run.
 func (r Reason) ownPace() bool {
 	return r.Code == GlobalLimit || r.Code == PerWorkerLimit || r.Code == AllSlotsFull
 }
 
-// missedWorker says why a run for every worker does not reach one of them.
+// missedWorker explains why a run for every worker does not reach one of them.
 func missedWorker(run string, missed contract.MissedWorker, since time.Time) Reason {
 	switch code := missed.Code; code { //nolint:exhaustive // the others are the detection's
 	case WorkerUnreachable, WorkerCordoned, AllSlotsFull:
@@ -262,8 +262,8 @@ func (f Facts) ofItem(run RunFacts, item ItemFacts) []Reason {
 	return reasons
 }
 
-// expand makes a reason of what a run, or an item of it, waits for, and adds who is
-// in the way, where admission or the registry knows it. item is empty for the run.
+// expand returns the reason for a wait of a run or its item. It adds the holders or workers that
+// cause the wait, if admission or the registry has them. item is empty for the run.
 func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []Reason {
 	if wait.Since.IsZero() {
 		wait.Since = run.StartedAt
@@ -292,7 +292,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// names lists holders, a few of them.
+// names lists a few of the holders.
 func names(uses []contract.AdmissionUse) string {
 	const most = 5
 	var list []string

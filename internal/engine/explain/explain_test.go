@@ -37,7 +37,7 @@ func scrub() *TypeFacts {
 	return &TypeFacts{Name: "scrub", Wants: []Wanted{{JobType: "scrub", Handler: "scrub"}}, ChangedAt: since}
 }
 
-// waits is a job of a running run that waits for one thing.
+// waits is a job of a running run with one wait.
 func waits(wait contract.WaitReason) Facts {
 	return Facts{
 		Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, JobType: "scrub", Answer: &RunAnswer{Phase: "dispatching"}},
@@ -54,7 +54,7 @@ func use(id, item, job string) contract.AdmissionUse {
 	return contract.AdmissionUse{WorkflowID: id, ID: item, For: job, Since: since, N: 2}
 }
 
-// task is a task of a run of a DAG that waits for one thing; "" is the run.
+// task is a task of a DAG run with one wait; the id "" means the run.
 func task(id string, code Code, object string) Facts {
 	waits := []contract.WaitReason{{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"}}
 	f := Facts{Now: now, Run: &RunFacts{ID: "dag/nightly/r", DAG: "nightly", Open: true}}
@@ -66,7 +66,6 @@ func task(id string, code Code, object string) Facts {
 	return f
 }
 
-// fixtures holds one situation per code.
 func fixtures() map[Code]Facts {
 	holder := use("group/other-1", "lane", "")
 	plain := func(code Code, object string) Facts {
@@ -149,7 +148,7 @@ func suspect(code contract.Code) *WorkerFacts {
 	return facts
 }
 
-// TestTheReasonsAreRecorded keeps one reason for each code, from which the tests of CLI, API and console read.
+// TestTheReasonsAreRecorded records one reason per code for the tests of CLI, API and console.
 func TestTheReasonsAreRecorded(t *testing.T) {
 	t.Parallel()
 	var recorded []Reason
@@ -199,7 +198,8 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 	}
 }
 
-// assertHelps: the reason has an operation that changes the state, or says why only waiting helps.
+// assertHelps asserts that the reason has an operation that changes the state, or that only
+// waiting helps.
 func assertHelps(t *testing.T, r Reason) {
 	t.Helper()
 	changes := slices.ContainsFunc(r.Actions, func(a action.Action) bool { return !a.Reads() })
@@ -223,8 +223,7 @@ func TestWhoIsInTheWayIsNamed(t *testing.T) {
 	}
 }
 
-// TestSharedClaimsWaitToo: behind who holds the object alone, or behind who is
-// to have it alone next.
+// TestSharedClaimsWaitToo: behind an exclusive holder, or behind a reservation for one.
 func TestSharedClaimsWaitToo(t *testing.T) {
 	t.Parallel()
 	wait := contract.WaitReason{Code: "RESOURCES_PENDING", Object: "job-00001.1", Since: since}
@@ -258,8 +257,7 @@ func TestWhatRunsOrEndedHasNoReason(t *testing.T) {
 	}
 }
 
-// TestReasonsAreOrdered: a worker that is away comes after the pause, and what
-// is said twice is said once.
+// TestReasonsAreOrdered: an absent worker follows the pause, and equal reasons are listed once.
 func TestReasonsAreOrdered(t *testing.T) {
 	t.Parallel()
 	paused := scrub()
@@ -284,7 +282,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	assert.Equal(t, len(Codes()), strings.Count(string(page), "\n| `"), "and nothing else")
 }
 
-// receiver is one that has not taken what it was sent.
+// receiver is a receiver with a failed delivery.
 func receiver(kind, fault string) *ReceiverFacts {
 	return &ReceiverFacts{
 		ReceiverView: contract.ReceiverView{

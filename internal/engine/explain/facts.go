@@ -6,112 +6,105 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Facts is what is known. Whatever could not be found out is left empty, with
-// Down saying why.
+// Facts are the inputs of an explanation. Facts that could not be read are empty; Down is the
+// error.
 type Facts struct {
 	Now time.Time
-	// Type is set for a job type; Runs are its open runs then, MoreRuns counts
-	// those that were not looked at.
+	// Type is set for a job type; Runs are its open runs, MoreRuns counts the runs not read.
 	Type     *TypeFacts
 	Runs     []RunFacts
 	MoreRuns int
-	// Run is the run in question, or that of the item in question.
+	// Run is the run to explain, or that of the item to explain.
 	Run  *RunFacts
 	Item *ItemFacts
-	// Worker is the worker in question. Workers is the registry, which is asked
-	// where somebody waits for a worker.
+	// Worker is the worker to explain. Workers is the registry, read if a run waits for a
+	// worker.
 	Worker  *WorkerFacts
 	Workers []contract.WorkerDetail
-	// Receiver is the receiver of notifications in question.
+	// Receiver is the receiver of notifications to explain.
 	Receiver *ReceiverFacts
-	// Asked are workers, by id, that somebody doubts and whose processes were asked
-	// for that reason.
+	// Asked are the reports of suspect workers, by id.
 	Asked map[string]WorkerFacts
-	// Taker is the worker that the job or task was sent to and that has not taken
-	// it yet, since SentAt.
+	// Taker is the worker that has not started the sent job or task yet; SentAt is the time of
+	// sending.
 	Taker  *WorkerFacts
 	SentAt time.Time
-	// Inner are explanations of what the thing itself waits for: the runs of the
-	// sub-DAGs of a run or a job.
+	// Inner are explanations of inner runs: those of the sub-DAGs of a run or a job.
 	Inner []Inner
-	// Admission is nil if it was not asked. NoAdmission: it was, and has ended or does
-	// not exist yet.
+	// Admission is nil if it was not queried. NoAdmission means that it has ended or does not
+	// exist yet.
 	Admission   *contract.AdmissionView
 	NoAdmission bool
-	// Holds is what is held back of the job type.
+	// Holds are the holds on the job type and its keys.
 	Holds []contract.AdmissionHold
-	// Down says what the control plane did not answer, DownSince when it last
-	// showed a sign of life, if the server still knows.
+	// Down is the error of the control plane; DownSince is its last sign of life, if known.
 	Down      string
 	DownSince time.Time
-	// Frozen are workflows among those that were asked that somebody paused in
-	// Temporal itself: they answer nothing.
+	// Frozen are queried workflows that were paused in Temporal itself. They do not respond.
 	Frozen []FrozenFacts
-	// Stuck are those that the control plane's code cannot continue with.
+	// Stuck are workflows that the control plane's code cannot continue.
 	Stuck []StuckFacts
 }
 
-// TypeFacts is what the Schedule says.
+// TypeFacts are the facts from the Schedule.
 type TypeFacts struct {
 	Name string
 	// Wants are the needs of its work: of its handler, or of the tasks of its DAG.
 	Wants            []Wanted
 	Paused, Disabled bool
 	PauseNote        string
-	// PausedBy and PausedAt are empty if nobody knows.
+	// PausedBy and PausedAt are empty if unknown.
 	PausedBy string
 	PausedAt time.Time
-	// Next is the coming tick, LastTick the one before; zero: none.
+	// Next is the coming tick, LastTick the one before; zero if there is none.
 	Next, LastTick time.Time
-	// ChangedAt is when the Schedule was last changed by an apply.
+	// ChangedAt is the time of the last apply of the Schedule.
 	ChangedAt time.Time
-	// WindowClosed says why its maintenance window is closed, empty if it is not;
-	// WindowSince and WindowOpens when that began and ends, as far as it is known.
+	// WindowClosed is the reason for a closed maintenance window, or empty. WindowSince and
+	// WindowOpens are its bounds, if known.
 	WindowClosed             string
 	WindowSince, WindowOpens time.Time
 }
 
-// RunFacts is what the server and a run of either kind say.
+// RunFacts are the facts from the server and from a run of either kind.
 type RunFacts struct {
 	ID string
-	// JobType is that of a job group, DAG the name of a DAG; the other is empty.
+	// JobType is set for a job group, DAG for a DAG run.
 	JobType, DAG string
 	Open         bool
 	Outcome      string
 	StartedAt    time.Time
-	// Answer is nil if the run did not answer.
+	// Answer is nil if the run did not respond.
 	Answer *RunAnswer
-	// Pending are pending items, the most urgent ones. MorePending counts the others.
+	// Pending are the most urgent pending items. MorePending counts the others.
 	Pending     []ItemFacts
 	MorePending int
 }
 
-// RunAnswer is what a run says of itself.
+// RunAnswer is a run's own report.
 type RunAnswer struct {
-	Phase string
-	// Running counts attempts and sub-DAGs.
+	Phase   string
 	Running int
-	// Waits is what the run as a whole waits for, More counts what was left out.
+	// Waits are the waits of the run as a whole; More counts the omitted ones.
 	Waits []contract.WaitReason
 	More  int
-	// Deduped and HeldBack are proposals that a group does not work on.
+	// Deduped and HeldBack are proposals that a group does not execute.
 	Deduped  []contract.DedupedProposal
 	HeldBack []contract.AdmissionHold
 	// Missed are the workers that a run for every worker does not reach.
 	Missed []contract.MissedWorker
 }
 
-// ItemFacts is what a run says of one item.
+// ItemFacts is a run's report of one item.
 type ItemFacts struct {
 	ID, State string
-	// Key is the dedupe key of a job.
-	Key string
-	// Waits is empty for an item that waits for nothing. One that is upstream_failed
-	// has ended and still has one: what it needed.
+	Key       string
+	// Waits is empty for an item that waits for nothing. An upstream_failed item has ended, but
+	// keeps its unmet need.
 	Waits []contract.WaitReason
 }
 
-// Inner is the explanation of something inside the thing in question.
+// Inner is the explanation of a part of the thing.
 type Inner struct {
 	Name    string
 	Reasons []Reason

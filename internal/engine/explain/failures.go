@@ -8,17 +8,16 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Failure is a message with which jobs of a run failed.
+// Failure is an error message shared by failed jobs of a run.
 type Failure struct {
-	// Message stands for all of them: where one names its key, it has KEY.
+	// Message is the common message, with KEY in place of each job's key.
 	Message string `json:"message"`
-	// Count is how many jobs failed with it.
-	Count int `json:"count"`
-	// Example is the first of them.
+	Count   int    `json:"count"`
+	// Example is the first such job.
 	Example contract.JobError `json:"example"`
 }
 
-// GroupFailures groups failed jobs by their messages, the most frequent first.
+// GroupFailures groups failed jobs by message, the most frequent first.
 func GroupFailures(listed []contract.JobError) []Failure {
 	at := map[string]int{}
 	var failures []Failure
@@ -44,5 +43,5 @@ func GroupFailures(listed []contract.JobError) []Failure {
 	return failures
 }
 
-// minKeyInMessage keeps a key like "1" from being found in every message.
+// minKeyInMessage excludes short keys like "1", which occur in every message.
 const minKeyInMessage = 3

@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// heldBack gives the reasons of what admission holds back: a job type or a key
-// that the retry budget has disabled, and a key that was marked as done.
+// heldBack returns the reasons for holds: a job type or key that the retry budget has disabled,
+// and a key marked as done.
 func (f Facts) heldBack() []Reason {
 	var reasons []Reason
 	for _, hold := range f.Holds {
@@ -19,9 +19,9 @@ func (f Facts) heldBack() []Reason {
 	return reasons
 }
 
-// concerns tells whether the hold is why the thing in question does not run: a
-// job by its key, or because its type was disabled before it started; a run by
-// what it left out, or because it was not to start. Of a job type all are listed.
+// concerns reports whether the hold stops the explained thing. A job matches by its key, or by a
+// type disabled before its start. A run matches by its omitted proposals, or if it was not to
+// start. A job type matches all its holds.
 func (f Facts) concerns(hold contract.AdmissionHold) bool {
 	ofType := hold.DedupeKey == ""
 	_, ofTask := contract.DAGOfTasks(hold.JobType)

@@ -17,8 +17,8 @@ func keyHold(code, key string) contract.AdmissionHold {
 	return contract.AdmissionHold{JobType: "scrub", DedupeKey: key, Code: code, Since: since, Until: until, Detail: "held"}
 }
 
-// TestWhatIsHeldBackConcerns: a job by its key, a run by what it left out or was
-// not to start, a job type by everything.
+// TestWhatIsHeldBackConcerns: a job by its key, a run by its omitted proposals or its refused
+// start, a job type by everything.
 func TestWhatIsHeldBackConcerns(t *testing.T) {
 	t.Parallel()
 	holds := []contract.AdmissionHold{typeHold(), keyHold("RETRY_BUDGET", "it's a"), keyHold("MARKED_DONE", "b")}

@@ -10,22 +10,22 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// The messages with which items settle. They are data: the record, the audit log
-// and the terminal show them as they are.
+// The messages with which items settle. They are data: the record, the audit log and the
+// terminal show them unchanged.
 const (
 	// TextExpired and the next ones are errors of items.
 	TextExpired = "expires_at passed before it could start"
 	TextRevoked = "its resources were given to another: "
 	TextBarred  = "; not tried again: "
-	// TextDue is the wait of a task whose deferral is over.
+	// TextDue is the wait of a task after its deferral.
 	TextDue = "its deferral is over; it gets the next place before others of its priority"
 	// TextCannotStart precedes the error of a worker on which programs do not start.
 	TextCannotStart = "programs do not start there; one job is tried after each pause: "
-	// TextCheckpoint is about one of more checkpoints than a run can keep.
+	// TextCheckpoint reports a checkpoint beyond the bound of a run's checkpoints.
 	TextCheckpoint = "its checkpoint of %d bytes is dropped: those of the run have more than 512 KiB in all; its next attempt starts from the beginning"
 )
 
-// TextPinnedOffline is the error of an item whose node is gone.
+// TextPinnedOffline is the error of an item whose node is OFFLINE.
 func TextPinnedOffline(node string) string {
 	return "it is pinned to worker " + node + ", which is OFFLINE"
 }
@@ -40,7 +40,7 @@ func TextNotInstalled(workers []string, message string) string {
 	return fmt.Sprintf("%s: no worker that may run it has the program (%s): %s", contract.CodeNotInstalled, NameSome(workers), message)
 }
 
-// TextCuts extends a reason by the stops without progress.
+// TextCuts appends the number of stops without progress to a reason.
 func TextCuts(reason string, cuts int) string {
 	return fmt.Sprintf("%s; it was stopped so %d times without a new checkpoint: give it more time (drain_grace, a longer window) or let its handler make checkpoints", reason, cuts)
 }
@@ -48,8 +48,8 @@ func TextCuts(reason string, cuts int) string {
 // TextRecoveryFails follows the message of an item that lost its worker.
 const TextRecoveryFails = " (recovery is fail)"
 
-// TextLost names the item and the worker with which a run ends under recovery: fail. A DAG
-// as an item has no worker; its message names one.
+// TextLost names the item and the worker with which a run ends under recovery: fail. For a DAG
+// as an item the worker is empty; its message names one.
 func TextLost(item, worker, message string) string {
 	if worker == "" {
 		return item + ": " + message
@@ -57,26 +57,26 @@ func TextLost(item, worker, message string) string {
 	return item + " was lost with worker " + worker + ": " + message
 }
 
-// TextLostTooOften extends a message by the losses.
+// TextLostTooOften appends the number of losses to a message.
 func TextLostTooOften(message string, losses, limit int) string {
 	return fmt.Sprintf("%s (lost %d times, worker_loss_limit is %d)", message, losses, limit)
 }
 
-// TextIDTaken extends a refusal by the wait for the id.
+// TextIDTaken appends the wait for the id to a refusal.
 func TextIDTaken(message string, waited time.Duration) string {
 	return fmt.Sprintf("%s: cancel it, or wait for its end, and retry (it was waited for %s)", message, waited)
 }
 
-// TextZombie is about an attempt whose end is not waited for; did tells what its handler
-// did when it was told to stop.
+// TextZombie reports an attempt whose end is not awaited; did is the handler's reaction to the
+// stop.
 func TextZombie(reason, worker, did string) string {
 	if worker != "" {
-		worker = " on " + worker // An attempt of a shared queue has none before it is taken.
+		worker = " on " + worker // Before it starts, an attempt of a shared queue has no worker.
 	}
 	return reason + "; its handler" + worker + did + " may still run"
 }
 
-// TextBy is what was done, by whom and why, as far as that is known.
+// TextBy appends the operator and the note, if known.
 func TextBy(done, by, note string) string {
 	if by != "" {
 		done += " by " + by
@@ -87,7 +87,7 @@ func TextBy(done, by, note string) string {
 	return done
 }
 
-// TextDeferred is the wait of an item that its handler has deferred until a time, with the handler's reason.
+// TextDeferred is the wait of a deferred item, with the handler's reason.
 func TextDeferred(code Code, until time.Time, reason string) string {
 	at := until.UTC().Format(time.RFC3339)
 	if code == Guard {
@@ -96,10 +96,10 @@ func TextDeferred(code Code, until time.Time, reason string) string {
 	return fmt.Sprintf("deferred until %s: %s", at, reason)
 }
 
-// TextPaused is [TextBy] for a run that is paused.
+// TextPaused is [TextBy] for a paused run.
 func TextPaused(by, note string) string { return TextBy("the run is paused", by, note) }
 
-// Labels spells labels, sorted by name and separated by spaces.
+// Labels formats labels, sorted by name and separated by spaces.
 func Labels(labels map[string]string) string {
 	words := make([]string, 0, len(labels))
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -108,10 +108,10 @@ func Labels(labels map[string]string) string {
 	return strings.Join(words, " ")
 }
 
-// MaxNamed is how many workers a text names.
+// MaxNamed bounds the workers named in a text.
 const MaxNamed = 10
 
-// NameSome joins ids for a text: the first few, and a mark for the rest.
+// NameSome joins the first ids, with a mark for the rest.
 func NameSome(ids []string) string {
 	if len(ids) > MaxNamed {
 		ids = append(ids[:MaxNamed:MaxNamed], "…")
@@ -119,7 +119,7 @@ func NameSome(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// TextWarnings is the warning of an item whose tasks had n warnings; empty for none.
+// TextWarnings is the warning of an item whose tasks had n warnings; empty for 0.
 func TextWarnings(n int) string {
 	if n == 0 {
 		return ""

@@ -8,24 +8,24 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// ItemStandingFacts are the facts about a job or task that its standing follows from.
+// ItemStandingFacts are the facts that determine the standing of a job or task.
 type ItemStandingFacts struct {
-	// Open is that of its run.
+	// Open means that its run is open.
 	Open  bool
 	Job   bool
 	Kind  string
 	State string
-	// Wait is the code of what it waits for.
+	// Wait is the code of its wait.
 	Wait string
 }
 
-// ItemStanding is what follows from the state of a job or task.
+// ItemStanding is derived from the state of a job or task.
 type ItemStanding struct {
-	// Ended: the state is final.
+	// Ended means that the state is final.
 	Ended bool `json:"ended"`
-	// OnWorker: it is work of a worker, which has attempts and output.
+	// OnWorker means that a worker executes it, so it has attempts and output.
 	OnWorker bool `json:"on_worker"`
-	// Operations are the ids of the operations that it takes in this state.
+	// Operations are the ids of the operations allowed in this state.
 	Operations []string `json:"operations"`
 }
 

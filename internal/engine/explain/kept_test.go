@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestKeptForSomebodyElse: a pool or an object may be free and nobody's who waits,
-// because somebody has waited longer.
+// TestKeptForSomebodyElse: a free pool or object may be reserved for an older request.
 func TestKeptForSomebodyElse(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -8,12 +8,13 @@ import (
 
 // Thing is a job type, run, worker or receiver with its facts.
 type Thing struct {
-	// Kind is that of an explanation. JobType and DAG are the scope; both are empty for workers and receivers.
+	// Kind is that of an explanation. JobType and DAG are the scope; both are empty for workers
+	// and receivers.
 	Kind, Name, JobType, DAG string
 	Facts                    Facts
 }
 
-// Need is a state that does not pass until a person acts.
+// Need is a state that lasts until a person acts.
 type Need struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
@@ -22,7 +23,7 @@ type Need struct {
 	Reason
 }
 
-// NeedsPerson lists the states of the things that wait for a person: the gravest code first, then the nearest
+// NeedsPerson lists the states that wait for a person: the gravest code first, then the nearest
 // deadline, then the longest wait.
 func NeedsPerson(things []Thing) []Need {
 	needs := []Need{}
@@ -49,19 +50,20 @@ func NeedsPerson(things []Thing) []Need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return repeated(n, needs) })
 }
 
-// repeated reports whether the job type of a run has the same state: that is listed once.
+// repeated reports whether the job type of a run has the same state, which is listed once.
 func repeated(n Need, needs []Need) bool {
 	return n.Code == NoWorker && n.JobType != n.Name && slices.ContainsFunc(needs, func(o Need) bool {
 		return o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
 	})
 }
 
-// ofWorker reports whether a code is listed with the worker, not with what waits for it.
+// ofWorker reports whether a code is listed with the worker, not with the waiting run.
 func ofWorker(code Code) bool {
 	return slices.Contains([]Code{WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull}, code)
 }
 
-// forPerson reports whether a code stays until a person acts. A disabled job type is meant to be so.
+// forPerson reports whether a code stays until a person acts. A disabled job type is disabled on
+// purpose.
 func forPerson(code Code) bool {
 	return slices.Contains([]Code{
 		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull,
@@ -78,8 +80,8 @@ type NeedsStanding struct {
 // RoleUnknown is the role of a state that could not be read.
 const RoleUnknown Role = "unknown"
 
-// NeedsStandingOf is the standing of a number of needs. If facts are unknown, no needs do not mean that
-// nobody is needed.
+// NeedsStandingOf returns the standing of a number of needs. If facts are unknown, a total of 0
+// is no proof that no person is needed.
 func NeedsStandingOf(total int, unknown bool) NeedsStanding {
 	switch {
 	case total == 1:

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNeedsOfAPerson: each code that stays until a person acts is listed once with its actions, the others are not.
+// TestNeedsOfAPerson: each code that waits for a person is listed once with its actions, others
+// are not.
 func TestNeedsOfAPerson(t *testing.T) {
 	t.Parallel()
 	var things []Thing
@@ -32,8 +33,8 @@ func TestNeedsOfAPerson(t *testing.T) {
 	assert.Equal(t, []string{"soon", "late", "never"}, order, "by deadline")
 }
 
-// TestNeedsAreListedOnce: a worker's state is listed with the worker and not with a run that waits for it. The
-// state of a job type is not listed with its run, too.
+// TestNeedsAreListedOnce: a worker's state is listed with the worker only, and the state of a
+// job type not with its run.
 func TestNeedsAreListedOnce(t *testing.T) {
 	t.Parallel()
 	waiting := task("a", CannotStart, "node-a")

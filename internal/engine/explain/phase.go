@@ -2,7 +2,7 @@ package explain
 
 import "github.com/roundsman/roundsman/contract"
 
-// Phases writes the texts of the phases of a job group.
+// Phases sets the texts of the phases of a job group.
 func Phases(phases []contract.GroupPhase) {
 	for i, phase := range phases {
 		phases[i].Text = phaseText(phase)

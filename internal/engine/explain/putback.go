@@ -9,13 +9,13 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// PutBack is the action that reverts what an operator did, or the reason why there is none.
+// PutBack is the action that reverts an operator's action, or the reason why there is none.
 type PutBack struct {
 	Action *action.Action `json:"action,omitempty"`
 	None   string         `json:"none,omitempty"`
 }
 
-// PutBackOf returns how an entry of an operator is reverted; nil for an entry of the scheduler.
+// PutBackOf returns how an operator's entry is reverted; nil for an entry of the scheduler.
 func PutBackOf(e contract.AuditEntry) *PutBack {
 	if e.Kind != contract.AuditOperator {
 		return nil
@@ -101,7 +101,7 @@ var (
 	newInterval = regexp.MustCompile(`(^|; )schedule: every `)
 )
 
-// poolSize is the operator's size before, or 0 for the declared one.
+// poolSize restores the operator's size before, or 0 for the declared one.
 func poolSize(e contract.AuditEntry) PutBack {
 	found := sizeOfPool.FindStringSubmatch(e.Before)
 	if found == nil {
@@ -121,8 +121,8 @@ func allSettings(e contract.AuditEntry) PutBack {
 	return by(action.RestoreJobType, action.Args{"name": e.JobType, "entry": strconv.FormatInt(e.Seq, 10)})
 }
 
-// settingsBefore reads texts like "policy.retry_limit: 2; schedule: every 8h". It returns nil unless an
-// operator can set each of the settings on its own.
+// settingsBefore parses texts like "policy.retry_limit: 2; schedule: every 8h". It returns nil
+// unless an operator can set each of the settings on its own.
 func settingsBefore(before, after string) action.Args {
 	if before == "" || strings.Contains(before, "…") {
 		return nil
@@ -142,7 +142,7 @@ func settingsBefore(before, after string) action.Args {
 	return settings
 }
 
-// lasting is the reason why nothing reverts an action.
+// lasting returns the reason why an action cannot be reverted.
 func lasting(action string) string {
 	switch action {
 	case "apply.create":

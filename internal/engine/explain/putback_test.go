@@ -45,7 +45,8 @@ func TestEachEntryIsRevertedToTheStateBefore(t *testing.T) {
 	assert.Nil(t, explain.PutBackOf(contract.AuditEntry{Kind: contract.AuditScheduler}))
 }
 
-// Settings are set one by one if an operator may do so, otherwise the log restores all of them.
+// Settings are set one by one if an operator may set each; otherwise the log restores all of
+// them.
 func TestSettingsAreReverted(t *testing.T) {
 	t.Parallel()
 	e := contract.AuditEntry{Seq: 7, Action: "jobtype.set", Object: "jobtype/scrub", JobType: "scrub"}

@@ -9,14 +9,13 @@ import (
 
 // Reboot is a verdict of package reboot with its numbers.
 type Reboot struct {
-	Code, Worker  string
-	Running, Lost int
-	// Alone are the job types that would wait.
+	Code, Worker         string
+	Running, Lost        int
 	Alone                []string
 	Reported, Unsearched bool
 }
 
-// Text says in one line whether the node may be rebooted: the code, why, and the command.
+// Text returns the verdict in one line: the code, the reasons, and the command.
 func (r Reboot) Text() string {
 	const named = 3
 	var why []string

@@ -8,18 +8,18 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// ReceiverFacts is what the notifier says of a receiver of notifications.
+// ReceiverFacts is the notifier's report of a receiver of notifications.
 type ReceiverFacts struct {
 	contract.ReceiverView
 
-	// Deliveries are those that wait, the oldest first.
+	// Deliveries are the waiting ones, the oldest first.
 	Deliveries []contract.DeliveryView
-	// Named are the job types whose rules name it.
+	// Named are the job types whose rules name the receiver.
 	Named []string
 }
 
-// ofReceiver says why a receiver is not told: no control plane knows it, or it does
-// not take what it is sent.
+// ofReceiver explains why a receiver gets no notifications: no control plane has it configured,
+// or its deliveries fail.
 func (f Facts) ofReceiver() []Reason {
 	r := *f.Receiver
 	switch {
@@ -42,7 +42,7 @@ func (f Facts) ofReceiver() []Reason {
 	return nil
 }
 
-// stateOfReceiver is one word for how deliveries go.
+// stateOfReceiver returns the state of the deliveries in one word.
 func (f Facts) stateOfReceiver() string {
 	r := *f.Receiver
 	switch mute := f.mute(contract.NotificationsWorkflowID); {
@@ -58,7 +58,7 @@ func (f Facts) stateOfReceiver() string {
 	return "idle"
 }
 
-// oldest is when the event happened that has waited longest.
+// oldest returns the time of the oldest waiting event.
 func (r ReceiverFacts) oldest() time.Time {
 	if len(r.Deliveries) == 0 {
 		return time.Time{}
@@ -66,7 +66,7 @@ func (r ReceiverFacts) oldest() time.Time {
 	return r.Deliveries[0].At
 }
 
-// waits counts what waits for the receiver, and says since when.
+// waits counts the waiting notifications, with the time of the oldest.
 func (r ReceiverFacts) waits() string {
 	text := counted(r.Waiting, "notification") + " waiting"
 	if at := r.oldest(); !at.IsZero() {
@@ -75,7 +75,7 @@ func (r ReceiverFacts) waits() string {
 	return text
 }
 
-// Delivery writes why a notification was dropped; what a receiver answered is known.
+// Delivery sets the error of a dropped notification.
 func Delivery(d *contract.DeliveryView) {
 	if d.State == contract.DeliveryDropped && d.Error == "" {
 		d.Error = "the queue of the receiver was full"

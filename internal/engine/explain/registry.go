@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Worker writes the sentences of a worker's transitions.
+// Worker sets the texts of a worker's transitions.
 func Worker(w *contract.WorkerDetail) {
 	if w.Trouble != nil {
 		w.Trouble.Reason = Trouble(*w.Trouble)
@@ -19,10 +19,10 @@ func Worker(w *contract.WorkerDetail) {
 	}
 }
 
-// Transition says why a worker changed; "" of the zero one.
+// Transition returns the reason of a worker's change; "" for the zero one.
 func Transition(t contract.WorkerTransition) string {
 	if t.Reason != "" {
-		return t.Reason // An older registry wrote it.
+		return t.Reason // Written by an older registry.
 	}
 	switch t.Code {
 	case contract.WorkerRegistered:
@@ -63,7 +63,7 @@ func Transition(t contract.WorkerTransition) string {
 	return string(t.Code)
 }
 
-// Trouble is the reason why a worker is suspect.
+// Trouble returns the reason why a worker is suspect.
 func Trouble(t contract.WorkerTrouble) string {
 	text := "programs do not start there"
 	switch t.Code { //nolint:exhaustive // the others are no trouble of a worker
@@ -87,7 +87,7 @@ func registered(t contract.WorkerTransition) string {
 	return "registered"
 }
 
-// Rejection says why the registry does not do as it was asked.
+// Rejection returns the registry's reason to reject a request.
 func Rejection(r contract.WorkerRejection) string {
 	switch r.Code {
 	case contract.WorkerUnknown:
@@ -104,8 +104,8 @@ func Rejection(r contract.WorkerRejection) string {
 
 func process(p contract.WorkerProcess) string { return fmt.Sprintf("%d on %s", p.PID, p.Host) }
 
-// lasted writes how long what ended or continued has lasted: whole seconds from one
-// second on, else whole milliseconds.
+// lasted formats the duration of the former state: in whole seconds from one second on, else in
+// milliseconds.
 func lasted(t contract.WorkerTransition) string {
 	d, unit := t.At.Sub(t.Since), time.Millisecond
 	if d >= time.Second {

@@ -12,17 +12,17 @@ import (
 type Remedy struct {
 	// Wait means that the state may pass by itself.
 	Wait bool
-	// Hint is a step before the actions, or the whole remedy if there are none.
+	// Hint is a step before the actions, or the whole remedy without actions.
 	Hint    string
 	Actions []action.Action
-	// All means that each action is needed, not one of them.
+	// All means that every action is needed, not just one.
 	All bool
 }
 
-// Text is the remedy in one line. It has the command lines of the actions in backquotes.
+// Text returns the remedy in one line, with the actions' commands in backquotes.
 func (r Remedy) Text() string {
 	var change, see []string
-	join := "; or " // A dangerous action is no step after the hint.
+	join := "; or " // A dangerous action does not follow the hint as a step.
 	for _, one := range r.Actions {
 		if line := "`" + one.Command + "`"; one.Reads() {
 			see = append(see, line)
@@ -57,7 +57,7 @@ func (r Remedy) Text() string {
 	return text + "see " + strings.Join(see, ", ")
 }
 
-// with gives a reason its remedy.
+// with sets the remedy of a reason.
 func (r Reason) with(remedy Remedy) Reason {
 	r.Remedy, r.Actions = remedy.Text(), remedy.Actions
 	if r.Actions == nil {
@@ -66,17 +66,16 @@ func (r Reason) with(remedy Remedy) Reason {
 	return r
 }
 
-// act is a remedy of actions alone.
 func act(actions ...action.Action) Remedy { return Remedy{Actions: actions} }
 
-// or is a remedy for a state that may pass by itself.
+// or returns a remedy for a state that may pass by itself.
 func or(actions ...action.Action) Remedy { return Remedy{Wait: true, Actions: actions} }
 
 func about(operation action.Operation, name, value string) action.Action {
 	return action.New(operation, action.Args{name: value})
 }
 
-// lookAt is the action that explains a run, or an item of it.
+// lookAt returns the action that explains a run, or its item.
 func lookAt(run, item string) action.Action {
 	thing := run
 	if item != "" {
@@ -85,7 +84,7 @@ func lookAt(run, item string) action.Action {
 	return action.New(action.Explain, action.Args{"thing": thing, "run": run, "item": item})
 }
 
-// OnlyWaiting returns why a code has no operation that changes the state; empty: it has one. Such a code
+// OnlyWaiting returns why no operation changes a code's state; empty if one does. Such a code
 // has an action that shows more, or none.
 func OnlyWaiting(code Code) string {
 	switch code { //nolint:exhaustive // the others have an operation
@@ -107,7 +106,7 @@ func OnlyWaiting(code Code) string {
 	return ""
 }
 
-// remedy is the help that depends on the object alone.
+// remedy returns the help that depends on the object alone.
 func remedy(code Code, object string) Remedy {
 	switch code { //nolint:exhaustive // the others follow in passing
 	case ControlPlaneDown:
@@ -142,7 +141,7 @@ func remedy(code Code, object string) Remedy {
 	return passing(code, object)
 }
 
-// passing is the help for a state that may pass by itself, and for a worker.
+// passing returns the help for a state that may pass by itself, and for a worker.
 func passing(code Code, object string) Remedy {
 	one := object
 	if strings.Contains(object, ",") {
@@ -181,7 +180,7 @@ func passing(code Code, object string) Remedy {
 	return Remedy{}
 }
 
-// StuckRemedy is the help for a workflow that the control plane cannot continue with.
+// StuckRemedy returns the help for a workflow that the control plane cannot continue.
 func StuckRemedy(workflow string) Remedy {
 	return Remedy{
 		Hint:    "start the version that began it, or a corrected one, in place of all others: it continues by itself",
@@ -189,7 +188,8 @@ func StuckRemedy(workflow string) Remedy {
 	}
 }
 
-// remedyIn is the help that depends on the run and the item; ok is false if it depends on neither.
+// remedyIn returns the help that depends on the run and the item; ok is false if neither
+// matters.
 func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 	first, _, _ := strings.Cut(r.Object, ", ")
 	set := func(setting string) Remedy {

@@ -10,7 +10,7 @@ import (
 type Kept struct {
 	JobType, Key, State string
 	Why                 contract.KeptReason
-	// By is the run that has the key, or that did the work.
+	// By is the run that holds the key, or that did the work.
 	By string
 	// Hold is set for a key that is held back.
 	Hold *contract.AdmissionHold

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Role is the kind of a state: what a list colors it by.
+// Role is the kind of a state: it determines the color in a list.
 type Role string
 
 // The roles of the states of runs.
@@ -25,7 +25,7 @@ const (
 	RoleCanceled Role = "canceled"
 )
 
-// The states of an open run. One that has ended has its outcome, or the status of its workflow.
+// The states of an open run. An ended run has its outcome, or the status of its workflow.
 const (
 	RunRunning = "running"
 	RunWaiting = "waiting"
@@ -50,39 +50,39 @@ const (
 	MayExpire     = "expire-item"
 )
 
-// RunStandingFacts are the facts about a run that its standing follows from.
+// RunStandingFacts are the facts that determine the standing of a run.
 type RunStandingFacts struct {
 	DAG, Open bool
-	// DryRun: the run executed nothing.
+	// DryRun means that the run executed nothing.
 	DryRun bool
-	// Frozen: the workflow is paused in Temporal itself.
+	// Frozen means that the workflow is paused in Temporal itself.
 	Frozen bool
-	// Status is that of the workflow, for a closed run without an outcome.
+	// Status is the status of the workflow, for a closed run without an outcome.
 	Status  string
 	Outcome contract.Outcome
-	// Paused and the next ones are what an open run reports.
+	// Paused and the next ones are reported by an open run.
 	Paused              bool
 	PauseNote, PausedBy string
 	Phase, Waiting      string
 	Running             int
 	Failed, Warnings    int
-	// Reason explains the outcome, Failure why there is none.
+	// Reason explains the outcome; Failure explains its absence.
 	Reason, Failure string
 }
 
-// RunStanding is the state of a run with its cause and the operations that it takes.
+// RunStanding is the state of a run with its cause and the allowed operations.
 type RunStanding struct {
 	State string `json:"state"`
 	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled"`
-	// Open: the run has not ended.
+	// Open means that the run has not ended.
 	Open bool `json:"open"`
-	// Cause is empty where there is nothing to say.
+	// Cause may be empty.
 	Cause string `json:"cause,omitempty"`
-	// Operations are the ids of the operations that the run takes in this state.
+	// Operations are the ids of the operations allowed in this state.
 	Operations []string `json:"operations"`
 }
 
-// RunStandingOf is the first state that applies, the gravest one first.
+// RunStandingOf returns the gravest state that applies.
 func RunStandingOf(f RunStandingFacts) RunStanding {
 	if !f.Open {
 		return endedStanding(f)

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// The facts pile up: each line adds one that is graver than those before.
+// The facts accumulate: each line adds a graver one.
 func TestTheGravestStateOfAnOpenRunCounts(t *testing.T) {
 	t.Parallel()
 	facts := explain.RunStandingFacts{Open: true, DAG: true, Running: 2}
@@ -100,7 +100,7 @@ func TestTheStandingOfAnItem(t *testing.T) {
 	assert.Equal(t, explain.ItemStanding{Ended: true, Operations: []string{}}, closed)
 }
 
-// Each operation is one of the REST API, and the console has its button.
+// Each operation exists in the REST API and has a button in the console.
 func TestTheOperationsOfAStandingExist(t *testing.T) {
 	t.Parallel()
 	read := func(path ...string) string {

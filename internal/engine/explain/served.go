@@ -10,11 +10,11 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// Wanted is what work needs of a worker. Every surface that names a missing worker uses its verdict.
+// Wanted is a requirement on a worker. Every text that names a missing worker uses its verdict.
 type Wanted struct {
-	// JobType is empty for a command task. Handler is empty if every handler will do.
+	// JobType is empty for a command task. An empty Handler means any handler.
 	JobType, Handler string
-	// Node is the only worker that may serve, unless empty.
+	// Node is the only worker that may serve; empty for any.
 	Node   string
 	Labels map[string]string
 }
@@ -29,10 +29,10 @@ type Server struct {
 	Away string
 }
 
-// Lack is the kind of thing that no worker offers.
+// Lack is the kind of a missing property.
 type Lack string
 
-// The kinds of Lack, in the order in which they are checked.
+// The kinds of Lack, in the order of the checks.
 const (
 	LackNone    Lack = ""
 	LackNode    Lack = "node"
@@ -42,7 +42,7 @@ const (
 	LackState   Lack = "state"
 )
 
-// Shortage is the first thing that no worker offers of those wanted.
+// Shortage is the first requirement that no worker meets.
 type Shortage struct {
 	Lack   Lack
 	Wanted Wanted
@@ -54,7 +54,7 @@ type Shortage struct {
 	Away []Server
 }
 
-// Shortage returns what is missing until one of the workers can serve the work.
+// Shortage returns the missing property without which no worker can serve the work.
 func (w Wanted) Shortage(workers []Server) Shortage {
 	s := Shortage{Wanted: w}
 	left := workers
@@ -91,12 +91,11 @@ func (w Wanted) Shortage(workers []Server) Shortage {
 	return s
 }
 
-// has reports whether the worker has the handler.
 func (s Server) has(handler string) bool {
 	return slices.ContainsFunc(s.Capabilities, func(c contract.Capability) bool { return c.Handler == handler })
 }
 
-// lacks returns the labels that the worker does not have.
+// lacks returns the labels missing on the worker.
 func (s Server) lacks(labels map[string]string) []string {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -107,8 +106,8 @@ func (s Server) lacks(labels map[string]string) []string {
 	return missing
 }
 
-// lackedByAll returns the labels that none of the workers has. If each label has its workers, and no
-// worker has all, it returns all labels.
+// lackedByAll returns the labels missing on all workers. If each label is on some worker, but no
+// worker has all of them, it returns all labels.
 func lackedByAll(labels map[string]string, workers []Server) []string {
 	var missing, all []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -123,10 +122,10 @@ func lackedByAll(labels map[string]string, workers []Server) []string {
 	return missing
 }
 
-// maxAway is how many workers a text names.
+// maxAway bounds the workers named in a text.
 const maxAway = 3
 
-// Text names the missing thing in a few words.
+// Text names the missing property in a few words.
 func (s Shortage) Text() string {
 	with := "no online worker"
 	switch {
@@ -163,7 +162,7 @@ func (s Shortage) Text() string {
 	return ""
 }
 
-// verb returns the form after the name of one worker, or that after "no worker".
+// verb returns the verb form after the name of one worker, or after "no worker".
 func verb(pinned bool, one, none string) string {
 	if pinned {
 		return one
@@ -185,7 +184,7 @@ func (s Shortage) textAway() string {
 	return "no worker that could serve gets work: " + strings.Join(names, ", ")
 }
 
-// Remedy is the help that adds the missing thing.
+// Remedy returns the help that adds the missing property.
 func (s Shortage) Remedy() Remedy {
 	start := func(args action.Args) action.Action { return action.New(action.StartWorker, args) }
 	switch s.Lack {
@@ -207,7 +206,7 @@ func (s Shortage) Remedy() Remedy {
 	return Remedy{}
 }
 
-// back is the help that lets the worker take work again.
+// back returns the help that lets the worker take work again.
 func (s Server) back() Remedy {
 	show := about(action.GetWorker, "id", s.ID)
 	switch contract.WorkerState(s.Away) { //nolint:exhaustive // the others need a look at the machine
@@ -219,10 +218,10 @@ func (s Server) back() Remedy {
 	return act(show)
 }
 
-// maxLine bounds an operator's text.
+// maxLine bounds an operator's text, in characters.
 const maxLine = 120
 
-// String is the shortage in one line: the code, the missing thing, and the remedy if it fits.
+// String returns one line: the code, the missing property, and the remedy if it fits.
 func (s Shortage) String() string {
 	if s.Lack == LackNone {
 		return ""
@@ -237,7 +236,7 @@ func (s Shortage) String() string {
 	return line
 }
 
-// servers are the registered workers.
+// servers converts the registered workers.
 func servers(workers []contract.WorkerDetail) []Server {
 	var list []Server
 	for _, worker := range workers {
@@ -257,7 +256,7 @@ func servers(workers []contract.WorkerDetail) []Server {
 	return list
 }
 
-// Silent is [Server.Away] of a worker that sends no heartbeats.
+// Silent is the [Server.Away] of a worker that sends no heartbeats.
 const Silent = "silent (no heartbeat for three intervals)"
 
 // Missing is [Wanted.Shortage] of the registered workers.

@@ -49,7 +49,8 @@ func TestTheMissingThingIsNamed(t *testing.T) {
 	}
 }
 
-// TestRegisteredWorkersThatGetNoWork: a removed worker is unknown, a silent or kept one could serve.
+// TestRegisteredWorkersThatGetNoWork: a removed worker is unknown; a silent or kept one could
+// serve.
 func TestRegisteredWorkersThatGetNoWork(t *testing.T) {
 	t.Parallel()
 	wanted := Wanted{Handler: "scrub"}

@@ -14,19 +14,19 @@ type FrozenFacts struct {
 	Since        time.Time
 }
 
-// StuckFacts is a workflow whose workflow task fails again and again.
+// StuckFacts is a workflow whose workflow task fails repeatedly.
 type StuckFacts struct {
 	ID string
-	// Message is what the code said.
+	// Message is the error of the code.
 	Message string
-	// Times and Since are zero if only an answer to a question showed it.
+	// Times and Since are zero if only the error of a query showed it.
 	Times int
 	Since time.Time
-	// Version is that of the control plane under which it last continued, if known.
+	// Version is the control plane version of the last progress, if known.
 	Version string
 }
 
-// mute says in a word why a workflow answers nothing; empty: that is not known.
+// mute returns why a workflow does not respond, in one word; empty if unknown.
 func (f Facts) mute(id string) string {
 	switch {
 	case slices.ContainsFunc(f.Frozen, func(one FrozenFacts) bool { return one.ID == id }):

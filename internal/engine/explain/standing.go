@@ -18,19 +18,19 @@ const (
 	TypeReady        = "ready"
 )
 
-// StandingFacts are the facts about a job type that its standing follows from.
+// StandingFacts are the facts that determine the standing of a job type.
 type StandingFacts struct {
 	Fault string
 	// Off is `enabled: false` in the configuration.
 	Off, Paused         bool
 	PauseNote, PausedBy string
 	PausedAt            time.Time
-	// Hold is that of the whole job type.
+	// Hold is the hold on the whole job type.
 	Hold *contract.AdmissionHold
 	// Missing is the text of NO_WORKER.
 	Missing string
 	Running int
-	// Closed is why the window is closed.
+	// Closed is the reason for a closed window.
 	Closed                   string
 	ClosedSince, ClosedUntil time.Time
 }
@@ -38,7 +38,7 @@ type StandingFacts struct {
 // Standing is the state of a job type with its cause.
 type Standing struct {
 	State string `json:"state"`
-	// Stopped: no run starts by itself.
+	// Stopped means that no run starts by itself.
 	Stopped bool `json:"stopped,omitempty"`
 	// Detail is the cause.
 	Detail string    `json:"detail,omitempty"`
@@ -46,7 +46,7 @@ type Standing struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// StandingOf is the first state that applies, the gravest one first.
+// StandingOf returns the gravest state that applies.
 func StandingOf(f StandingFacts) Standing {
 	switch {
 	case f.Fault != "":

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// The facts pile up: each line adds one that is graver than those before.
+// The facts accumulate: each line adds a graver one.
 func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
 	t.Parallel()
 	since, until := time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC), time.Date(2026, 11, 24, 4, 0, 0, 0, time.UTC)

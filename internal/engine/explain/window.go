@@ -6,7 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Closed says which of the two calendars are closed, and why; "" if both are open.
+// Closed names the closed calendars and the causes; "" if both are open.
 func Closed(jobType string, own contract.Closure, lane string, lanes contract.Closure) string {
 	var parts []string
 	if text := closure(own); text != "" {
@@ -28,7 +28,7 @@ func closure(c contract.Closure) string {
 	return string(c.Code)
 }
 
-// noted adds what somebody wrote to it.
+// noted appends an operator's note.
 func noted(text, note string) string {
 	if note == "" {
 		return text

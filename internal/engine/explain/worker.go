@@ -11,19 +11,19 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// WorkerFacts is what the registry and the worker's own process say.
+// WorkerFacts are the facts from the registry and from the worker's process.
 type WorkerFacts struct {
 	contract.WorkerDetail
 
-	// Report is the process's own answer; Silent says why there is none.
+	// Report is the report of the process; Silent is the reason for its absence.
 	Report *contract.WorkerReport
 	Silent string
-	// Types are the applied job types; it serves some of them.
+	// Types are the applied job types, including those that the worker cannot serve.
 	Types []TypeFacts
 }
 
-// ofWorker says why a worker gets no work: it is away, an operator keeps work
-// from it, it is full, or nobody has any.
+// ofWorker explains why a worker gets no work: it is away, kept from work by an operator, full,
+// or idle.
 func (f Facts) ofWorker() []Reason {
 	w := *f.Worker
 	id := w.Registration.ID
@@ -31,14 +31,14 @@ func (f Facts) ofWorker() []Reason {
 		return f.whatStillRuns(trouble)
 	}
 	if f.Down != "" {
-		return nil // Whether anybody asks for it is not known either.
+		return nil // Pending requests are unknown, too.
 	}
 	if w.Report == nil {
 		if w.Silent == "" {
 			return nil
 		}
-		// Single beats of a fresh worker are not reported: since when it is silent is
-		// not known, and LastBeat may be hours ago.
+		// Single beats of a fresh worker are not reported, so LastBeat may be hours ago and the
+		// start of the silence is unknown.
 		return []Reason{reason(WorkerUnreachable, id, time.Time{}, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
 	}
 	jobs := executing(w.Report.Jobs)
@@ -52,8 +52,8 @@ func (f Facts) ofWorker() []Reason {
 	return nil
 }
 
-// untaken is about work that lies in the queue of a worker: what occupies that one
-// may be of other runs, which do not know of each other.
+// untaken explains work in the queue of a worker. The worker may be occupied by other runs,
+// which have no record of each other.
 func (f Facts) untaken() Reason {
 	id := f.Taker.Registration.ID
 	if id == "" {
@@ -66,9 +66,8 @@ func (f Facts) untaken() Reason {
 	return reason(Starting, id, f.SentAt, time.Time{}, "it was sent to worker "+id+", which has not taken it yet")
 }
 
-// doubted is about workers that did not take work or lost some. Those whose
-// processes say that they are full are no worse than that: a run may not have heard
-// yet what others have on a worker.
+// doubted explains suspect workers. Workers that report themselves as full are no worse than
+// that: a run may have an old view of the work of other runs.
 func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
 	var full, away []Reason
 	for id := range strings.SplitSeq(wait.Object, ", ") {
@@ -85,7 +84,7 @@ func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
 	return append(full, away...)
 }
 
-// whatStillRuns adds to the trouble what a worker without new work is at.
+// whatStillRuns adds the running jobs of a worker without new work.
 func (f Facts) whatStillRuns(trouble []Reason) []Reason {
 	if r := f.Worker.Report; r != nil && r.Executing > 0 {
 		trouble[0].Detail += fmt.Sprintf("; it still runs %s: %s", counted(r.Executing, "job"), jobNames(executing(r.Jobs)))
@@ -93,7 +92,6 @@ func (f Facts) whatStillRuns(trouble []Reason) []Reason {
 	return trouble
 }
 
-// counted is a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -101,12 +99,12 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// executing leaves the detections out.
+// executing omits the detections.
 func executing(jobs []contract.WorkerJob) []contract.WorkerJob {
 	return slices.DeleteFunc(slices.Clone(jobs), func(job contract.WorkerJob) bool { return job.Detection })
 }
 
-// filledAt is when the last slot was taken.
+// filledAt returns the time at which the last slot was filled.
 func filledAt(jobs []contract.WorkerJob) time.Time {
 	var last time.Time
 	for _, job := range jobs {
@@ -136,7 +134,7 @@ func zombies(n int) string {
 	return fmt.Sprintf("; %d of them ignore that they were asked to end", n)
 }
 
-// idle is about a worker that could work.
+// idle explains a worker without work.
 func (w WorkerFacts) idle() Reason {
 	var serving []string
 	var next TypeFacts
@@ -178,7 +176,7 @@ func handlers(r contract.WorkerRegistration) []string {
 	return list
 }
 
-// troubleOf says why a worker must not get work.
+// troubleOf explains why a worker must not get work.
 func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	id := worker.Registration.ID
 	switch {
@@ -200,7 +198,7 @@ func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	return nil
 }
 
-// because is what the registry noted.
+// because returns the registry's reason for a transition.
 func because(t contract.WorkerTransition) string {
 	if t.Reason == "" {
 		return ""
@@ -208,12 +206,12 @@ func because(t contract.WorkerTransition) string {
 	return " (" + t.Reason + ")"
 }
 
-// keptBy tells of the operator who keeps work from a worker, and why.
+// keptBy names the operator who keeps work from a worker, and the reason.
 func keptBy(worker contract.WorkerDetail) string {
 	return cmp.Or(worker.Kept.By, "an operator") + because(worker.Kept)
 }
 
-// missingWorkers looks whether anybody could do the job type's work now.
+// missingWorkers returns a reason unless a worker can serve the job type now.
 func (f Facts) missingWorkers() []Reason {
 	for _, wanted := range f.Type.Wants {
 		missing := wanted.Missing(f.Workers)
@@ -233,7 +231,7 @@ func (f Facts) missingWorkers() []Reason {
 	return nil
 }
 
-// object names what is wanted of a worker: its ID, or a handler and labels.
+// object names the requirement: a worker ID, or a handler and labels.
 func (w Wanted) object() string {
 	if w.Node != "" {
 		return w.Node
@@ -245,8 +243,8 @@ func (w Wanted) object() string {
 	return strings.Join(words, " ")
 }
 
-// wantedOf reads the object of NO_WORKER: a handler and labels, or a worker's ID, which no worker has
-// as a handler.
+// wantedOf parses the object of NO_WORKER: a handler and labels, or a worker's ID, which no
+// worker has as a handler.
 func wantedOf(object, jobType string) Wanted {
 	wanted := Wanted{JobType: jobType, Labels: map[string]string{}}
 	for i, word := range strings.Fields(object) {
@@ -273,7 +271,7 @@ func (f Facts) away(wanted Wanted) []Reason {
 	return away
 }
 
-// noWorker adds to what a run waits for the workers that could serve if they were well, and the remedy.
+// noWorker adds to a run's wait the workers that could serve if they were well, and the remedy.
 func (f Facts) noWorker(one Reason, jobType string) []Reason {
 	wanted := wantedOf(one.Object, jobType)
 	if one.Object == "" {

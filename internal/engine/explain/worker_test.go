@@ -80,7 +80,7 @@ func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// TestWhoIsMissing: the workers that could serve are named, others are not.
+// TestWhoIsMissing: only the workers that could serve are named.
 func TestWhoIsMissing(t *testing.T) {
 	t.Parallel()
 	f := waits(contract.WaitReason{Code: string(NoWorker), Object: "scrub disk=ssd", Since: since, Detail: "because"})
@@ -94,7 +94,7 @@ func TestWhoIsMissing(t *testing.T) {
 	assert.Equal(t, "b", reasons[1].Object)
 }
 
-// TestATypeIsAllItsRuns: each run is named, and what two say is said once.
+// TestATypeIsAllItsRuns: each run is named, and equal reasons are listed once.
 func TestATypeIsAllItsRuns(t *testing.T) {
 	t.Parallel()
 	lane := func(id string) RunFacts {
@@ -160,7 +160,7 @@ func TestInnerRunsAreNamed(t *testing.T) {
 	assert.Equal(t, "group/scrub-1/job-00001", reasons[0].Of)
 }
 
-// TestWorkThatNobodyHasTakenYet: it runs as far as its group knows, and does not.
+// TestWorkThatNobodyHasTakenYet: the group reports it as running, but it waits.
 func TestWorkThatNobodyHasTakenYet(t *testing.T) {
 	t.Parallel()
 	sent := func(worker *WorkerFacts) Facts {
@@ -169,7 +169,7 @@ func TestWorkThatNobodyHasTakenYet(t *testing.T) {
 	for detail, f := range map[string]Facts{
 		"it was sent there, where 2 of 2 slots are in use: group/scrub-1/a, group/scrub-1/b; not taken within 5 s it is placed again": sent(atWork(contract.WorkerOnline, "a", "b")),
 		"it was sent to worker node-a, which has not taken it yet":                                                                    sent(atWork(contract.WorkerOnline, "a")),
-		// Whether it is away is for the registry to say.
+		// The registry decides whether the worker is away.
 		"it was sent to worker node-b, which has not taken it yet":                  sent(&WorkerFacts{WorkerDetail: node("node-b", contract.WorkerOnline, true), Silent: "it is silent"}),
 		"it lies in the shared queue, and no worker that pulls it has taken it yet": sent(&WorkerFacts{}),
 	} {
@@ -181,7 +181,7 @@ func TestWorkThatNobodyHasTakenYet(t *testing.T) {
 	}
 }
 
-// TestWorkflowsThatArePausedInTemporal answer nothing, and that is the reason.
+// TestWorkflowsThatArePausedInTemporal: the pause is the reason for missing responses.
 func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	t.Parallel()
 	f := Facts{Run: &RunFacts{ID: "group/scrub-1", Open: true}, Frozen: []FrozenFacts{{ID: "group/scrub-1", By: "ann", Note: "wait", Since: since}}}
@@ -194,8 +194,8 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	}, reasons[0])
 }
 
-// TestDoubtedWorkersThatAreFull: that a worker did not take work has a reason that
-// only its process knows.
+// TestDoubtedWorkersThatAreFull: the report of a worker's process explains why it did not start
+// work.
 func TestDoubtedWorkersThatAreFull(t *testing.T) {
 	t.Parallel()
 	f := waits(contract.WaitReason{Code: string(WorkerUnreachable), Object: "node-a, node-b", Since: since, Detail: "probed"})

@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// agenda keeps incarnations in the order of a time, one time each. Of 5,000 a
-// change moves 120 KiB at most, a few microseconds.
+// agenda sorts incarnations by a time, one time each. With 5,000 entries a change moves at most
+// 120 KiB, a few microseconds.
 type agenda struct {
 	list []entry
 	at   map[contract.Incarnation]time.Time
@@ -22,7 +22,7 @@ type entry struct {
 
 func newAgenda() agenda { return agenda{at: map[contract.Incarnation]time.Time{}} }
 
-// set gives who another time; zero removes it.
+// set sets the time of an incarnation; zero removes it.
 func (a *agenda) set(who contract.Incarnation, at time.Time) {
 	before, known := a.at[who]
 	if known && before.Equal(at) {
@@ -43,7 +43,7 @@ func (a *agenda) set(who contract.Incarnation, at time.Time) {
 
 func (a *agenda) drop(who contract.Incarnation) { a.set(who, time.Time{}) }
 
-// first is the earliest time; zero if there is none.
+// first returns the earliest time; zero if there is none.
 func (a *agenda) first() time.Time {
 	if len(a.list) == 0 {
 		return time.Time{}
@@ -51,7 +51,7 @@ func (a *agenda) first() time.Time {
 	return a.list[0].at
 }
 
-// due returns those whose time has come, by id.
+// due returns the incarnations whose time has come, by id.
 func (a *agenda) due(now time.Time) []contract.Incarnation {
 	var due []contract.Incarnation
 	for _, e := range a.list {
@@ -72,7 +72,6 @@ func compareIncarnations(a, b contract.Incarnation) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Instance, b.Instance))
 }
 
-// names is a sorted set of ids.
 type names []string
 
 func (n *names) add(id string) {

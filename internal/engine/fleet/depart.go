@@ -7,14 +7,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// A worker that is stopped while it registers unregisters from a registry that may
-// not have its registration yet: that one waits at the server as long as no control
-// plane runs. A departure therefore counts for what comes after it too.
+// A worker that is stopped while it registers may unregister before its registration is
+// processed: without a control plane the registration waits at the server. So a departure also
+// voids later registrations of the incarnation.
 const (
-	// departureCounts is for how long. A registration that is on its way comes with
-	// the same workflow task, or soon after.
+	// departureCounts is the time for which a departure does so. A pending registration arrives
+	// with the same workflow task, or soon after.
 	departureCounts = 10 * time.Minute
-	// maxDepartures is how many are remembered.
+	// maxDepartures bounds the stored departures.
 	maxDepartures = 1000
 )
 
@@ -31,7 +31,7 @@ type departure struct {
 
 func newDepartures() departures { return departures{at: map[contract.Incarnation]time.Time{}} }
 
-// add notes a departure, and forgets those that count no more.
+// add stores a departure and drops expired ones.
 func (d *departures) add(who contract.Incarnation, now time.Time) {
 	if _, known := d.at[who]; known {
 		d.list = slices.DeleteFunc(d.list, func(old departure) bool { return old.Incarnation == who })
@@ -44,8 +44,7 @@ func (d *departures) add(who contract.Incarnation, now time.Time) {
 	}
 }
 
-// has reports whether the incarnation unregistered, so that its registration is
-// late.
+// has reports whether the incarnation unregistered, so that its registration is late.
 func (d *departures) has(who contract.Incarnation, now time.Time) bool {
 	at, known := d.at[who]
 	return known && now.Sub(at) < departureCounts
@@ -59,8 +58,8 @@ func (e Unregister) apply(r *Registry, now time.Time) {
 	}
 }
 
-// leave makes the worker OFFLINE by its own request. One that was OFFLINE before
-// keeps the time from which its deletion is counted.
+// leave makes the worker OFFLINE at its own request. A worker that was OFFLINE already keeps the
+// start of its deletion time.
 func (r *Registry) leave(w *worker, at time.Time, t contract.WorkerTransition) {
 	w.Left = true
 	if w.Liveness == contract.WorkerOffline {

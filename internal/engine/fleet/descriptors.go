@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// descriptors keeps one copy of each descriptor: a fleet runs few different
-// binaries.
+// descriptors stores one copy of each descriptor: a fleet runs few different binaries.
 type descriptors struct {
 	byDigest map[uint64]*sharedDescriptor
 }
@@ -21,7 +20,7 @@ type sharedDescriptor struct {
 	uses       int
 }
 
-// share returns the registration with the pool's descriptors.
+// share returns the registration with the shared descriptors.
 func (p *descriptors) share(in contract.WorkerRegistration) contract.WorkerRegistration {
 	if p.byDigest == nil {
 		p.byDigest = map[uint64]*sharedDescriptor{}
@@ -43,7 +42,7 @@ func (p *descriptors) share(in contract.WorkerRegistration) contract.WorkerRegis
 	return in
 }
 
-// release forgets the descriptors that only this registration has.
+// release drops the descriptors that only this registration has.
 func (p *descriptors) release(in contract.WorkerRegistration) {
 	for _, c := range in.Capabilities {
 		if c.Descriptor == nil {
@@ -58,8 +57,8 @@ func (p *descriptors) release(in contract.WorkerRegistration) {
 	}
 }
 
-// digestOf identifies a value by its JSON, of which it also tells the size. The
-// values are plain data, which encode without fail.
+// digestOf identifies a value by its JSON and returns its size. The values are plain data, which
+// always encode.
 func digestOf(v any) (digest uint64, size int) {
 	data, err := json.Marshal(v)
 	if err != nil {

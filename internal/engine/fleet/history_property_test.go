@@ -14,11 +14,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// chronicle is what somebody knows who only writes down the transitions of one
-// worker, and what operators were told.
+// chronicle is the reference: the transitions of one worker.
 type chronicle struct {
-	// turned is the last transition to another state, kept the operator's that is
-	// in force.
+	// turned is the last transition to another state, kept the operator's that is in force.
 	turned, kept contract.WorkerTransition
 	mode         string
 }
@@ -29,7 +27,7 @@ func (c *chronicle) write(t contract.WorkerTransition) {
 	}
 }
 
-// cause is the transition to tell people who ask why the worker is what it is.
+// cause returns the transition that explains the worker's state.
 func (c *chronicle) cause(state contract.WorkerState) contract.WorkerTransition {
 	if state == contract.WorkerDraining || state == contract.WorkerCordoned {
 		return c.kept
@@ -39,8 +37,8 @@ func (c *chronicle) cause(state contract.WorkerState) contract.WorkerTransition 
 
 var modes = map[string]string{contract.DrainWorker: contract.ModeDraining, contract.CordonWorker: contract.ModeCordoned, contract.UncordonWorker: ""}
 
-// anything draws any event at all: operators, processes, observers that settled
-// or not and report late, other thresholds.
+// anything draws any event: of operators, processes, and observers that have settled or not,
+// late reports, other thresholds.
 func anything(t *rapid.T, now time.Time) fleet.Event {
 	ids, instances := []string{"a", "b", "c"}, []string{"1", "2", "3"}
 	subject := func() contract.Incarnation {
@@ -85,11 +83,9 @@ func anything(t *rapid.T, now time.Time) fleet.Event {
 	}
 }
 
-// Whatever happens in whatever order: what is shown of a worker, since when and
-// why, is what its transitions tell, however many notes follow them; an operator's
-// word lasts until the next one; what is refused changes nothing; nothing that is
-// said twice happens twice; who was accepted holds the id; and a worker that stays
-// silent ends up DELETED.
+// Under any events in any order: the transitions of a worker explain its state, its time and its
+// cause. An operator's setting lasts until the next one. A rejected request and a repeat change
+// nothing. An accepted incarnation holds the id. A silent worker ends up DELETED.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,8 +108,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	})
 }
 
-// repeats tells the events that may come twice from those of which every one is
-// news: an observer's reports.
+// repeats reports whether a repeat of the event changes nothing: an observer's reports are
+// always new.
 func repeats(event fleet.Event) bool {
 	_, observed := event.(fleet.Observed)
 	return !observed
@@ -124,7 +120,7 @@ func record(told map[string]*chronicle, event fleet.Event, decisions []fleet.Dec
 	registered, _ := event.(fleet.Register)
 	for _, d := range transitions(decisions) {
 		if told[d.ID] == nil {
-			// Only of a worker that is new here its own word counts.
+			// Only the settings of a new worker count.
 			told[d.ID] = &chronicle{}
 			if registered.Kept != nil && registered.Kept.Mode == contract.ModeCordoned {
 				told[d.ID].mode, told[d.ID].kept = registered.Kept.Mode, *registered.Kept
@@ -193,7 +189,7 @@ func requireTold(t *rapid.T, r *fleet.Registry, told map[string]*chronicle) {
 	}
 }
 
-// fadeOut lets everybody fall silent.
+// fadeOut makes all workers silent.
 func fadeOut(t *rapid.T, r *fleet.Registry, now time.Time) {
 	last := fleet.Observed{SightUntil: now, SightSince: t0.Add(-time.Minute)}
 	for _, p := range r.Observation().Known {

@@ -10,14 +10,14 @@ import (
 
 func (e Observed) apply(r *Registry, now time.Time) {
 	if e.Config != nil {
-		// The observation was only to ask for the thresholds.
+		// The observation only requested the thresholds.
 		if !r.configured {
 			Configure(*e.Config).apply(r, now)
 		}
 		return
 	}
 	if e.SightUntil.Before(r.sightUntil) {
-		// An older observation that reports late knows less than what is known.
+		// A late report of an older observation has nothing new.
 		return
 	}
 	r.sightSince, r.sightUntil = e.SightSince, e.SightUntil
@@ -40,8 +40,8 @@ func (e Observed) apply(r *Registry, now time.Time) {
 	}
 }
 
-// take stores a pulse and reports whether its worker must be judged. The beat of
-// the worker grows when the pulse becomes fresh.
+// take stores a pulse and reports whether its worker must be judged. The worker's beat count
+// grows when the pulse becomes fresh.
 func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
 	p := r.pulses[change.Incarnation]
 	if p == nil {
@@ -73,8 +73,8 @@ func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
 	return true
 }
 
-// judge moves one worker to the state that its silence calls for: to a worse one
-// only if the observer has settled.
+// judge moves one worker to the state that matches its silence. The state gets worse only if the
+// observer has settled.
 func (r *Registry) judge(w *worker, at time.Time, settled bool) {
 	p := r.pulses[w.Incarnation]
 	to := r.calledFor(w, p.Fresh, at.Sub(p.LastChange))
@@ -108,8 +108,8 @@ func (w *worker) causeOf(to contract.WorkerState, last time.Time) contract.Worke
 	return contract.WorkerTransition{Code: contract.WorkerSilent, Since: last}
 }
 
-// strangers reports whether an incarnation beats that holds no id and did not
-// lose one: it has not registered yet.
+// strangers reports whether an incarnation beats that holds no id and did not lose one: it has
+// not registered yet.
 func (r *Registry) strangers() bool {
 	//workflowcheck:ignore whether there is one does not depend on the order
 	for who, p := range r.pulses {
@@ -125,8 +125,8 @@ func (r *Registry) isFenced(who contract.Incarnation) bool {
 	return w != nil && slices.Contains(w.Fenced, who.Instance)
 }
 
-// Observation returns what the next observation has to know. Send [Watching] when
-// it has been started.
+// Observation returns the input of the next observation. Send [Watching] when it has been
+// started.
 func (r *Registry) Observation() contract.ObserveWorkersInput {
 	in := contract.ObserveWorkersInput{SightSince: r.sightSince, SightUntil: r.sightUntil, WakeAt: r.silent.first()}
 	if r.configured {
@@ -134,8 +134,7 @@ func (r *Registry) Observation() contract.ObserveWorkersInput {
 		in.Config = &config
 	}
 	if !r.rebuilt.IsZero() && r.sightUntil.Sub(r.sightSince) < r.settle() {
-		// The first report of an observer that has settled tells whether there are
-		// strangers.
+		// The first report of an observer that has settled shows whether there are strangers.
 		in.WakeAt = earlier(in.WakeAt, r.rebuilt.Add(-contract.RebuildTime))
 	}
 	for _, who := range slices.SortedFunc(maps.Keys(r.pulses), compareIncarnations) {

@@ -10,8 +10,8 @@ import (
 
 func (e Operate) apply(r *Registry, now time.Time) {
 	w := r.workers[e.ID]
-	// An operator's setting outlives a deletion: a node that was away for days comes
-	// back as it was. So it can be taken back meanwhile.
+	// An operator's setting outlives a deletion: a node that was away for days returns with it.
+	// So the setting can be reverted meanwhile.
 	if w == nil || (w.Liveness == contract.WorkerDeleted && e.Action != contract.UncordonWorker) {
 		r.decide(Rejected{Code: contract.WorkerUnknown, ID: e.ID})
 		return
@@ -46,7 +46,7 @@ func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode string) {
 	}
 }
 
-// remove refuses a worker that beats: it would be back within a minute.
+// remove rejects a worker that beats: it would register again within a minute.
 func (r *Registry) remove(w *worker, e Operate, now time.Time) {
 	if w.Liveness == contract.WorkerOnline && r.fresh(w) {
 		r.decide(Rejected{Code: contract.WorkerAlive, ID: w.ID, Process: w.registration.Process()})
@@ -62,7 +62,7 @@ func (e Cleanup) apply(r *Registry, now time.Time) {
 	}
 }
 
-// Removable are the workers that the clean-up would remove now.
+// Removable lists the workers that the clean-up would remove now.
 func (r *Registry) Removable(e Cleanup, now time.Time) []string {
 	removable := []string{}
 	for _, id := range r.away {
@@ -87,7 +87,7 @@ func CheckResize(in contract.ResizeWorkerInput) error {
 	return CheckCaps(contract.WorkerCaps{MaxDetect: in.MaxDetect, MaxExecute: in.MaxExecute})
 }
 
-// CheckCaps lets 0 pass, which leaves a cap as it is.
+// CheckCaps accepts 0, which leaves a cap unchanged.
 func CheckCaps(caps contract.WorkerCaps) error {
 	if caps.MaxDetect < 0 || caps.MaxExecute < 0 || caps.MaxDetect > contract.MaxWorkerCap || caps.MaxExecute > contract.MaxWorkerCap {
 		return fmt.Errorf("caps must be between 1 and %d", contract.MaxWorkerCap)
@@ -109,7 +109,7 @@ func (e Resize) apply(r *Registry, now time.Time) {
 	r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerResized, Caps: w.registration.Caps(), Note: e.Reason, By: e.By})
 }
 
-// resizedCaps are the operator's caps after the request; nil: the worker's own.
+// resizedCaps returns the operator's caps after the request; nil for the worker's own.
 func resizedCaps(registration contract.WorkerRegistration, in contract.ResizeWorkerInput) *contract.WorkerCaps {
 	if in.Reset {
 		return nil

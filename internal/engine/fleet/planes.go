@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxPlanes is how many control planes are remembered.
+// maxPlanes bounds the stored control planes.
 const maxPlanes = 16
 
 func (e Boot) apply(r *Registry, now time.Time) {
@@ -19,8 +19,7 @@ func (e Boot) apply(r *Registry, now time.Time) {
 	}
 }
 
-// announce remembers a control plane. The one that started first is forgotten
-// beyond [maxPlanes].
+// announce stores a control plane. Beyond [maxPlanes] the oldest one is dropped.
 func (r *Registry) announce(plane contract.ControlPlane, now time.Time) {
 	plane.At = now
 	r.planes = slices.DeleteFunc(r.planes, func(known contract.ControlPlane) bool { return known.Identity == plane.Identity })

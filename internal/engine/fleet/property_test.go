@@ -13,9 +13,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
-// reference is the cascade as a person would write it down, for one
-// incarnation per worker: what was said and when, folded from the start for
-// every question.
+// reference is the naive cascade, for one incarnation per worker: it evaluates all reports from
+// the start for every query.
 type reference struct {
 	registered, last, left, offline time.Time
 	fresh, gone                     bool
@@ -75,7 +74,7 @@ func TestAgainstReference(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
 				r.Next(now, registration(who(id, "1"), "h", 1))
-				// The states are those at the last look; registering is one for itself.
+				// The states are those at the last look. A registration counts as one.
 				if now.Sub(said[id]) < 10*time.Minute {
 					break
 				}
@@ -124,7 +123,7 @@ func TestAgainstReference(t *testing.T) {
 	})
 }
 
-// script draws events that may be anything, sensible or not.
+// script draws arbitrary events.
 func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decision {
 	id := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	instance := rapid.SampledFrom([]string{"1", "2", "3"})
@@ -163,8 +162,8 @@ func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decisio
 	return events
 }
 
-// A registry that is stored and restored between any two events decides and
-// shows exactly what one does that was never stored.
+// A registry that is stored and restored between any two events behaves exactly like one that
+// never was.
 func TestRestoreOfSnapshotBehavesTheSame(t *testing.T) {
 	t.Parallel()
 	config := thresholds(90 * time.Second)
@@ -192,8 +191,8 @@ func reload(t require.TestingT, r *fleet.Registry) *fleet.Registry {
 	return fleet.Restore(new(r.Thresholds()), s)
 }
 
-// Whatever happens: an id has one holder, views are in order, the sequence
-// never falls and grows with every transition.
+// Under any events, an id has one holder, views are in order, and the sequence number never
+// falls and grows with every transition.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	config := thresholds(90 * time.Second)

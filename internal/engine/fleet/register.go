@@ -15,8 +15,7 @@ import (
 // maxInstanceLength bounds a part of the names of queues.
 const maxInstanceLength = 64
 
-// Check returns every fault of a registration, and refuses one for which there is
-// no room.
+// Check returns every fault of a registration, and refuses one beyond the bound of workers.
 func (r *Registry) Check(in contract.WorkerRegistration) error {
 	if r.workers[in.ID] == nil && len(r.order) >= contract.MaxWorkers {
 		return fmt.Errorf("the registry holds %d workers, its limit: remove OFFLINE ones with `roundsman workers cleanup --offline`", contract.MaxWorkers)
@@ -55,7 +54,7 @@ func (e Register) apply(r *Registry, now time.Time) {
 	in.Kept, in.Resized, in.TakeOver = nil, nil, false
 	w := r.workers[in.ID]
 	if w != nil {
-		// The caps that an operator set outlive the process.
+		// An operator's caps outlive the process.
 		in.Resized = w.registration.Resized
 	}
 	digest, _ := digestOf(in)
@@ -79,7 +78,7 @@ func (e Register) apply(r *Registry, now time.Time) {
 	}
 }
 
-// admission is a registration that is to be admitted.
+// admission is a registration to be admitted.
 type admission struct {
 	registration contract.WorkerRegistration
 	digest       uint64
@@ -99,9 +98,8 @@ func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerTransi
 	return w
 }
 
-// renew is a registration of the incarnation that already holds the id: a
-// repeat changes nothing, other capabilities are noted, and after a silence the
-// worker is back.
+// renew applies a registration of the incarnation that already holds the id. A repeat changes
+// nothing, other capabilities are stored, and after a silence the worker is ONLINE again.
 func (r *Registry) renew(w *worker, a admission, now time.Time) {
 	if w.Liveness != contract.WorkerOnline || !r.fresh(w) {
 		r.admit(w, a, now, contract.WorkerTransition{Code: contract.WorkerRegistered})
@@ -114,8 +112,8 @@ func (r *Registry) renew(w *worker, a admission, now time.Time) {
 	r.decide(Accepted{Incarnation: w.Incarnation})
 }
 
-// replace fences the holder. A stale one is fenced too: it may only be cut off
-// or stopped, and the id has one owner.
+// replace fences the holder. A stale holder is fenced too: it may only be cut off or stopped,
+// and an id has one owner.
 func (r *Registry) replace(w *worker, a admission, now time.Time, code contract.WorkerEvent) {
 	w.Fenced = append(w.Fenced, w.Instance)
 	if surplus := len(w.Fenced) - maxFenced; surplus > 0 {
@@ -124,9 +122,9 @@ func (r *Registry) replace(w *worker, a admission, now time.Time, code contract.
 	r.admit(w, a, now, contract.WorkerTransition{Code: code, Process: a.registration.Process(), Former: w.registration.Process()})
 }
 
-// admit gives the id to the registering incarnation. The operator's mode stays:
-// a cordoned node that restarts is still cordoned. The registration counts as a
-// beat, so that a worker gets work before its first heartbeat.
+// admit gives the id to the registering incarnation. The operator's mode stays: a cordoned node
+// that restarts is still cordoned. The registration counts as a beat, so a worker gets work
+// before its first heartbeat.
 func (r *Registry) admit(w *worker, a admission, now time.Time, t contract.WorkerTransition) {
 	from, fenced := contract.WorkerState(""), ""
 	if len(w.Transitions) > 0 {

@@ -10,45 +10,41 @@ import (
 )
 
 const (
-	// settleIntervals is how many intervals the observer looks after an absence
-	// before silence counts. A living worker needs at most 10 s to reconnect to a
-	// server that was away, and one interval to beat.
+	// settleIntervals is the number of intervals that the observer looks after an absence before
+	// silence counts. A living worker needs at most 10 s to reconnect to the server, and one
+	// interval to beat.
 	settleIntervals = 6
-	// MaxTransitions is how many transitions of one worker are remembered.
+	// MaxTransitions bounds the stored transitions of a worker.
 	MaxTransitions = 50
-	// MaxNote bounds what an operator writes at one of them, in bytes: the state of
-	// thousands of workers travels whole.
+	// MaxNote bounds an operator's note, in bytes: the state of thousands of workers is sent
+	// whole.
 	MaxNote = 1024
-	// MaxDeleted is how many deleted workers are remembered.
+	// MaxDeleted bounds the stored deleted workers.
 	MaxDeleted = 200
-	// maxFenced is how many fenced instances of one worker are remembered.
+	// maxFenced bounds the stored fenced instances of a worker.
 	maxFenced = 5
 )
 
-// Registry is all that is known of the workers. It is not safe for concurrent
-// use: its caller serialises.
+// Registry is the state of all workers. It is not safe for concurrent use.
 type Registry struct {
 	thresholds
-	// seq grows with every change that others can see.
+	// seq grows with every visible change.
 	seq     int64
 	workers map[string]*worker
 	pulses  map[contract.Incarnation]*contract.WorkerPulse
-	// order lists all workers, deleted ones too; away those that are neither
-	// ONLINE nor DELETED; deleted the DELETED ones, the oldest first.
+	// order lists all workers, including deleted ones; away those that are neither ONLINE nor
+	// DELETED; deleted the DELETED ones, the oldest first.
 	order, away names
 	deleted     []string
 	counts      map[contract.WorkerState]int
-	// silent are the workers that reach a threshold if they stay silent; unseen
-	// those that the running observation was not started with, at the time at
-	// which it should have seen them.
+	// silent has the workers that will reach a threshold if they stay silent. unseen has those
+	// missing in the running observation, at the time at which it should have seen them.
 	silent, unseen agenda
-	// troubles are the workers with a missing program, at the time at which that is forgotten.
+	// troubles has the workers with a missing program, at the time at which that is dropped.
 	troubles agenda
-	// sightSince and sightUntil are the last span without a gap in which the
-	// observer looked.
+	// sightSince and sightUntil bound the observer's last span without a gap.
 	sightSince, sightUntil time.Time
-	// rebuilt is when the registry calls itself complete at the latest; zero: it
-	// is.
+	// rebuilt is the latest time at which the registry becomes complete; zero if it is.
 	rebuilt     time.Time
 	departures  departures
 	descriptors descriptors
@@ -59,10 +55,9 @@ type Registry struct {
 	out    []Decision
 }
 
-// New returns an empty registry; thresholds that are nil are unknown until an
-// observation or [Configure] brings them. Sequence numbers start at now, so that
-// they are higher than those of any registry that lived before under the same
-// name: a view of a lost registry never beats a view of its successor.
+// New returns an empty registry. Nil thresholds are unknown until an observation or [Configure]
+// brings them. Sequence numbers start at now, above those of any earlier registry of that name,
+// so a view of a lost registry never replaces a view of its successor.
 func New(config *contract.FleetConfig, now time.Time) *Registry {
 	r := empty(config)
 	r.seq = now.UnixMilli() * 1000
@@ -83,8 +78,7 @@ func empty(config *contract.FleetConfig) *Registry {
 	return r
 }
 
-// Next takes an event that happened at now and returns what follows from it,
-// in a fixed order.
+// Next applies an event that happened at now and returns the decisions, in a fixed order.
 func (r *Registry) Next(now time.Time, event Event) []Decision {
 	r.out = nil
 	event.apply(r, now)
@@ -96,15 +90,15 @@ func (r *Registry) Next(now time.Time, event Event) []Decision {
 // Seq grows with every change that [Registry.View] shows.
 func (r *Registry) Seq() int64 { return r.seq }
 
-// Known reports whether exactly this incarnation holds its id. An incarnation
-// that is not known should register again.
+// Known reports whether exactly this incarnation holds its id. An unknown incarnation should
+// register again.
 func (r *Registry) Known(who contract.Incarnation) bool {
 	w := r.workers[who.ID]
 	return w != nil && w.Instance == who.Instance && w.Liveness != contract.WorkerDeleted
 }
 
-// NextDeadline is when the registry wants a [Tick]; zero: never. Thresholds are
-// not among them: those are reached in the eyes of the observer.
+// NextDeadline returns the time of the next [Tick]; zero for none. It excludes thresholds, which
+// the observer's reports reach.
 func (r *Registry) NextDeadline() time.Time {
 	return earlier(earlier(earlier(r.unseen.first(), r.rebuilt), r.adoptAt), r.troubles.first())
 }
@@ -123,8 +117,8 @@ func (Tick) apply(r *Registry, now time.Time) {
 	}
 }
 
-// complete ends the time in which the registry may lack living workers. From a
-// whole view a watcher learns which of those that it knew never came back.
+// complete ends the time in which the registry may lack living workers. The whole view that
+// follows shows watchers which workers never returned.
 func (r *Registry) complete() {
 	r.rebuilt = time.Time{}
 	r.seq++
@@ -133,7 +127,7 @@ func (r *Registry) complete() {
 
 func (r *Registry) decide(d Decision) { r.out = append(r.out, d) }
 
-// changed marks a change of the worker that others can see.
+// changed marks a visible change of the worker.
 func (r *Registry) changed(w *worker) {
 	r.seq++
 	r.revisions.revise(w, r.seq)
@@ -174,7 +168,6 @@ func (r *Registry) fresh(w *worker) bool {
 	return p != nil && p.Fresh
 }
 
-// move changes the liveness.
 func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t contract.WorkerTransition) {
 	from := w.shown()
 	w.Liveness, w.Since = to, at
@@ -182,8 +175,8 @@ func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t cont
 	r.await(w)
 }
 
-// note records a change whose new state is already in force, and returns it with
-// the time and both states.
+// note records a change whose new state is already in force, and returns it with the time and
+// both states.
 func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t contract.WorkerTransition) contract.WorkerTransition {
 	t.At, t.From, t.To, t.Note = at, from, w.shown(), jobtype.Clip(t.Note, MaxNote)
 	w.Transitions = append(w.Transitions, t)
@@ -195,8 +188,7 @@ func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t co
 	return t
 }
 
-// delete turns the worker into a memory of itself, and forgets the oldest of the
-// deleted ones above MaxDeleted.
+// delete makes the worker DELETED, and drops the oldest deleted ones above MaxDeleted.
 func (r *Registry) delete(w *worker, at time.Time, t contract.WorkerTransition) {
 	r.move(w, at, contract.WorkerDeleted, t)
 	r.unseen.drop(w.Incarnation)
@@ -216,16 +208,16 @@ func (r *Registry) forget(w *worker) {
 	r.descriptors.release(w.registration)
 }
 
-// prune forgets an incarnation that neither holds an id nor beats.
+// prune drops an incarnation that neither holds an id nor beats.
 func (r *Registry) prune(who contract.Incarnation) {
 	if p := r.pulses[who]; p != nil && !p.Fresh && !r.Known(who) {
 		delete(r.pulses, who)
 	}
 }
 
-// await notes when the worker is to be judged if it stays silent: at its next
-// threshold, or by the next observation if its state is not what the silence calls
-// for, because the observer had not settled or the thresholds have changed.
+// await schedules the judgement of a silent worker: at its next threshold, or with the next
+// observation if its state does not match the silence, because the observer had not settled or
+// the thresholds have changed.
 func (r *Registry) await(w *worker) {
 	at := r.threshold(w)
 	p := r.pulses[w.Incarnation]
@@ -235,7 +227,7 @@ func (r *Registry) await(w *worker) {
 	r.silent.set(w.Incarnation, at)
 }
 
-// earlier returns the earlier of two times of which zero means never.
+// earlier returns the earlier of two times; zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b

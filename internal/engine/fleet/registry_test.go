@@ -50,7 +50,7 @@ func thresholds(forget time.Duration) contract.FleetConfig {
 	}
 }
 
-// view returns all workers but the deleted ones, with their transitions.
+// view returns all workers except deleted ones, with their transitions.
 func view(r *fleet.Registry) []contract.WorkerDetail {
 	var list []contract.WorkerDetail
 	for _, w := range r.Workers(contract.WorkersQueryInput{}).Workers {
@@ -179,8 +179,8 @@ func TestWakeAtIsTheNextThresholdOfASilentWorker(t *testing.T) {
 	assert.Equal(t, t0.Add(24*time.Hour), b.r.Observation().WakeAt)
 }
 
-// The control plane is away from 3 minutes to one hour: nothing happens to a
-// silent worker until the observer has looked, and then at once.
+// The control plane is away from 3 minutes to one hour: a silent worker's state changes only
+// after the observer has looked, and then at once.
 func TestNobodyGetsWorseWhileNobodyLooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -203,10 +203,10 @@ func TestAnObservationIsJudgedAtItsOwnTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("a", "1")
-	// It was made at 20 s but is heard an hour later.
+	// Made at 20 s, received an hour later.
 	b.at(time.Hour).next(fleet.Observed{SightUntil: t0.Add(20 * time.Second), SightSince: t0, Changes: []contract.WorkerPulse{silent("a", "1", 0)}})
 	assert.Equal(t, contract.WorkerOnline, b.state("a"))
-	// One that is older than what is known says nothing.
+	// An older report changes nothing.
 	b.next(fleet.Observed{SightUntil: t0.Add(10 * time.Second), SightSince: t0, Changes: []contract.WorkerPulse{beats("a", "1", 10*time.Second)}})
 	assert.False(t, b.worker("a").Fresh)
 }
@@ -234,8 +234,7 @@ func TestUnregisterIsOfflineAtOnce(t *testing.T) {
 	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 }
 
-// A worker that was interrupted while it registered: its deregistration may come before
-// its registration.
+// A worker that was interrupted while it registered: its deregistration may come first.
 func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -253,7 +252,7 @@ func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
 	assert.Equal(t, contract.WorkerOnline, b.state("a"), "it lives after all: somebody else said the goodbye")
 }
 
-// Departures are forgotten in order: the last thousand count.
+// Departures are dropped in order: the last thousand count.
 func TestDeparturesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -424,8 +423,8 @@ func TestRemoveAndCleanup(t *testing.T) {
 	assert.False(t, b.r.Known(who("c", "1")))
 }
 
-// A worker that registers and dies before its first heartbeat is unknown to the
-// observation that was running: a new one is asked for.
+// A worker that registers and dies before its first heartbeat is missing in the running
+// observation: a new one is requested.
 func TestARegistrationThatIsNeverSeenIsWatched(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -501,8 +500,8 @@ func TestConfigFaults(t *testing.T) {
 	assert.Len(t, strings.Split(err.Error(), "\n"), 4, "all faults at once: %v", err)
 }
 
-// A run's report makes a worker suspect until another report, a new process or, for a
-// program that is missing, ten minutes without a report.
+// A run's report makes a worker suspect until another report, a new process or, for a missing
+// program, ten minutes without a report.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

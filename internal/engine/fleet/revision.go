@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// revisions lists the workers in the order of their last changes, so that what has
-// changed since a view is found without a look at the others. Of 5,000 workers a
-// change moves 120 KiB at most, a few microseconds.
+// revisions lists the workers in the order of their last changes, so that the changes since a
+// view are found without a visit of the others. With 5,000 workers a change moves at most 120
+// KiB, a few microseconds.
 type revisions struct {
 	list []revision
-	// floor is the oldest view since which all changes are known: workers have been
-	// forgotten before it, or the registry was not complete.
+	// floor is the oldest view since which all changes are listed: before it, workers were
+	// dropped or the registry was not complete.
 	floor int64
 }
 
@@ -22,7 +22,6 @@ type revision struct {
 
 func compareRevision(a revision, seq int64) int { return cmp.Compare(a.seq, seq) }
 
-// revise makes the worker the one that changed last.
 func (s *revisions) revise(w *worker, seq int64) {
 	s.drop(w)
 	w.Revision = seq
@@ -35,14 +34,14 @@ func (s *revisions) drop(w *worker) {
 	}
 }
 
-// forget raises the floor: a watcher that has not taken the worker's end in would
-// never hear of it.
+// forget drops a worker and raises the floor: a watcher without the worker's end would never
+// receive it.
 func (s *revisions) forget(w *worker) {
 	s.drop(w)
 	s.floor = max(s.floor, w.Revision)
 }
 
-// since returns the changes after a view; false if they are not all known.
+// since returns the changes after a view; false if they are incomplete.
 func (s *revisions) since(seq int64) ([]revision, bool) {
 	if seq < max(s.floor, 1) {
 		return nil, false
@@ -51,7 +50,7 @@ func (s *revisions) since(seq int64) ([]revision, bool) {
 	return s.list[at:], true
 }
 
-// restore puts a worker back; the list is in order once [revisions.sort] was called.
+// restore adds a worker; the list is in order after [revisions.sort].
 func (s *revisions) restore(w *worker) { s.list = append(s.list, revision{w.Revision, w.ID}) }
 
 func (s *revisions) sort() {

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Snapshot is a registry as data, for JSON. Restore(config, r.Snapshot(0))
-// behaves as r does.
+// Snapshot is a registry as data, for JSON. Restore(config, r.Snapshot(0)) behaves as r does.
 type Snapshot struct {
 	Seq        int64                  `json:"seq"`
 	Floor      int64                  `json:"floor,omitempty"`
@@ -27,12 +26,12 @@ type Snapshot struct {
 	Watchers   []watcher              `json:"watchers,omitempty"`
 	// Planes are the control planes that started.
 	Planes []contract.ControlPlane `json:"planes,omitempty"`
-	// Descriptors are kept once each.
+	// Descriptors are stored once each.
 	Descriptors []jobtype.Descriptor `json:"descriptors,omitempty"`
 }
 
-// storedWorker is a worker with its registration. Descriptors has, for each of its
-// capabilities, 1 + the index of its descriptor, or 0 if it has none.
+// storedWorker is a worker with its registration. Descriptors has, for each capability, 1 + the
+// index of its descriptor, or 0 if it has none.
 type storedWorker struct {
 	worker
 	Registration contract.WorkerRegistration `json:"registration"`
@@ -44,8 +43,8 @@ type unseenWorker struct {
 	Due time.Time `json:"due"`
 }
 
-// Snapshot copies the registry; later events do not change the copy. At most
-// keep transitions per worker are copied, the newest ones; 0 keeps all.
+// Snapshot copies the registry. At most keep transitions per worker are copied, the newest ones;
+// 0 copies all.
 func (r *Registry) Snapshot(keep int) Snapshot {
 	s := Snapshot{
 		Seq: r.seq, Floor: r.revisions.floor, SightSince: r.sightSince, SightUntil: r.sightUntil, Rebuilt: r.rebuilt,

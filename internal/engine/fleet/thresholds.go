@@ -6,18 +6,15 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// adoptTime is how long the old heartbeat interval stays in force after the
-// registry was given a shorter one: each worker asks for its settings within a
-// minute, and would look silent until then.
+// adoptTime is the time for which the old heartbeat interval stays in force after a shorter one
+// was set. Each worker requests its settings within a minute, and would look silent until then.
 const adoptTime = contract.RebuildTime
 
-// thresholds are the registry's settings.
 type thresholds struct {
-	// configured is false until the thresholds are known; config has the defaults
-	// then.
+	// configured is false until the thresholds are known; config has the defaults until then.
 	configured bool
 	config     contract.FleetConfig
-	// next replaces config at adoptAt; zero: there is none.
+	// next replaces config at adoptAt; zero for none.
 	next    contract.FleetConfig
 	adoptAt time.Time
 }
@@ -30,14 +27,14 @@ func (r *Registry) Config() contract.FleetConfig {
 	return r.config
 }
 
-// Thresholds returns those in force, by which workers are judged.
+// Thresholds returns the thresholds in force, by which workers are judged.
 func (r *Registry) Thresholds() contract.FleetConfig { return r.config }
 
 // Configured reports whether the thresholds are known.
 func (r *Registry) Configured() bool { return r.configured }
 
-// settle is for how long the observer must have looked without a gap before a
-// worker's state may get worse.
+// settle is the time for which the observer must have looked without a gap before a worker's
+// state may get worse.
 func (r *Registry) settle() time.Duration {
 	return settleIntervals * r.config.HeartbeatInterval.Std()
 }
@@ -65,8 +62,8 @@ func (r *Registry) adopt() {
 	r.decide(Observe{})
 }
 
-// threshold is when the worker's state gets worse if it stays silent; zero:
-// not as long as it beats.
+// threshold returns the time at which the state of a silent worker gets worse; zero while it
+// beats.
 func (r *Registry) threshold(w *worker) time.Time {
 	p := r.pulses[w.Incarnation]
 	switch {
@@ -83,8 +80,8 @@ func (r *Registry) threshold(w *worker) time.Time {
 	}
 }
 
-// deleteAt is when an OFFLINE worker is deleted: counted from its last heartbeat
-// like all thresholds, or from when it unregistered.
+// deleteAt returns the deletion time of an OFFLINE worker, counted from its last heartbeat like
+// all thresholds, or from its deregistration.
 func (r *Registry) deleteAt(w *worker, p *contract.WorkerPulse) time.Time {
 	if w.Left {
 		return w.Since.Add(r.config.DeleteAfter.Std())

@@ -7,11 +7,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxDetail bounds the kept error of a program that did not start.
+// maxDetail bounds the stored error of a program that did not start.
 const maxDetail = 300
 
-// Trouble is a run's report about the program starts on a worker, or the worker's about
-// its disk. A process that does not hold the id changes nothing, nor does a repeat.
+// Trouble is a run's report about program starts on a worker, or the worker's about its disk.
+// Reports about a process without the id, and repeats, change nothing.
 type Trouble contract.WorkerTroubleInput
 
 func (e Trouble) apply(r *Registry, now time.Time) {
@@ -31,7 +31,6 @@ func (e Trouble) apply(r *Registry, now time.Time) {
 	r.awaitTrouble(w)
 }
 
-// clear ends a worker's trouble.
 func (r *Registry) clear(w *worker, now time.Time) {
 	if w.Trouble == nil {
 		return
@@ -42,7 +41,7 @@ func (r *Registry) clear(w *worker, now time.Time) {
 	r.awaitTrouble(w)
 }
 
-// awaitTrouble plans the end of a trouble that nobody reports any more.
+// awaitTrouble schedules the end of a trouble without further reports.
 func (r *Registry) awaitTrouble(w *worker) {
 	lasts := time.Duration(0)
 	if w.Trouble != nil {
@@ -55,7 +54,7 @@ func (r *Registry) awaitTrouble(w *worker) {
 	r.troubles.set(w.Incarnation, w.Trouble.At.Add(lasts))
 }
 
-// lastingTrouble is the time after its last report at which a trouble ends; 0: a report ends it.
+// lastingTrouble is the life of a trouble after its last report; 0 if only a report ends it.
 func lastingTrouble(code contract.Code) time.Duration {
 	switch code { //nolint:exhaustive // the others are no trouble of a worker
 	case contract.CodeNotInstalled:
@@ -66,7 +65,7 @@ func lastingTrouble(code contract.Code) time.Duration {
 	return 0
 }
 
-// endTroubles forgets the troubles whose time has come.
+// endTroubles ends expired troubles.
 func (r *Registry) endTroubles(now time.Time) {
 	for _, who := range r.troubles.due(now) {
 		r.troubles.drop(who)
@@ -76,7 +75,7 @@ func (r *Registry) endTroubles(now time.Time) {
 	}
 }
 
-// forgetTrouble drops the trouble of a process that another one follows.
+// forgetTrouble drops the trouble of a replaced process.
 func (r *Registry) forgetTrouble(w *worker) {
 	w.Trouble = nil
 	r.troubles.drop(w.Incarnation)

@@ -22,11 +22,11 @@ func (r *Registry) filter(keep func(*worker) bool) []*worker {
 	return list
 }
 
-// Counts returns how many workers are in a state.
+// Counts returns the number of workers in a state.
 func (r *Registry) Counts(state contract.WorkerState) int { return r.counts[state] }
 
-// Away returns the first workers, by id, that are neither ONLINE nor DELETED, and
-// how many there are.
+// Away returns the first workers, by id, that are neither ONLINE nor DELETED, and the number of
+// all such workers.
 func (r *Registry) Away(most int) (first []contract.WorkerDetail, all int) {
 	for _, id := range r.away[:min(most, len(r.away))] {
 		first = append(first, r.detail(r.workers[id], false))
@@ -34,7 +34,7 @@ func (r *Registry) Away(most int) (first []contract.WorkerDetail, all int) {
 	return first, len(r.away)
 }
 
-// Workers answers a query for workers, by id; the deleted ones come last.
+// Workers returns the matching workers by id; the deleted ones come last.
 func (r *Registry) Workers(filter contract.WorkersQueryInput) contract.WorkersQueryResult {
 	result := contract.WorkersQueryResult{Workers: []contract.WorkerDetail{}, Incomplete: r.Incomplete()}
 	list := r.live()
@@ -50,7 +50,7 @@ func (r *Registry) Workers(filter contract.WorkersQueryInput) contract.WorkersQu
 	return result
 }
 
-// Worker returns one worker with its transitions, deleted ones included.
+// Worker returns one worker with its transitions, also a deleted one.
 func (r *Registry) Worker(id string) (contract.WorkerDetail, bool) {
 	w := r.workers[id]
 	if w == nil {
@@ -62,7 +62,7 @@ func (r *Registry) Worker(id string) (contract.WorkerDetail, bool) {
 // Incomplete reports whether living workers may not have registered yet.
 func (r *Registry) Incomplete() bool { return !r.rebuilt.IsZero() }
 
-// Settings are those of one incarnation.
+// Settings returns the settings of one incarnation.
 func (r *Registry) Settings(who contract.Incarnation) contract.WorkerSettings {
 	if !r.Known(who) {
 		return contract.WorkerSettings{}
@@ -89,8 +89,8 @@ func (r *Registry) Standing(of []contract.Incarnation) contract.StandingResult {
 	return result
 }
 
-// detail is one worker as operators see it; full adds descriptors and transitions,
-// which are too much for a list.
+// detail returns one worker for operators; full adds descriptors and transitions, which are too
+// large for a list.
 func (r *Registry) detail(w *worker, full bool) contract.WorkerDetail {
 	d := contract.WorkerDetail{
 		Registration: w.registration, State: w.shown(), Mode: w.Mode, RegisteredAt: w.RegisteredAt,
@@ -111,9 +111,9 @@ func (r *Registry) detail(w *worker, full bool) contract.WorkerDetail {
 	return d
 }
 
-// View returns the workers that a watcher with this filter can use, or what has
-// changed since the view that it has. It gets a whole one where that is not known:
-// after the registry was rebuilt, and when workers have been forgotten meanwhile.
+// View returns the workers that a watcher with this filter can use, or the changes since its
+// view. The view is whole if the changes are incomplete: after the registry was rebuilt, and
+// when workers have been dropped in between.
 func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 	view := contract.FleetView{Seq: r.seq, Workers: []contract.WorkerView{}, Incomplete: r.Incomplete()}
 	if changes, known := r.revisions.since(filter.Seq); known {
@@ -136,7 +136,7 @@ func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 	return view
 }
 
-// workerView is one worker as placement sees it; false if it cannot serve.
+// workerView returns one worker for placement; false if it cannot serve.
 func (r *Registry) workerView(w *worker, handler, jobType string) (contract.WorkerView, bool) {
 	in, caps := w.registration, w.registration.Caps()
 	v := contract.WorkerView{

@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// sendPause is the least time between two views to one watcher. Changes in
-	// between are coalesced: only the newest view is sent.
+	// sendPause is the least time between two views to one watcher. Changes in between are
+	// coalesced: only the newest view is sent.
 	sendPause = 500 * time.Millisecond
-	// sendPausePerWorker stretches the pause for large fleets, so that a rolling
-	// restart of 1,000 nodes does not fill the watchers' histories: 3.5 s there.
+	// sendPausePerWorker stretches the pause for large fleets, so that a rolling restart of
+	// 1,000 nodes does not fill the watchers' histories: 3.5 s there.
 	sendPausePerWorker = 3 * time.Millisecond
-	// Payloads from compressedFrom on are compressed. A view is a list of workers
-	// that are much alike and shrinks at least to a compressedTo-th.
+	// Payloads from compressedFrom on are compressed. The workers of a view are much alike, so
+	// it shrinks at least to a compressedTo-th.
 	compressedFrom = 16 << 10
 	compressedTo   = 4
 )
 
-// watchers are the workflows that get views.
+// watchers are the workflows that receive views.
 type watchers struct {
 	byID  map[string]*watcher
 	order names
-	// audiences have the watchers of one filter each, dirty the workers that have
-	// changed since the audiences were brought up to date.
+	// audiences holds the watchers of one filter each; dirty holds the workers that changed
+	// since the last update of the audiences.
 	audiences map[filter]*audience
 	dirty     names
 }
 
-// watcher is one subscription. Digest is that of the view that it has, 0: of none;
-// Watch.Seq is the number of a view that it is sure to have.
+// watcher is one subscription. Digest is the digest of its view, 0 without one; Watch.Seq is the
+// number of a view that has certainly arrived.
 type watcher struct {
 	Watch    contract.WatchFleetInput `json:"watch"`
 	Digest   uint64                   `json:"digest,omitempty"`
 	NextSend time.Time                `json:"next_send,omitzero"`
-	// sending: a view is on its way; sent is its number, 0: the watcher has asked for
-	// another one since.
+	// sending means that a view is in transit; sent is its number, or 0 if the watcher has
+	// requested another one since.
 	sending bool
 	sent    int64
 }
@@ -46,8 +46,8 @@ type filter struct{ handler, jobType string }
 
 func (w *watcher) filter() filter { return filter{w.Watch.Handler, w.Watch.JobType} }
 
-// audience sums up the view of all watchers with one filter, so that a change of
-// one worker costs the digest of that worker alone.
+// audience sums up the view of all watchers with one filter, so that a change of one worker
+// costs the digest of that worker alone.
 type audience struct {
 	watchers int
 	members  map[string]member
@@ -82,7 +82,7 @@ func (a *audience) put(id string, m member, in bool) {
 	}
 }
 
-// update brings the audience up to date about one worker.
+// update updates one worker of the audience.
 func (r *Registry) update(a *audience, f filter, id string) {
 	if w := r.workers[id]; w != nil && w.Liveness != contract.WorkerDeleted {
 		if view, in := r.workerView(w, f.handler, f.jobType); in {
@@ -94,7 +94,7 @@ func (r *Registry) update(a *audience, f filter, id string) {
 	a.put(id, member{}, false)
 }
 
-// audience returns that of a filter, up to date.
+// audience returns the updated audience of a filter.
 func (r *Registry) audience(f filter) *audience {
 	a := r.watchers.audiences[f]
 	if a == nil {
@@ -108,7 +108,6 @@ func (r *Registry) audience(f filter) *audience {
 	return a
 }
 
-// refresh brings all audiences up to date.
 func (r *Registry) refresh() {
 	for _, id := range r.watchers.dirty {
 		//workflowcheck:ignore each audience is brought up to date on its own
@@ -119,7 +118,7 @@ func (r *Registry) refresh() {
 	r.watchers.dirty = nil
 }
 
-// digest identifies the view of an audience, whatever its number; never 0.
+// digest identifies the view of an audience, without its number; never 0.
 func (r *Registry) digest(a *audience) uint64 {
 	sum := a.sum + 1
 	if r.Incomplete() {
@@ -128,8 +127,8 @@ func (r *Registry) digest(a *audience) uint64 {
 	return max(sum, 1)
 }
 
-// due is the view that a watcher is due: what has changed since the one that it
-// has, or a whole one where that lists no more workers.
+// due returns the filter of a watcher's next view: changes since its view, or a whole view if
+// that lists no more workers.
 func (r *Registry) due(w *watcher, a *audience) contract.WatchFleetInput {
 	filter := w.Watch
 	if changes, known := r.revisions.since(filter.Seq); !known || len(changes) > len(a.members) {
@@ -138,7 +137,7 @@ func (r *Registry) due(w *watcher, a *audience) contract.WatchFleetInput {
 	return filter
 }
 
-// bytes estimates in how many bytes the watcher's view is sent.
+// bytes estimates the size of the watcher's next view in bytes.
 func (r *Registry) bytes(w *watcher, a *audience) int {
 	size := a.size
 	if changes, known := r.revisions.since(r.due(w, a).Seq); known {
@@ -190,8 +189,7 @@ func (r *Registry) unwatch(w *watcher) {
 	}
 }
 
-// NextView returns the first watcher that is due a view, and in about how many
-// bytes it is sent; empty: none is.
+// NextView returns the first watcher with a view due, and the estimated bytes; empty for none.
 func (r *Registry) NextView(now time.Time) (workflowID string, bytes int) {
 	r.refresh()
 	for _, id := range r.watchers.order {
@@ -203,8 +201,8 @@ func (r *Registry) NextView(now time.Time) (workflowID string, bytes int) {
 	return "", 0
 }
 
-// Send returns the view that a watcher is due, of what has changed since the one
-// that it has, and counts it as on its way until [Delivered].
+// Send returns the changes since a watcher's view, and counts them as in transit until
+// [Delivered].
 func (r *Registry) Send(workflowID string, now time.Time) contract.FleetView {
 	w := r.watchers.byID[workflowID]
 	a := r.audience(w.filter())
@@ -214,7 +212,7 @@ func (r *Registry) Send(workflowID string, now time.Time) contract.FleetView {
 	return view
 }
 
-// NextSend is when the next view is due; zero: none is.
+// NextSend returns the time of the next view; zero for none.
 func (r *Registry) NextSend(now time.Time) time.Time {
 	r.refresh()
 	var next time.Time
@@ -249,8 +247,8 @@ func (e Delivered) apply(r *Registry, _ time.Time) {
 	}
 }
 
-// carried are the watchers for the next run. The server forgets a signal that was
-// not delivered when the run that sent it ends: such a view counts as not sent.
+// carried returns the watchers for the next run. The server drops undelivered signals of a run
+// that ends, so views in transit count as not sent.
 func (s *watchers) carried() []watcher {
 	var list []watcher
 	for _, id := range s.order {

@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// A shorter interval counts after the workers had time to learn of it; they learn it
-// with their next question. A longer one counts at once.
+// A shorter interval applies after the workers had time to read it with their next request. A
+// longer one applies at once.
 func TestAShorterIntervalCountsLater(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -41,7 +41,7 @@ func TestAShorterIntervalCountsLater(t *testing.T) {
 	assert.Equal(t, 5*time.Second, b.r.Observation().Config.HeartbeatInterval.Std())
 }
 
-// Later thresholds make a worker better that is silent for less than they say.
+// Later thresholds improve the state of a worker whose silence is shorter than they allow.
 func TestLaterThresholdsCountFromTheNextObservation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -58,20 +58,20 @@ func TestLaterThresholdsCountFromTheNextObservation(t *testing.T) {
 	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 }
 
-// reader is a watcher that puts together what it is sent.
+// reader is a watcher that assembles the views that it receives.
 type reader struct {
 	views   fleetview.Views
 	workers map[string]contract.WorkerView
-	// incomplete: see [contract.FleetView]; partial is how many views were.
+	// incomplete: see [contract.FleetView]; partial counts the partial views.
 	incomplete bool
 	partial    int
-	// at is when it was sent one last; behind: that got lost; asked: it has watched
-	// again since.
+	// at is the time of the last view; behind means that it got lost; asked means that the
+	// reader has subscribed again since.
 	at            time.Time
 	behind, asked bool
 }
 
-// read takes a view and reports whether the watcher must request a whole one.
+// read applies a view and reports whether the watcher must request a whole one.
 func (w *reader) read(view contract.FleetView) (lost bool) {
 	changed, ok, lost := w.views.Take(view)
 	if !ok {
@@ -100,9 +100,8 @@ func (w *reader) list() []contract.WorkerView {
 	return list
 }
 
-// What a watcher puts together is what the registry shows, at any time at which
-// nothing is due, though views get lost and the registry continues as new; it is never
-// sent the same twice, nor more often than its pause.
+// When nothing is due, an assembled view equals the registry's, even if views get lost and the
+// registry continues as new. No view is sent twice, or more often than the pause allows.
 func TestWatchersHaveTheNewestView(t *testing.T) {
 	t.Parallel()
 	config := thresholds(90 * time.Second)
@@ -159,7 +158,7 @@ func TestWatchersHaveTheNewestView(t *testing.T) {
 	assert.Positive(t, partial, "no watcher was sent only what had changed")
 }
 
-// A watcher that is gone is dropped, one that watches again keeps its pause.
+// A watcher that is gone is dropped; one that subscribes again keeps its pause.
 func TestWatchersComeAndGo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -6,38 +6,38 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// worker is one id.
+// worker is the state of one worker id.
 type worker struct {
 	contract.Incarnation
-	// Digest is that of its registration, which the registry keeps by id.
+	// Digest is the digest of its registration, which the registry stores by id.
 	Digest uint64 `json:"digest,omitempty"`
-	// RegisteredAt is when this incarnation registered.
+	// RegisteredAt is the registration time of this incarnation.
 	RegisteredAt time.Time `json:"registered_at"`
-	// Liveness is ONLINE, UNREACHABLE, OFFLINE or DELETED; Since is when it
-	// became so, or when an operator set something else of one that is ONLINE.
+	// Liveness is ONLINE, UNREACHABLE, OFFLINE or DELETED. Since is its start, or the time of an
+	// operator's setting on an ONLINE worker.
 	Liveness contract.WorkerState `json:"liveness"`
 	Since    time.Time            `json:"since"`
-	// Why is the transition at Since. Later ones, of which there may be more than
-	// are remembered, are about something else.
+	// Why is the transition at Since. Later transitions do not change the state, and may be too
+	// many to be stored.
 	Why  contract.WorkerTransition `json:"why,omitzero"`
 	Mode string                    `json:"mode,omitempty"`
 	// Kept is the transition by which an operator set Mode; zero if it is not set.
 	Kept contract.WorkerTransition `json:"kept,omitzero"`
-	// Left: it unregistered; beats of this incarnation do not bring it back.
+	// Left means that it unregistered; beats of this incarnation do not make it ONLINE.
 	Left bool  `json:"left,omitempty"`
 	Beat int64 `json:"beat"`
-	// Revision is the number of its last change that others can see.
+	// Revision is the number of its last visible change.
 	Revision    int64                       `json:"revision,omitempty"`
 	Fenced      []string                    `json:"fenced,omitempty"`
 	Transitions []contract.WorkerTransition `json:"transitions,omitempty"`
 	Trouble     *contract.WorkerTrouble     `json:"trouble,omitempty"`
 
 	registration contract.WorkerRegistration
-	// counted is the state that [Registry.counts] has it under.
+	// counted is its state in [Registry.counts].
 	counted contract.WorkerState
 }
 
-// shown is the state that people see.
+// shown returns the state for operators.
 func (w *worker) shown() contract.WorkerState {
 	switch {
 	case w.Liveness != contract.WorkerOnline:

@@ -24,7 +24,7 @@ import (
 // temporal is a client with holders and workflows.
 type temporal struct {
 	holders []contract.AdmissionHolder
-	// runs are the workflows by id: the first run and the status.
+	// runs has the first run and the status of workflows, by id.
 	runs  map[string]run
 	lists [][]string
 	asked []string
@@ -99,8 +99,8 @@ func holder(id string) contract.AdmissionHolder {
 	return contract.AdmissionHolder{WorkflowID: id, FirstRunID: "first"}
 }
 
-// TestWatchHolders: who has ended, was forgotten, or is another workflow under
-// the same id is reported; who runs or is paused is not.
+// TestWatchHolders: ended, deleted and replaced workflows are reported; running and paused ones
+// are not.
 func TestWatchHolders(t *testing.T) {
 	t.Parallel()
 	f := &temporal{
@@ -115,7 +115,7 @@ func TestWatchHolders(t *testing.T) {
 	assert.ErrorContains(t, err, "no server")
 }
 
-// TestWatchHoldersStops: a control plane that stops hands the watch over at once.
+// TestWatchHoldersStops: a control plane that stops ends the watch at once.
 func TestWatchHoldersStops(t *testing.T) {
 	t.Parallel()
 	f := &temporal{holders: []contract.AdmissionHolder{holder("runs")}, runs: map[string]run{"runs": {"first", open}}}
@@ -129,8 +129,8 @@ func TestWatchHoldersStops(t *testing.T) {
 	assert.ErrorContains(t, err, "the control plane is stopping")
 }
 
-// TestAskHolders: each running workflow gets one request, also a workflow that is listed only by
-// the second query; ended workflows are not waited for.
+// TestAskHolders: each running workflow gets one request, even if only the second query lists
+// it; ended workflows are not awaited.
 func TestAskHolders(t *testing.T) {
 	t.Parallel()
 	f := &temporal{
@@ -143,8 +143,8 @@ func TestAskHolders(t *testing.T) {
 	assert.Equal(t, []string{"a reassert", "late reassert"}, f.asked)
 }
 
-// TestAskHoldersThatShowLate: a workflow that visibility lists after the recovery gets a request.
-// A workflow that has asserted its holdings gets none, one that has not gets one.
+// TestAskHoldersThatShowLate: a workflow that visibility lists after the recovery gets a
+// request, unless it has asserted its holdings.
 func TestAskHoldersThatShowLate(t *testing.T) {
 	t.Parallel()
 	f := &temporal{

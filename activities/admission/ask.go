@@ -15,20 +15,20 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// pause is how long after the first look the second one comes: a workflow that has
-// just started shows in visibility up to a second later.
+// pause is the pause before the second look: visibility shows a new workflow up to a second
+// late.
 const pause = 1200 * time.Millisecond
 
-// latePauses are the pauses before each look for workflows that visibility shows
-// late: seconds under load, minutes after a backlog.
+// latePauses returns the pauses before each look for workflows that visibility shows late:
+// seconds under load, minutes after a backlog.
 func latePauses() []time.Duration {
 	return []time.Duration{10 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}
 }
 
-// AskHolders is [contract.AskHoldersActivity]: it requests every running group and run of a DAG
-// to assert its holdings and requests. With LateSince it requests this only of workflows that
-// visibility lists later and that admission does not list. A repeat sends the requests again,
-// which is harmless.
+// AskHolders is [contract.AskHoldersActivity]: it requests every running group and DAG run to
+// assert its holdings and requests. With LateSince it requests this only of workflows that
+// visibility lists later and admission does not list. A repeat sends the requests again, which
+// is harmless.
 func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
 	result := contract.AskHoldersResult{Inherited: a.inherited(ctx, in.Previous)}
 	asked := map[string]bool{}
@@ -67,7 +67,6 @@ func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput
 	return result, nil
 }
 
-// sleep waits, with heartbeats.
 func (a *Activities) sleep(ctx context.Context, pause time.Duration) error {
 	for left := pause; left > 0; left -= a.interval {
 		activity.RecordHeartbeat(ctx)
@@ -78,7 +77,6 @@ func (a *Activities) sleep(ctx context.Context, pause time.Duration) error {
 	return nil
 }
 
-// known adds the holders that have asserted their holdings.
 func (a *Activities) known(ctx context.Context, asked map[string]bool) error {
 	holders, err := a.holders(ctx)
 	for _, holder := range holders {
@@ -87,7 +85,6 @@ func (a *Activities) known(ctx context.Context, asked map[string]bool) error {
 	return err
 }
 
-// inherited queries the last state of the run before a reset.
 func (a *Activities) inherited(ctx context.Context, previous string) contract.Inherited {
 	if previous == "" {
 		return contract.Inherited{}
@@ -108,8 +105,7 @@ func (a *Activities) inherited(ctx context.Context, previous string) contract.In
 }
 
 // running lists the open workflows that may hold something. A workflow that is paused in
-// Temporal itself keeps its holdings and asserts them when it is unpaused: it is waited for,
-// like one that does not answer.
+// Temporal itself is awaited, too: it keeps its holdings and asserts them when it is unpaused.
 func (a *Activities) running(ctx context.Context, filter string) ([]string, error) {
 	var ids []string
 	listed := map[string]bool{}

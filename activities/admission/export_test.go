@@ -2,7 +2,6 @@ package admission
 
 import "time"
 
-// Hurry makes the pauses of a test short.
 func (a *Activities) Hurry() *Activities {
 	a.interval, a.pause, a.late = time.Millisecond, time.Millisecond, []time.Duration{time.Millisecond, 2 * time.Millisecond}
 	return a

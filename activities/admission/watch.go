@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// interval is how often holders are looked at. It bounds how long the lane of
-	// a terminated group stays taken.
+	// interval is the pause between looks at the holders. It bounds the time for which the lane
+	// of a terminated group stays taken.
 	interval = 2 * time.Second
-	// idle is the time that the watcher stays without holders: another start costs history, a look
-	// costs one query.
+	// idle is the time that the watcher stays without holders: another start costs history, a
+	// look costs one query.
 	idle = 5 * time.Minute
 )
 
-// Watched is the part of the SDK's client that looks at holders.
+// Watched is the part of the SDK's client that reads holders.
 type Watched interface {
 	QueryWorkflowWithOptions(ctx context.Context, request *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error)
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
@@ -38,7 +38,7 @@ type Asked interface {
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
 }
 
-// Temporal is all that is needed of the SDK's client.
+// Temporal is the required part of the SDK's client.
 type Temporal interface {
 	Watched
 	Asked
@@ -46,9 +46,8 @@ type Temporal interface {
 
 // Activities has the activities as methods.
 type Activities struct {
-	temporal  Temporal
-	namespace string
-	// interval, pause and late are shorter in tests.
+	temporal        Temporal
+	namespace       string
 	interval, pause time.Duration
 	late            []time.Duration
 }
@@ -70,13 +69,12 @@ func Register(r Registry, a *Activities) {
 }
 
 // WatchHolders is [contract.WatchHoldersActivity]. It queries the holders from admission every
-// two seconds, so a new holder costs no history. It returns as soon as one of them has ended.
-// A recovering admission grants nothing until each former holder has asserted its holdings or
-// has ended; such holders are listed without a first run. The watcher then looks twice as often.
+// two seconds, so a new holder costs no history. It returns as soon as one of them has ended. A
+// recovering admission grants nothing until each former holder has asserted its holdings or has
+// ended. Such holders are listed without a first run, and the watcher looks twice as often.
 //
-// If the control plane stops, it returns an error that is retried. So an orderly stop does not
-// wait, and the next control plane watches within a second instead of after the heartbeat
-// timeout.
+// If the control plane stops, it returns an error that is retried, so the next control plane
+// continues within a second instead of after the heartbeat timeout.
 func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersResult, error) {
 	var result contract.WatchHoldersResult
 	busy := time.Now()
@@ -95,7 +93,7 @@ func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersRes
 			return result, nil
 		}
 		for _, holder := range holders {
-			activity.RecordHeartbeat(ctx) // Of many, the look at all may take longer than a heartbeat may.
+			activity.RecordHeartbeat(ctx) // With many holders, the look may exceed the heartbeat timeout.
 			ended, err := a.ended(ctx, holder)
 			if err != nil {
 				return result, err
@@ -138,8 +136,8 @@ func (a *Activities) pace(holders []contract.AdmissionHolder) time.Duration {
 	return a.interval
 }
 
-// ended reports whether the holder's chain of runs is over. The id may belong to
-// another workflow by now; a reset keeps the first run.
+// ended reports whether the holder's chain of runs is over. Another workflow may have its id by
+// now; a reset keeps the first run.
 func (a *Activities) ended(ctx context.Context, holder contract.AdmissionHolder) (bool, error) {
 	answer, err := a.temporal.DescribeWorkflowExecution(ctx, holder.WorkflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {

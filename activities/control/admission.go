@@ -24,10 +24,9 @@ func admissionOptions() client.StartWorkflowOptions {
 	}
 }
 
-// EnsureAdmission is [contract.EnsureAdmissionActivity]. It starts admission if
-// it is not running, with what the one before it knew, and sends in.Request, if
-// given: in the same step if it starts it. A repeat changes nothing: requests are
-// idempotent.
+// EnsureAdmission is [contract.EnsureAdmissionActivity]. It starts admission if it is not
+// running, with the state of the previous one, and sends in.Request, if given. Start and request
+// are one step. A repeat changes nothing: requests are idempotent.
 func (c *Control) EnsureAdmission(ctx context.Context, in contract.EnsureAdmissionInput) error {
 	running, inherited, err := c.inheritance(ctx, contract.AdmissionWorkflowID)
 	if err != nil {
@@ -49,14 +48,13 @@ func (c *Control) EnsureAdmission(ctx context.Context, in contract.EnsureAdmissi
 	return nil
 }
 
-// callTimeout leaves the request time to go as a signal if admission is too busy to
-// answer within the workflow task that waits.
+// callTimeout leaves time to send the request as a signal if admission is too busy to answer
+// within the waiting workflow task.
 const callTimeout = 1500 * time.Millisecond
 
-// CallAdmission is [contract.CallAdmissionActivity]. A request that only releases is signaled,
-// what requests something is an update that admission answers at once; an update that
-// is not answered in time is repeated as a signal. A repeat changes nothing: requests
-// are idempotent.
+// CallAdmission is [contract.CallAdmissionActivity]. A message with releases only is a signal. A
+// message with requests is an update, which admission answers at once. An update without a
+// timely answer is repeated as a signal. A repeat changes nothing: requests are idempotent.
 func (c *Control) CallAdmission(ctx context.Context, in contract.AdmissionRequest) (contract.CallAdmissionResult, error) {
 	if len(in.Items) > 0 {
 		answer, err := c.answered(ctx, in)
@@ -92,8 +90,8 @@ func (c *Control) answered(ctx context.Context, in contract.AdmissionRequest) (*
 	return &answer, nil
 }
 
-// tellAdmission must not start it: one that was ended in this very moment would
-// begin without what it knew. The next attempt asks for that.
+// tellAdmission must not start admission: a new one would lack the state of one that has just
+// ended. The next attempt reads that state.
 func (c *Control) tellAdmission(ctx context.Context, in contract.EnsureAdmissionInput) error {
 	if in.Request == nil {
 		return nil

@@ -19,19 +19,18 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// visibilityLooks is how often visibility is asked for an earlier log.
+// visibilityLooks is the number of searches for an earlier log in visibility.
 const visibilityLooks = 3
 
-// recorderClient is what recording needs, put together from the ports.
+// recorderClient has the ports that recording needs.
 type recorderClient struct {
 	Runs
 	Fleet
 }
 
-// RecordAudit is [contract.RecordAuditActivity]. Whatever a message does not say of
-// its sender it takes from the server's record of the message; an entry whose
-// message cannot be found is recorded without. Entries have ids, so a repeat
-// changes nothing.
+// RecordAudit is [contract.RecordAuditActivity]. It completes the sender of a message from the
+// server's record of the message. If the message cannot be found, the entry is recorded without.
+// Entries have ids, so a repeat changes nothing.
 func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput) error {
 	for i, identity := range c.senders(ctx, in.Origins) {
 		if i < 0 || i >= len(in.Entries) {
@@ -50,7 +49,7 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 		}
 	}
 	for i := range in.Entries {
-		// Only the identity of the sender of a terminated run is known.
+		// For a terminated run only the sender's identity is available.
 		if entry := &in.Entries[i]; entry.Kind == contract.AuditOperator && entry.Actor == "" {
 			entry.Via, entry.Auth = auditlog.Origin(entry.From)
 			entry.Actor, entry.From = auditlog.ParseIdentity(entry.From)
@@ -58,7 +57,7 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 	}
 	err := auditlog.Record(ctx, recorderClient{c.runs, c.fleet}, contract.AuditRecord{Entries: in.Entries, Keep: c.auditEntries, MaxAge: c.auditAge})
 	if _, refused := errors.AsType[*serviceerror.InvalidArgument](err); refused {
-		// It would be refused for ever, and the sender waits.
+		// A retry would be refused for ever, and the sender waits.
 		return temporal.NewNonRetryableApplicationError(err.Error(), "Refused", err)
 	}
 	return err
@@ -109,8 +108,8 @@ func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (co
 	return result, err
 }
 
-// closedRun finds the newest closed run of an entity but the asking one. Visibility
-// lags, so it looks more than once before it believes that there is none.
+// closedRun returns the newest closed run of an entity except the asking one. Visibility lags,
+// so it looks more than once before it returns none.
 func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (string, error) {
 	for look := 1; ; look++ {
 		found, err := c.listedRun(ctx, workflowID, asking)
@@ -139,7 +138,7 @@ func (c *Control) listedRun(ctx context.Context, workflowID, asking string) (str
 	return "", nil
 }
 
-// howItEnded says who ended a run of an entity; nil if that is not known.
+// howItEnded returns who ended a run of an entity; nil if unknown.
 func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *contract.AuditEntry {
 	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {

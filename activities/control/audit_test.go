@@ -27,22 +27,21 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// auditServer plays what recording needs of the server.
+// auditServer is the part of the server that recording needs.
 type auditServer struct {
 	control.Client
 
-	// history of the sender, oldest first; the server tells it backwards, two
-	// events a page.
+	// history of the sender, oldest first; the server returns it backwards, two events a page.
 	history []*historypb.HistoryEvent
-	// status of the log's newest run; unspecified: there is none.
+	// status of the log's newest run; unspecified means none.
 	status enums.WorkflowExecutionStatus
-	// log is what the closed run answers, last its last event, listed the runs
-	// that visibility knows.
+	// log is the query result of the closed run, last its last event, listed the runs in
+	// visibility.
 	log    []byte
 	last   *historypb.HistoryEvent
 	listed []string
 	looked int
-	// read counts the pages of history that were asked for.
+	// read counts the pages of history read.
 	read  int
 	fault error
 
@@ -155,8 +154,8 @@ func updated(id int64, update, identity string) *historypb.HistoryEvent {
 	}}
 }
 
-// TestSendersAreFound: of several messages each entry gets its own sender, in
-// whatever way that one calls itself; what a message says of its sender stays.
+// TestSendersAreFound: each entry gets its own sender, in any form of its identity. A sender in
+// the message stays.
 func TestSendersAreFound(t *testing.T) {
 	t.Parallel()
 	s := &auditServer{status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, history: []*historypb.HistoryEvent{
@@ -202,7 +201,7 @@ func TestRecordTellsTheNextLogWhichOneWasClosed(t *testing.T) {
 	s := &auditServer{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
 	entries := make([]contract.AuditEntry, 450)
 	require.NoError(t, s.record(t, contract.RecordAuditInput{Entries: entries}))
-	if len(s.recorded) != 5 { // The entries are too much to print.
+	if len(s.recorded) != 5 { // The entries are too large to print.
 		t.Errorf("%d parts travel", len(s.recorded))
 	}
 	assert.Equal(t, contract.AuditInput{Keep: 250, Previous: "newest"}, s.inputs[0])

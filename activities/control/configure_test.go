@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// dropping is a server that answers the first requests so, and then takes one.
+// dropping is a server that fails the first requests, and then accepts one.
 type dropping struct {
 	control.Client
 	faults []error
@@ -37,8 +37,8 @@ type taken struct{ client.WorkflowUpdateHandle }
 
 func (taken) Get(context.Context, any) error { return nil }
 
-// A control plane does not end because the registry was continuing as new when it
-// said its thresholds.
+// A control plane must not end because the registry was continuing as new during its
+// announcement.
 func TestConfigureRepeatsWhatTheServerDrops(t *testing.T) {
 	t.Parallel()
 	dropped := serviceerror.NewWorkflowNotReady("unexpected workflow task failure")

@@ -14,66 +14,63 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Fleet is what is needed to speak with the registry; the SDK's client has it.
+// Fleet calls the registry; the SDK's client implements it.
 type Fleet interface {
 	QueryWorkflowWithOptions(ctx context.Context, request *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error)
 	SignalWithStartWorkflow(ctx context.Context, workflowID, signalName string, signalArg any, options client.StartWorkflowOptions, workflow any, workflowArgs ...any) (client.WorkflowRun, error)
 	ExecuteWorkflow(ctx context.Context, options client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error)
 }
 
-// Runs is what is needed to look up past runs of a job type; the SDK's client
-// has it.
+// Runs reads past runs of a job type; the SDK's client implements it.
 type Runs interface {
 	ScheduleClient() client.ScheduleClient
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 	GetWorkflowHistory(ctx context.Context, workflowID, runID string, isLongPoll bool, filterType historyFilter) client.HistoryEventIterator
 }
 
-// Boot is what is needed to configure the registry when the control plane
-// starts; the SDK's client has it.
+// Boot configures the registry when the control plane starts; the SDK's client implements it.
 type Boot interface {
 	NewWithStartWorkflowOperation(options client.StartWorkflowOptions, workflow any, args ...any) client.WithStartWorkflowOperation
 	UpdateWithStartWorkflow(ctx context.Context, options client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error)
 }
 
-// Attempts is what is needed to end an activity in its worker's stead; the SDK's
-// client has it.
+// Attempts ends an activity in place of its worker; the SDK's client implements it.
 type Attempts interface {
 	CompleteActivityByID(ctx context.Context, namespace, workflowID, runID, activityID string, result any, err error) error
 }
 
-// Signals is what is needed to speak with a workflow that runs, and to end an
-// activity of one; the SDK's client has it.
+// Signals sends to a running workflow, and ends one of its activities; the SDK's client
+// implements it.
 type Signals interface {
 	Attempts
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
 }
 
-// Updates is what is needed to request something of a workflow that answers at once;
-// the SDK's client has it.
+// Updates sends a request with an immediate answer to a workflow; the SDK's client implements
+// it.
 type Updates interface {
 	UpdateWorkflow(ctx context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error)
 }
 
-// Groups is what is needed of job groups; the SDK's client has it.
+// Groups calls job groups; the SDK's client implements it.
 type Groups interface {
 	Runs
 	Messages
 	Raw
 }
 
-// Messages is what is needed to send to workflows; the SDK's client has it.
+// Messages sends to workflows; the SDK's client implements it.
 type Messages interface {
 	Signals
 	Updates
 }
 
-// Raw is what is needed of calls that the SDK does not wrap; its client has it.
+// Raw makes calls that the SDK does not wrap; its client implements it.
 type Raw interface {
 	WorkflowService() workflowservice.WorkflowServiceClient
 }
 
-// Client is all that the activities need of the SDK's client.
+// Client is the required part of the SDK's client.
 type Client interface {
 	Fleet
 	Groups
@@ -91,53 +88,51 @@ type Control struct {
 	raw       Raw
 	converter converter.DataConverter
 	config    contract.FleetConfig
-	// plane is this control plane; nil: it is not announced. undeclared means that
-	// config is only for a registry that has none.
+	// plane is this control plane; nil if it is not announced. undeclared means that config
+	// applies only to a registry without thresholds.
 	plane      *contract.ControlPlane
 	undeclared bool
-	// auditEntries is how many entries the audit log is to keep; 0: its default.
+	// auditEntries bounds the entries of the audit log; 0 means its default.
 	auditEntries int
-	// auditAge is how long it is to keep each; below 0: without end.
+	// auditAge bounds their age; negative means no bound.
 	auditAge jobtype.Duration
-	// notifies says that this control plane has receivers of notifications.
+	// notifies means that this control plane has receivers of notifications.
 	notifies bool
-	// visibilityLag is how long visibility is given to show what has happened.
+	// visibilityLag is the longest delay before visibility shows an event.
 	visibilityLag time.Duration
 }
 
-// Option changes how a [Control] is made.
+// Option changes an option of [New].
 type Option func(*Control)
 
-// WithConverter reads the results of canceled groups with c, which must be the
-// converter that the control plane's client uses; the default is the SDK's.
-// A run's summary leaves out results that cannot be read.
+// WithConverter reads the results of canceled groups with c, which must be the converter of the
+// control plane's client. The default is the SDK's. A run's summary omits unreadable results.
 func WithConverter(c converter.DataConverter) Option {
 	return func(control *Control) { control.converter = c }
 }
 
-// WithAuditEntries sets how many entries the audit log keeps.
+// WithAuditEntries bounds the entries of the audit log.
 func WithAuditEntries(entries int) Option {
 	return func(control *Control) { control.auditEntries = entries }
 }
 
-// WithAuditAge sets how long the audit log keeps an entry; 0: without end.
+// WithAuditAge bounds the age of the entries; 0 means no bound.
 func WithAuditAge(age jobtype.Duration) Option {
 	return func(control *Control) { control.auditAge = cmp.Or(age, -1) }
 }
 
-// WithNotifications says whether the control plane has receivers of notifications.
+// WithNotifications sets whether the control plane has receivers of notifications.
 func WithNotifications(has bool) Option {
 	return func(control *Control) { control.notifies = has }
 }
 
-// WithVisibilityLag sets how long visibility is given to show what has happened;
-// the default is two seconds.
+// WithVisibilityLag sets the longest delay of visibility; the default is two seconds.
 func WithVisibilityLag(lag time.Duration) Option {
 	return func(control *Control) { control.visibilityLag = lag }
 }
 
-// New returns the activities. config are the thresholds of the registry; zero
-// fields mean the default.
+// New returns the activities. config has the thresholds of the registry; zero fields mean the
+// default.
 func New(c Client, config contract.FleetConfig, options ...Option) *Control {
 	control := &Control{fleet: c, runs: c, boot: c, signals: c, updates: c, attempts: c, raw: c, converter: converter.GetDefaultDataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second}
 	for _, option := range options {

@@ -33,7 +33,7 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // temporal is a Temporal client with a registry and the runs of one schedule.
 type temporal struct {
 	control.Client
-	// mu guards what a keeper uses while the test looks at it.
+	// mu guards the fields that a keeper and the test use.
 	mu         sync.Mutex
 	view       *contract.FleetView
 	closed     bool
@@ -46,10 +46,10 @@ type temporal struct {
 	fault      error
 	runs       map[string]run
 	described  []string
-	// durable is what an entity that has ended answers.
+	// durable is the durable state of an ended entity.
 	durable []byte
 	told    []string
-	// updated are the calls of admission, answered unless there is a fault.
+	// updated lists the calls of admission; each is answered unless there is a fault.
 	updated     []string
 	updateFault error
 }
@@ -252,7 +252,8 @@ func TestPrepareFindsRunsWithoutRecord(t *testing.T) {
 	assert.NotContains(t, f.described, "newer", "what started later is not this group's business")
 }
 
-// TestPrepareFindsTheNewestRecord: a failed run has left it; it knows the runs before.
+// TestPrepareFindsTheNewestRecord: a failed run left the record, which includes the earlier
+// runs.
 func TestPrepareFindsTheNewestRecord(t *testing.T) {
 	t.Parallel()
 	f := &temporal{view: &contract.FleetView{}}
@@ -314,7 +315,7 @@ func (f *temporal) SignalWorkflow(_ context.Context, id, _, name string, _ any) 
 	return f.fault
 }
 
-// TestEnsureAdmission: one that was ended leaves what it knew to the next.
+// TestEnsureAdmission: a new admission inherits the state of an ended one.
 func TestEnsureAdmission(t *testing.T) {
 	t.Parallel()
 	request := contract.EnsureAdmissionInput{Request: &contract.AdmissionRequest{JobType: "scrub"}}
@@ -344,7 +345,7 @@ func TestEnsureAdmission(t *testing.T) {
 	assert.Contains(t, started.Inherited.Fault, "its history is gone")
 }
 
-// UpdateWorkflow plays admission that answers at once.
+// UpdateWorkflow is an admission that answers at once.
 func (f *temporal) UpdateWorkflow(_ context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	f.updated = append(f.updated, options.WorkflowID+" "+options.UpdateName)
 	if f.updateFault != nil {
@@ -389,8 +390,7 @@ func TestCallOfAdmission(t *testing.T) {
 	}
 }
 
-// TestPrepareWithinATaskIsBounded: the record of a workflow task must not end the
-// workflow.
+// TestPrepareWithinATaskIsBounded: the record of a workflow task must not end the workflow.
 func TestPrepareWithinATaskIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 4000} {

@@ -14,10 +14,10 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// CompileDAG is [contract.CompileDAGActivity]: the text of a spec as an encoded
-// graph. A text that does not compile is a permanent error of type
-// contract.DAGInvalidError with every fault and its line. A sub-DAG by file that does
-// not travel with it is such a fault. Nothing is kept, so a repeat gives the same.
+// CompileDAG is [contract.CompileDAGActivity]: it compiles the text of a spec to an encoded
+// graph. A faulty text returns a permanent error of type contract.DAGInvalidError with every
+// fault and its line. A missing file of a sub-DAG is such a fault. A repeat returns the same
+// result.
 func (*Control) CompileDAG(_ context.Context, in contract.CompileDAGInput) ([]byte, error) {
 	compiled, err := spec.CompileText(in.Name, in.Text, in.Files, in.Params)
 	if err != nil {
@@ -26,9 +26,8 @@ func (*Control) CompileDAG(_ context.Context, in contract.CompileDAGInput) ([]by
 	return compiled.Graph.Encode(), nil
 }
 
-// LookUpJobType is [contract.LookUpJobTypeActivity]: the job type as its Schedule
-// has it. One that is not applied gives an empty answer, because asking again
-// would not help.
+// LookUpJobType is [contract.LookUpJobTypeActivity]: it returns the job type from its Schedule.
+// The result is empty if the job type is not applied, because a retry would not help.
 func (c *Control) LookUpJobType(ctx context.Context, in contract.LookUpJobTypeInput) (contract.LookUpJobTypeResult, error) {
 	var result contract.LookUpJobTypeResult
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(in.JobType)).Describe(ctx)

@@ -1,6 +1,6 @@
-// Package control holds the short activities of the control plane: what a job
-// group has to know before it detects, and keeping the worker registry alive.
+// Package control holds the short activities of the control plane: they prepare job groups and
+// keep the entities running.
 //
-// They change nothing but the existence of the registry and subscriptions to
-// it, both of which may be repeated.
+// They change nothing except the existence of the registry and subscriptions to it. Both may be
+// repeated.
 package control

@@ -13,10 +13,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// historyFilter is the SDK's name for which events are wanted.
+// historyFilter is the SDK's filter for events.
 type historyFilter = enums.HistoryEventFilterType
 
-// errNoFleet says that no registry is running.
+// errNoFleet means that no registry is running.
 var errNoFleet = errors.New("the worker registry is not running")
 
 func fleetOptions() client.StartWorkflowOptions {
@@ -28,9 +28,8 @@ func fleetOptions() client.StartWorkflowOptions {
 	}
 }
 
-// EnsureFleet is [contract.EnsureFleetActivity]. It starts the registry if it
-// is not running, and in the same step subscribes in.Watch, if given. A repeat
-// changes nothing.
+// EnsureFleet is [contract.EnsureFleetActivity]. It starts the registry if it is not running,
+// and subscribes in.Watch, if given, in the same step. A repeat changes nothing.
 func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput) error {
 	var err error
 	if in.Watch == nil {
@@ -45,11 +44,11 @@ func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput)
 	return nil
 }
 
-// Configure starts the registry if it is not running, announces the control plane
-// and gives the registry its thresholds, if its file has any. The control plane calls it once it polls: only a running
-// one can answer. It returns the thresholds that were in force before; a repeat
-// changes nothing. A request that the server drops, because the registry was just
-// continuing as new, is repeated until ctx ends: the control plane must not end for it.
+// Configure starts the registry if it is not running, announces the control plane and sets the
+// registry's thresholds, if its file has any. It returns the former thresholds; a repeat changes
+// nothing. The control plane calls it once it polls, because only a running control plane can
+// answer. A request that the server drops while the registry continues as new is repeated until
+// ctx ends.
 func (c *Control) Configure(ctx context.Context) (contract.FleetConfig, error) {
 	for {
 		before, err := c.configure(ctx)
@@ -84,8 +83,8 @@ func (c *Control) configure(ctx context.Context) (contract.FleetConfig, error) {
 	return before, nil
 }
 
-// view asks the registry for the workers of a job type. A closed registry must
-// not answer: its history would be asked, which knows nothing of today.
+// view queries the registry for the workers of a job type. A closed registry must not answer:
+// its history has no current state.
 func (c *Control) view(ctx context.Context, filter contract.WatchFleetInput) (contract.FleetView, error) {
 	var view contract.FleetView
 	response, err := c.fleet.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{

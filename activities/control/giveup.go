@@ -11,9 +11,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// GiveUp is [contract.GiveUpActivity]. Repeating it changes nothing. An activity
-// that waits to be taken cannot be ended by anybody: its own timeout of a few
-// seconds does that.
+// GiveUp is [contract.GiveUpActivity]. A repeat changes nothing. An activity that no worker has
+// started cannot be ended: its own timeout of a few seconds ends it.
 func (c *Control) GiveUp(ctx context.Context, in contract.GiveUpInput) error {
 	open, err := c.isOpen(ctx, in)
 	if err != nil || !open {
@@ -27,7 +26,7 @@ func (c *Control) GiveUp(ctx context.Context, in contract.GiveUpInput) error {
 	return err
 }
 
-// isOpen reports whether a worker has taken the attempt and not ended it.
+// isOpen reports whether a worker has started the attempt and not ended it.
 func (c *Control) isOpen(ctx context.Context, in contract.GiveUpInput) (bool, error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, in.WorkflowID, in.RunID)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {

@@ -15,19 +15,18 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds of asking a run that has ended: its whole history is replayed for it.
+// Bounds of queries of an ended run: each replays its whole history.
 const (
 	inheritAttempts = 3
 	inheritTimeout  = 3 * time.Second
-	// maxPassed bounds the runs that are passed over, and those whose ends are recorded late.
+	// maxPassed bounds the skipped runs, and the runs whose ends are recorded late.
 	maxPassed = 100
 )
 
-// inheritance finds out whether an entity is running and, if it is not, what the newest
-// run knew that can say so. A run that was ended answers queries as long as its history
-// is kept. One that was ended before its first workflow task answers none: it knew what
-// it was started with. A state that cannot be had does not prevent the start: it comes
-// back as the Fault. An entity that never ran leaves nothing.
+// inheritance reports whether an entity is running and, if not, returns the state of the newest
+// run that can be queried. An ended run answers queries as long as its history is kept. A run
+// that ended before its first workflow task has only its start input. An unreadable state does
+// not prevent the start: it is returned as the Fault. An entity that never ran leaves nothing.
 func (c *Control) inheritance(ctx context.Context, workflowID string) (running bool, inherited contract.Inherited, err error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -44,7 +43,7 @@ func (c *Control) inheritance(ctx context.Context, workflowID string) (running b
 	return false, inherited, err
 }
 
-// left is what a run that has ended left behind, or one before it.
+// left returns the state of an ended run, or of one before it.
 func (c *Control) left(ctx context.Context, workflowID, runID string) (inherited contract.Inherited, err error) {
 	inherited.From = runID
 	for range maxPassed {
@@ -74,7 +73,7 @@ func (c *Control) left(ctx context.Context, workflowID, runID string) (inherited
 	return inherited, nil
 }
 
-// newest keeps the first of the runs, each once.
+// newest returns the first distinct runs.
 func newest(runs []string) (kept []string) {
 	for _, run := range runs {
 		if len(kept) < maxPassed && !slices.Contains(kept, run) {
@@ -84,16 +83,16 @@ func newest(runs []string) (kept []string) {
 	return kept
 }
 
-// birth is how a run began.
+// birth is the start of a run.
 type birth struct {
-	// unborn: no workflow task of it was completed.
+	// unborn means that it completed no workflow task.
 	unborn bool
 	// continued is the run that it continues as new; inherited is in its start input.
 	continued string
 	inherited contract.Inherited
 }
 
-// birthOf reads how a run began. It is empty if that cannot be read: the run is queried then.
+// birthOf reads the start of a run. It is empty if unreadable; then the run is queried.
 func (c *Control) birthOf(ctx context.Context, workflowID, runID string) (known birth) {
 	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events != nil && events.HasNext() {
@@ -118,7 +117,7 @@ func (c *Control) birthOf(ctx context.Context, workflowID, runID string) (known 
 	return known
 }
 
-// asked queries a run that has ended, some times.
+// asked queries an ended run, with retries.
 func (c *Control) asked(ctx context.Context, workflowID, runID string) (result contract.DurableResult, err error) {
 	for range inheritAttempts {
 		if result, err = c.durableOf(ctx, workflowID, runID); err == nil || ctx.Err() != nil {

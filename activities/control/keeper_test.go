@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestKeeperStartsWhatWasEnded: within seconds, with what it left, and only once.
+// TestKeeperStartsWhatWasEnded: within seconds, with its state, and only once.
 func TestKeeperStartsWhatWasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestKeeperStartsWhatWasEnded(t *testing.T) {
 	})
 }
 
-// TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded: it begins with its first entry.
+// TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded: the log begins with its first entry.
 func TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded(t *testing.T) {
 	})
 }
 
-// TestANotifierThatWasEndedIsStartedWithItsQueue, one that runs is left alone.
+// TestANotifierThatWasEndedIsStartedWithItsQueue: a running one is left alone.
 func TestANotifierThatWasEndedIsStartedWithItsQueue(t *testing.T) {
 	t.Parallel()
 	f := &temporal{durable: []byte("queue of "), runs: map[string]run{

@@ -14,19 +14,16 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxMissed bounds how many runs are looked up; the server remembers ten
-// actions of a schedule.
+// maxMissed bounds the runs read; the server keeps ten actions of a schedule.
 const maxMissed = 10
 
-// missed finds the newest record that the schedule's runs have left, and the later
-// runs that left none, oldest first: those that were terminated, timed out or failed by
-// themselves.
+// missed returns the newest record of the schedule's runs, and the later runs without a record,
+// oldest first: those that were terminated, timed out or failed.
 //
-// A run is known by its workflow id, which carries the time of its tick and is
-// the same across continue-as-new. Runs that the schedule started after the
-// asking one are none of its business: they learn of it.
+// A run is identified by its workflow id, which contains the time of its tick and stays the same
+// across continue-as-new. Runs started after the asking one are omitted: their own lookups include it.
 //
-// It also counts the ticks that the server dropped; nil: the schedule does not tell.
+// The result also counts the ticks that the server dropped; nil if the schedule has no count.
 func (c *Control) missed(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
 	var result contract.PrepareResult
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(in.JobType)).Describe(ctx)
@@ -51,7 +48,7 @@ func (c *Control) missed(ctx context.Context, in contract.PrepareInput) (contrac
 		case err != nil:
 			return result, err
 		case !lost:
-		case run.record.Sequence > newest: // It knows the runs before it.
+		case run.record.Sequence > newest: // Its record includes the runs before it.
 			record := run.record
 			result.Record, result.Missed, newest = &record, nil, record.Sequence
 		default:
@@ -61,7 +58,7 @@ func (c *Control) missed(ctx context.Context, in contract.PrepareInput) (contrac
 	return result, nil
 }
 
-// lostRun is a run that did not complete. record is the one that it left; empty: none.
+// lostRun is a run that did not complete, with its record; empty if there is none.
 type lostRun struct {
 	contract.RunSummary
 	record contract.RunRecord
@@ -78,8 +75,8 @@ func recorded(record contract.RunRecord) map[string]bool {
 	return known
 }
 
-// lost describes a run that began at started. One that is still running, or completed, or is no longer
-// kept by the server, is not lost.
+// lost describes a run that began at started. A run that is open, completed or no longer on the
+// server is not lost.
 func (c *Control) lost(ctx context.Context, workflowID string, started time.Time) (lostRun, bool, error) {
 	answer, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -101,8 +98,7 @@ func (c *Control) lost(ctx context.Context, workflowID string, started time.Time
 	return run, true, nil
 }
 
-// outcomeOf is the outcome of a run that left no result; false if it runs or
-// left one.
+// outcomeOf returns the outcome of a run without a result; false if it is open or has one.
 func outcomeOf(status enums.WorkflowExecutionStatus) (contract.Outcome, bool) {
 	switch status {
 	case enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, enums.WORKFLOW_EXECUTION_STATUS_FAILED:
@@ -129,8 +125,7 @@ func reasonOf(status enums.WorkflowExecutionStatus) string {
 	}
 }
 
-// explain adds what the run's last event says. Without it the summary is less
-// precise, but true.
+// explain adds the cause from the run's last event. Without it the summary is less precise.
 func (c *Control) explain(ctx context.Context, run *lostRun) {
 	events := c.runs.GetWorkflowHistory(ctx, run.WorkflowID, run.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {
@@ -154,7 +149,7 @@ func (c *Control) explain(ctx context.Context, run *lostRun) {
 	}
 }
 
-// fill takes the result that a failed or canceled group leaves as its detail.
+// fill adds the result that a failed or canceled group left in its error details.
 func (c *Control) fill(run *lostRun, details *commonpb.Payloads, how string) {
 	var result contract.JobGroupResult
 	if len(details.GetPayloads()) == 0 || c.converter.FromPayloads(details, &result) != nil || result.Outcome == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// EnsureNotifications starts the notifier where this control plane has receivers and
-// it does not run, with what the one before it had still to deliver.
+// EnsureNotifications starts the notifier if it does not run and this control plane has
+// receivers, with the undelivered notifications of the previous one.
 func (c *Control) EnsureNotifications(ctx context.Context) error {
 	if !c.notifies {
 		return nil

@@ -16,7 +16,7 @@ func (c *Control) PutPage(ctx context.Context, in contract.PageInput, data []byt
 	return c.pages(ctx).Put(ctx, in.Run, data)
 }
 
-// ReadPage is [contract.ReadPageActivity]. A page that is lost is not asked for again.
+// ReadPage is [contract.ReadPageActivity]. A lost page returns an error that is not retried.
 func (c *Control) ReadPage(ctx context.Context, in contract.PageInput) ([]byte, error) {
 	data, err := c.pages(ctx).Get(ctx, in.Run, in.Page)
 	if errors.Is(err, pages.ErrLost) {

@@ -11,15 +11,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Prepare is [contract.PrepareActivity]: which workers can serve the job type,
-// and which of its runs left no record.
+// Prepare is [contract.PrepareActivity]: it returns the workers that can serve the job type, and
+// its runs without a record.
 //
-// A registry that is missing is created and has no workers yet. Past runs that
-// cannot be looked up are left out with a warning: a group does not fail for
-// its statistics. Nothing is changed, so a repeat answers what is true then.
+// A missing registry is created and has no workers yet. Unreadable past runs are omitted with a
+// warning: a group does not fail for its statistics. A repeat returns the facts of its own time.
 //
-// Within a workflow task an answer over [maxMarker] fails: the group then asks again
-// by an activity of its own.
+// Within a workflow task a result over [maxMarker] fails: the group then calls it as a separate
+// activity.
 func (c *Control) Prepare(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
 	result, err := c.prepare(ctx, in)
 	if err != nil || !activity.GetInfo(ctx).IsLocalActivity {
@@ -32,8 +31,8 @@ func (c *Control) Prepare(ctx context.Context, in contract.PrepareInput) (contra
 	return result, err
 }
 
-// maxMarker bounds what one workflow task records of an answer: the server ends a
-// workflow for a record of 2 MiB, where it only refuses a result.
+// maxMarker bounds the result recorded within a workflow task: the server terminates a workflow
+// for a record of 2 MiB, but only refuses an activity result.
 const maxMarker = 1 << 20
 
 func (c *Control) prepare(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {

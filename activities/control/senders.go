@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// originEvents is how far back in a history messages are looked for. They were
-	// read a moment ago, or while many others were.
+	// originEvents bounds the part of a history in which messages are searched. They were
+	// received a moment ago, or among many others.
 	originEvents = 10_000
-	// originPage is the largest page that a server gives; it logs a warning when more is asked for.
+	// originPage is the largest page of a server; it logs a warning for larger requests.
 	originPage = 256
-	// originShare is the part of an activity's time in which senders are looked for:
-	// an entry without its sender is worth more than none.
+	// originShare is the share of an activity's time for the search: 1/originShare. An entry
+	// without its sender is better than no entry.
 	originShare = 2
 )
 
-// senders finds the identities of the senders, by entry. It reads each history once for
-// all messages that are looked for in it: with one reading for each, a burst of
-// messages took longer than the activity may, and was never recorded.
+// senders returns the identities of the senders, by entry. It reads each history once for all
+// messages in it: one reading per message exceeded the activity's time for a burst of messages,
+// which was then never recorded.
 func (c *Control) senders(ctx context.Context, origins []contract.AuditOrigin) map[int]string {
 	if deadline, has := ctx.Deadline(); has {
 		bounded, cancel := context.WithTimeout(ctx, time.Until(deadline)/originShare)
@@ -50,8 +50,7 @@ func (c *Control) senders(ctx context.Context, origins []contract.AuditOrigin) m
 	return found
 }
 
-// sendersIn reads one history backwards from its end and returns how many messages it
-// did not find.
+// sendersIn reads one history backwards and returns the number of messages not found.
 func (c *Control) sendersIn(ctx context.Context, execution *commonpb.WorkflowExecution, open []contract.AuditOrigin, senders map[int]string) (lost int, err error) {
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace: activity.GetInfo(ctx).Namespace, MaximumPageSize: originPage, Execution: execution,
@@ -72,8 +71,7 @@ func (c *Control) sendersIn(ctx context.Context, execution *commonpb.WorkflowExe
 	return len(open), nil
 }
 
-// without notes the sender of the message that the event is, and returns the messages
-// that are still looked for.
+// without stores the sender of the event's message, and returns the messages still to be found.
 func without(open []contract.AuditOrigin, event *historypb.HistoryEvent, senders map[int]string) []contract.AuditOrigin {
 	kept := open[:0]
 	for _, origin := range open {
@@ -91,7 +89,7 @@ func without(open []contract.AuditOrigin, event *historypb.HistoryEvent, senders
 	return kept
 }
 
-// senderIn reports whether the event is such a message, and who sent it.
+// senderIn reports whether the event is such a message, and returns its sender.
 func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (identity string, found bool) {
 	signaled := event.GetWorkflowExecutionSignaledEventAttributes()
 	updated := event.GetWorkflowExecutionUpdateAcceptedEventAttributes()
@@ -111,8 +109,8 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 	return "", false
 }
 
-// resetter is the identity of a reset's sender. Servers up to 1.32 write their own
-// name instead.
+// resetter returns the identity of a reset's sender. Servers up to 1.32 write their own name
+// instead.
 func resetter(identity string) string {
 	if identity == "history-resetter" || identity == "history-service" {
 		return ""

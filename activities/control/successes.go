@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Successes is [contract.SuccessesActivity]. It changes nothing, so a repeat returns the successes
-// of its own time.
+// Successes is [contract.SuccessesActivity]. It changes nothing, so a repeat returns the
+// successes of its own time.
 func (c *Control) Successes(ctx context.Context, in contract.SuccessesInput) (contract.SuccessesResult, error) {
 	result := contract.SuccessesResult{Last: map[string]time.Time{}}
 	for _, name := range in.JobTypes {
@@ -31,8 +31,8 @@ func (c *Control) Successes(ctx context.Context, in contract.SuccessesInput) (co
 	return result, nil
 }
 
-// lastSuccess reads the newest record that a run of the Schedule has left; zero: no success is known.
-// The record contains the success of any run before it.
+// lastSuccess reads the newest record of the Schedule's runs; zero if no success is known. The
+// record includes the successes of earlier runs.
 func (c *Control) lastSuccess(ctx context.Context, name string) (time.Time, error) {
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(name)).Describe(ctx)
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -56,7 +56,7 @@ func (c *Control) lastSuccess(ctx context.Context, name string) (time.Time, erro
 	return time.Time{}, nil
 }
 
-// recordOf returns the record that a run left; empty for an open run, and for one without a result.
+// recordOf returns the record of a run; empty for an open run, and for one without a result.
 func (c *Control) recordOf(ctx context.Context, workflowID string) (contract.RunRecord, error) {
 	answer, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -91,7 +91,7 @@ func (c *Control) completed(ctx context.Context, run lostRun) (contract.RunRecor
 	return run.record, nil
 }
 
-// Succeeded is [contract.SucceededActivity]. A message that is sent twice changes nothing.
+// Succeeded is [contract.SucceededActivity]. A repeated message changes nothing.
 func (c *Control) Succeeded(ctx context.Context, in contract.SucceededInput) error {
 	var faults []error
 	for _, name := range in.AwaitedBy {
@@ -116,7 +116,8 @@ func (c *Control) Succeeded(ctx context.Context, in contract.SucceededInput) err
 	return errors.Join(faults...)
 }
 
-// startedBefore reports whether a Schedule started a run before at; false if it does not list the run any more.
+// startedBefore reports whether a Schedule started a run before at; false if the run is no
+// longer listed.
 func startedBefore(actions []client.ScheduleActionResult, workflowID string, at time.Time) bool {
 	return slices.ContainsFunc(actions, func(action client.ScheduleActionResult) bool {
 		return action.StartWorkflowResult != nil && action.StartWorkflowResult.WorkflowID == workflowID && action.ActualTime.Before(at)

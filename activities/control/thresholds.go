@@ -10,19 +10,19 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// WithPlane names this control plane and its settings. undeclared means that its file
-// has no thresholds: it leaves the applied ones.
+// WithPlane names this control plane and its settings. undeclared means that its file has no
+// thresholds: the applied ones stay.
 func WithPlane(plane contract.ControlPlane, undeclared bool) Option {
 	return func(control *Control) { control.plane, control.undeclared = &plane, undeclared }
 }
 
-// bootInput is the message by which this control plane announces itself.
+// bootInput returns the announcement of this control plane.
 func (c *Control) bootInput() contract.ConfigureFleetInput {
 	return contract.ConfigureFleetInput{FleetConfig: c.config, Undeclared: c.undeclared, Plane: c.plane}
 }
 
-// startInput is the input of a new registry. A control plane without thresholds of its
-// own starts it with those of the last registry.
+// startInput returns the input of a new registry. A control plane without thresholds uses those
+// of the last registry.
 func (c *Control) startInput(ctx context.Context) contract.FleetInput {
 	config := c.config
 	if c.undeclared {
@@ -33,8 +33,8 @@ func (c *Control) startInput(ctx context.Context) contract.FleetInput {
 	return contract.FleetInput{Config: &config}
 }
 
-// Missing returns the thresholds for a registry that has none. It needs the context of
-// the activity that the registry called.
+// Missing returns the thresholds for a registry that has none. It needs the context of the
+// activity that the registry called.
 func (c *Control) Missing(ctx context.Context) contract.FleetConfig {
 	if !c.undeclared {
 		return c.config
@@ -46,8 +46,8 @@ func (c *Control) Missing(ctx context.Context) contract.FleetConfig {
 	return c.thresholdsOf(ctx, last)
 }
 
-// Applied returns the thresholds in force. Without an answer of the registry they are
-// this control plane's.
+// Applied returns the thresholds in force. If the registry does not respond, it returns this
+// control plane's.
 func (c *Control) Applied(ctx context.Context) contract.FleetConfig {
 	now, err := c.askThresholds(ctx, "")
 	if err != nil || !now.Configured {
@@ -56,8 +56,8 @@ func (c *Control) Applied(ctx context.Context) contract.FleetConfig {
 	return now.Config
 }
 
-// thresholdsOf asks a registry that has ended; without an answer it returns this
-// control plane's.
+// thresholdsOf queries an ended registry. If the query fails, it returns this control plane's
+// thresholds.
 func (c *Control) thresholdsOf(ctx context.Context, runID string) contract.FleetConfig {
 	for range inheritAttempts {
 		if last, err := c.askThresholds(ctx, runID); err == nil && last.Configured {

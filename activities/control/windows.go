@@ -12,12 +12,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// invalidCalendar is the type of the error about a calendar that cannot be read.
+// invalidCalendar is the type of the error about an unreadable calendar.
 const invalidCalendar = "InvalidCalendar"
 
-// Windows is [contract.WindowsActivity]. It asks nobody, so a repeat gives the
-// same. A calendar that cannot be read, because somebody edited it by hand, is a
-// permanent error.
+// Windows is [contract.WindowsActivity]. It is pure, so a repeat returns the same. An unreadable
+// calendar, after a manual edit, is a permanent error.
 func (*Control) Windows(_ context.Context, in contract.WindowsInput) (contract.WindowsResult, error) {
 	own, err := window.New(in.Calendar, time.LoadLocation)
 	if err != nil {

@@ -13,32 +13,30 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// DefaultCancelGrace is how long a handler may take to end after its context
-// was canceled before it counts as a zombie. Above the 10 s that the command
-// handler gives a program between SIGTERM and SIGKILL, below the margin that
-// groups leave between a job's timeout and the server's.
+// DefaultCancelGrace is the time for a handler to end after its context was canceled, before it
+// counts as a zombie. It is above the 10 s that the command handler gives a program between
+// SIGTERM and SIGKILL, and below the margin that groups leave between a job's timeout and the
+// server's.
 const DefaultCancelGrace = 12 * time.Second
 
 // Options of [New].
 type Options struct {
-	// Handlers by the name in their descriptor.
+	// Handlers are keyed by the name in their descriptor.
 	Handlers map[string]jobtype.Handler
-	// WorkerID and Instance name this worker in jobs, beats and outcomes.
-	WorkerID string
-	Instance string
-	// WorkerLabels are those of this worker.
+	// WorkerID and Instance identify this worker in jobs, beats and outcomes.
+	WorkerID     string
+	Instance     string
 	WorkerLabels map[string]string
-	// Server is where beats and outcomes go, Pages where proposals go; see
-	// [NewServer].
+	// Server receives beats and outcomes, Pages receives proposals; see [NewServer].
 	Server Server
 	Pages  Pages
-	// Runs are asked what their jobs have in common, if this process lacks it. Nil: a
-	// job that does not bring it fails.
+	// Runs return the common part of their jobs if this process lacks it. If nil, a job without
+	// its common part fails.
 	Runs Runs
-	// Outbox keeps outcomes that the server did not take at once. Nil: an
-	// outcome that cannot be delivered before the process ends is lost.
+	// Outbox stores outcomes that the server did not accept at once. If nil, an outcome that is
+	// undelivered when the process ends is lost.
 	Outbox *Outbox
-	// Outputs keeps what jobs print on the disk. Nil: only in memory, until the process ends.
+	// Outputs stores the output of jobs on disk. If nil, it is only in memory.
 	Outputs *joblog.Archive
 	// CancelGrace defaults to DefaultCancelGrace.
 	CancelGrace time.Duration
@@ -46,7 +44,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// WithDefaults fills what is empty.
+// WithDefaults fills empty fields.
 func (o Options) WithDefaults() Options {
 	if o.CancelGrace == 0 {
 		o.CancelGrace = DefaultCancelGrace
@@ -77,33 +75,32 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Activities are the activities of one node worker. Register Detect as
-// contract.DetectActivity and Execute as contract.ExecuteActivity.
+// Activities are the activities of one node worker. Register Detect as contract.DetectActivity
+// and Execute as contract.ExecuteActivity.
 type Activities struct {
 	options     Options
 	descriptors map[string]jobtype.Descriptor
 	commons     *Commons
 
-	// intake ends when no handler may continue; its cause tells why. life ends
-	// when undelivered outcomes are given up.
+	// intake ends when no handler may continue; its cause is the reason. life ends when
+	// undelivered outcomes are abandoned.
 	intake, life       context.Context //nolint:containedctx // life cycles of the component, not of one call
 	endIntake, endLife context.CancelCauseFunc
 
 	mu      sync.Mutex
 	running map[*attempt]struct{}
-	// logs are what jobs print.
-	logs *joblog.Store
-	// began is the start of the process.
+	// logs are the outputs of jobs.
+	logs  *joblog.Store
 	began time.Time
-	// ended is when the last attempt ended.
+	// ended is the end of the last attempt.
 	ended time.Time
 	// sent are the last outcomes that went by signal, oldest first.
 	sent []sentOutcome
-	// unkept counts outcomes that are not taken and in no outbox.
+	// unkept counts undelivered outcomes that are in no outbox.
 	unkept atomic.Int64
 }
 
-// New checks the options and returns the activities.
+// New validates the options and returns the activities.
 func New(options Options) (*Activities, error) {
 	options = options.WithDefaults()
 	if err := options.Validate(); err != nil {
@@ -125,18 +122,16 @@ func New(options Options) (*Activities, error) {
 	return a, nil
 }
 
-// Drain asks every running handler to end with cause [jobtype.ErrDraining], and
-// refuses what still arrives; their jobs are handed back with the last
-// checkpoint. Repeating it does nothing.
+// Drain ends every running handler with cause [jobtype.ErrDraining], and refuses new attempts.
+// The jobs are handed back with their last checkpoint. A repeat does nothing.
 func (a *Activities) Drain() { a.endIntake(jobtype.ErrDraining) }
 
-// Fence is Drain for a worker that was replaced by another instance of its id:
-// the cause is [jobtype.ErrLeaseLost] and nothing is reported.
+// Fence is Drain for a worker whose id another instance has taken. The cause is
+// [jobtype.ErrLeaseLost] and nothing is reported.
 func (a *Activities) Fence() { a.endIntake(jobtype.ErrLeaseLost) }
 
-// Abandon gives up on outcomes that the server has not taken; what is in the
-// outbox is delivered by the next process. It also lets activities return whose
-// handlers are zombies. For the very end of a worker's life.
+// Abandon gives up the delivery of outcomes; the next process delivers those in the outbox. It
+// also lets activities of zombies return. It is for the very end of a worker's life.
 func (a *Activities) Abandon() { a.endLife(errAbandoned) }
 
 var errAbandoned = errors.New("the worker has ended")
@@ -149,26 +144,25 @@ type Running struct {
 	Handler   string
 	Attempt   int
 	StartedAt time.Time
-	// Detection: it detects, and JobID names the detection.
+	// Detection is true for a detection; JobID is its name then.
 	Detection bool
-	// Orphaned: the server gave the activity up while it was away, and the run has
-	// not adopted the attempt yet.
+	// Orphaned means that the server ended the activity while it was away, and the run has not
+	// adopted the attempt yet.
 	Orphaned bool
-	// Ending: the handler was asked to end.
+	// Ending means that the handler's context was canceled.
 	Ending bool
-	// Zombie: the handler ignores its canceled context.
+	// Zombie means that the handler ignores its canceled context.
 	Zombie bool
-	// Reporting: the handler has ended and the server has not yet taken the
-	// outcome.
+	// Reporting means that the handler has ended and the outcome is undelivered.
 	Reporting bool
-	// Percent (negative if unknown), Stage and Message are what the handler last
-	// reported; ReportedAt is its last sign of life.
+	// Percent (negative if unknown), Stage and Message are the handler's last report; ReportedAt
+	// is its last sign of life.
 	Percent        float64
 	Stage, Message string
 	ReportedAt     time.Time
 }
 
-// Running lists what runs right now, in no particular order.
+// Running lists the running attempts, in no particular order.
 func (a *Activities) Running() []Running {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -179,7 +173,7 @@ func (a *Activities) Running() []Running {
 	return list
 }
 
-// IdleSince reports that nothing runs, and since when; zero: nothing ever ran.
+// IdleSince reports whether nothing runs, and since when; zero if nothing ever ran.
 func (a *Activities) IdleSince() (since time.Time, idle bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,12 +12,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// keptOutcomes is how many outcomes that went by signal are kept for an adoption
-// that crosses them on the way.
+// keptOutcomes bounds the stored outcomes sent by signal. An adoption may cross them in transit.
 const keptOutcomes = 16
 
-// attemptKey identifies one attempt over all runs. The fence tells apart the
-// attempts of two workflow runs under one id.
+// attemptKey identifies an attempt across all runs. The fence distinguishes attempts of two
+// workflow runs with one id.
 type attemptKey struct {
 	group, job string
 	attempt    int
@@ -28,17 +27,15 @@ func keyOf(group string, job jobtype.Job) attemptKey {
 	return attemptKey{group: group, job: job.ID, attempt: job.Attempt, fence: job.Fence}
 }
 
-// sentOutcome is an outcome that the run received by signal.
 type sentOutcome struct {
 	key     attemptKey
 	outcome contract.ExecuteState
 }
 
 // adopt attaches a new activity to an attempt that still runs in this process, see
-// [contract.ExecuteInput.Adopt], and returns at once: the goroutine that runs the
-// handler beats and reports through the new activity from then on. An attempt that
-// has ended meanwhile reports its outcome once more. Repeating it is harmless, the
-// newest activity counts.
+// [contract.ExecuteInput.Adopt], and returns at once. From then on the handler's goroutine beats
+// and reports through the new activity. An attempt that has ended reports its outcome again. A
+// repeat is harmless: the newest activity counts.
 func (a *Activities) adopt(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
 	info, key := activity.GetInfo(ctx), keyOf(workflowOf(ctx, in), in.Job)
 	next := lease{token: info.TaskToken, timeout: info.HeartbeatTimeout, since: time.Now()}
@@ -67,8 +64,8 @@ func (a *Activities) notRunning(key attemptKey) error {
 	return FailureOf(state)
 }
 
-// find returns the attempt if it runs or reports, and still has the job: one that
-// ends because it has lost the job cannot be adopted.
+// find returns the attempt if it runs or reports, and still has the job: an attempt that lost
+// its job cannot be adopted.
 func (a *Activities) find(key attemptKey) *attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +77,7 @@ func (a *Activities) find(key attemptKey) *attempt {
 	return nil
 }
 
-// keepSent keeps an outcome that went by signal.
+// keepSent stores an outcome that went by signal.
 func (a *Activities) keepSent(key attemptKey, outcome contract.ExecuteState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,8 +99,7 @@ func (a *Activities) sentOutcome(key attemptKey) *contract.ExecuteState {
 	return nil
 }
 
-// Attempt describes one attempt: whether it runs in this process, and how it ended
-// if that is still known.
+// Attempt returns whether an attempt runs in this process, and its outcome if it is still known.
 func (a *Activities) Attempt(in contract.AttemptQueryInput) (state contract.AttemptState, running *Running, outcome *contract.ExecuteState) {
 	key := attemptKey{group: in.GroupID, job: in.JobID, attempt: in.Attempt, fence: in.Fence}
 	r := a.find(key)

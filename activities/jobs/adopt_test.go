@@ -17,8 +17,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// absent answers as a server that is away for the first beats and then does not
-// know the activity of the first token.
+// absent fails the first beats as if the server were away, and then rejects the first token.
 func absent(server *fakeServer, beats int) func(n int) error {
 	return func(n int) error {
 		switch {
@@ -74,8 +73,8 @@ func TestOrphanEndsAfterItsGrace(t *testing.T) {
 	})
 }
 
-// An activity that was ended while its worker beat in time has not timed out: its
-// run closed or gave it up, and adopts nothing.
+// An activity that ended while its worker beat in time has not timed out: its run closed or
+// abandoned it, and adopts nothing.
 func TestNoOrphanWhereTheServerWasThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestNoOrphanWhereTheServerWasThere(t *testing.T) {
 	})
 }
 
-// The beat that finds the activity gone may be on its way while the run adopts.
+// A beat that finds the activity gone may be in transit during the adoption.
 func TestABeatAndAnAdoptionCross(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +122,6 @@ func (b *bench) adopted(in contract.ExecuteInput) error {
 	}})
 }
 
-// begin executes the activity in a goroutine and returns its error.
 func (b *bench) begin(in contract.ExecuteInput) (ended <-chan error) {
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()

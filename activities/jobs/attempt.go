@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// lateError is a cause that handlers treat as [jobtype.ErrDeadline]. Its text names the
-// limit that was exceeded, which is not execution_timeout.
+// lateError is a cause that handlers treat as [jobtype.ErrDeadline]. Its text names the exceeded
+// limit, which is not execution_timeout.
 type lateError struct{ text string }
 
 // Error implements error.
@@ -27,21 +27,19 @@ func (e *lateError) Is(target error) bool { return target == jobtype.ErrDeadline
 var (
 	// errStale ends a job whose progress did not change for progress_timeout.
 	errStale error = &lateError{"no change of progress for progress_timeout"}
-	// errQuiet ends an attempt that gave no sign of life for stall_timeout under liveness
-	// activity.
-	errQuiet error = &lateError{"no sign of life for stall_timeout"}
-	// errDetection ends a detection after detection_timeout.
+	// errQuiet ends an attempt without a sign of life for stall_timeout under liveness activity.
+	errQuiet     error = &lateError{"no sign of life for stall_timeout"}
 	errDetection error = &lateError{"the detection is over its detection_timeout"}
 )
 
-// Bounds of a reported panic, whose cause comes first: together they fit a failure's
-// message, which would lose its middle.
+// Bounds of a reported panic: together they fit into a failure's message, which would otherwise
+// lose its middle.
 const (
 	maxPanicBytes = 300
 	maxStackBytes = 650
 )
 
-// attempt is one handler at work, in a goroutine of its own.
+// attempt is one running handler, in a goroutine of its own.
 type attempt struct {
 	activities *Activities
 	what       Running
@@ -55,16 +53,16 @@ type attempt struct {
 	release  context.CancelFunc
 	progress *progress
 
-	// ended is closed when the handler has returned; err is what it returned,
-	// cause why its context was canceled by then, nil if it was not.
+	// ended is closed when the handler has returned; err is its result. cause is the reason for
+	// the cancellation of its context before, or nil.
 	ended             chan struct{}
 	err, cause        error
 	zombie, reporting atomic.Bool
 }
 
-// newAttempt prepares a run of at most timeout (0: as long as the activity
-// may). The handler's context is cut off from the SDK's: that one is canceled
-// for reasons that must not end a job, see the package comment.
+// newAttempt prepares an attempt of at most timeout (0 means the activity's timeout). The
+// handler's context does not derive from the SDK's, which is canceled for reasons that must not
+// end a job; see the package comment.
 func (a *Activities) newAttempt(ctx context.Context, what Running, timeout time.Duration) *attempt {
 	info := activity.GetInfo(ctx)
 	what.StartedAt = time.Now()
@@ -100,9 +98,8 @@ func (r *attempt) start(work func(ctx context.Context) error) {
 	}()
 }
 
-// supervise returns when the attempt can be answered: true when the handler
-// has ended, false when it is over its time and ignores that, or when the
-// worker's life has ended.
+// supervise returns when the attempt can be answered. The result is true if the handler has
+// ended; false if it ignores its timeout, or if the worker's life has ended.
 func (r *attempt) supervise(sdk context.Context) (ended bool) {
 	first, _ := r.limits.exceeded(r.progress, time.Now())
 	stale := newStopped(first)
@@ -143,15 +140,15 @@ func (r *attempt) supervise(sdk context.Context) (ended bool) {
 	}
 }
 
-// limits end an attempt whose handler runs but does not get on; 0: no such limit.
+// limits end an attempt whose handler makes no progress; 0 means no limit.
 type limits struct {
-	// progress bounds how long the reported progress may stay the same, quiet how long
-	// there may be no sign of life.
+	// progress bounds the time without a change of progress, quiet the time without a sign of
+	// life.
 	progress, quiet time.Duration
 }
 
-// exceeded returns the limit that is exceeded as a cause, or how long none will be;
-// 0: never.
+// exceeded returns the exceeded limit as a cause, or the time until one may be exceeded; 0 means
+// never.
 func (l limits) exceeded(p *progress, now time.Time) (left time.Duration, cause error) {
 	_, reported, changed := p.snapshot()
 	for _, limit := range []struct {
@@ -173,7 +170,6 @@ func (l limits) exceeded(p *progress, now time.Time) (left time.Duration, cause 
 	return left, nil
 }
 
-// newStopped returns a timer that fires after d, or never if d is 0.
 func newStopped(d time.Duration) *time.Timer {
 	if d > 0 {
 		return time.NewTimer(d)
@@ -183,8 +179,7 @@ func newStopped(d time.Duration) *time.Timer {
 	return timer
 }
 
-// await holds the slot until the handler has really ended, or the worker's
-// life has.
+// await holds the slot until the handler has really ended, or the worker's life has.
 func (r *attempt) await() {
 	select {
 	case <-r.ended:
@@ -202,7 +197,7 @@ func (r *attempt) describe() Running {
 	return what
 }
 
-// overTime is the cause after the whole time of the attempt.
+// overTime returns the cause for an attempt that exceeded its timeout.
 func (r Running) overTime() error {
 	if r.Detection {
 		return errDetection
@@ -210,7 +205,7 @@ func (r Running) overTime() error {
 	return jobtype.ErrDeadline
 }
 
-// causeOf translates why the SDK canceled the activity.
+// causeOf translates the SDK's reason for the cancellation.
 func (r Running) causeOf(sdk context.Context) error {
 	cause := context.Cause(sdk)
 	var canceled *temporal.CanceledError
@@ -220,7 +215,7 @@ func (r Running) causeOf(sdk context.Context) error {
 	case errors.As(cause, &canceled):
 		return jobtype.ErrCanceled
 	default:
-		// The SDK cancels for one more reason, the end of the worker.
+		// The only other reason of the SDK is the end of the worker.
 		return jobtype.ErrDraining
 	}
 }

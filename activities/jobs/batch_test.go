@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestDetectNamesBatches on the worker; a proposal for which the template fails
-// is invalid, and the others continue.
+// TestDetectNamesBatches: the worker names batches. A proposal whose template fails is invalid,
+// and the others continue.
 func TestDetectNamesBatches(t *testing.T) {
 	t.Parallel()
 	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Pace of heartbeats. A third of the timeout survives two lost beats; 5 s keeps
-// cancel and progress within sight of people, 1 s is for interactive job types.
+// Heartbeat intervals. A third of the timeout survives two lost beats; 5 s shows cancel and
+// progress soon enough for people, 1 s is for interactive job types.
 const (
 	maxBeatInterval    = 5 * time.Second
 	interactiveBeat    = time.Second
@@ -21,8 +21,8 @@ const (
 	beatTimeoutDivisor = 3
 )
 
-// beatInterval is how often an attempt beats. Without a heartbeat timeout beats
-// still carry progress there and cancellation back.
+// beatInterval returns the interval between beats. Without a heartbeat timeout, beats still
+// carry progress to the server and cancellation back.
 func beatInterval(timeout time.Duration, interactive bool) time.Duration {
 	interval := maxBeatInterval
 	if interactive {
@@ -34,34 +34,31 @@ func beatInterval(timeout time.Duration, interactive bool) time.Duration {
 	return max(interval, minBeatInterval)
 }
 
-// beater heartbeats for one attempt from its start until its outcome is
-// delivered, in a goroutine of its own, so that a slow server does not delay the
-// handler.
+// beater sends the heartbeats of one attempt until its outcome is delivered. It has its own
+// goroutine, so that a slow server does not delay the handler.
 type beater struct {
 	server      Server
 	hold        *hold
 	progress    *progress
 	interactive bool
-	// stall is how long the handler may be silent; 0: the process beats for it.
+	// stall is the longest silence of the handler; 0 means that the process beats for it.
 	stall time.Duration
-	// grace is how long the handler continues after the server has given the
-	// activity up, see [contract.ExecuteInput.OrphanGrace].
+	// grace is the time for which the handler continues after the server has ended the activity,
+	// see [contract.ExecuteInput.OrphanGrace].
 	grace time.Duration
-	// stopAfter is how long no beat may reach the server before the handler is
-	// stopped; 0: for ever.
+	// stopAfter is the longest time without a recorded beat before the handler is stopped; 0
+	// means no limit.
 	stopAfter time.Duration
 	// ended is closed when the handler has ended: from then on the process beats.
-	ended <-chan struct{}
-	// stop cancels the handler with a cause.
-	stop func(cause error)
-	// stalled is called when the handler stalls; may be nil.
+	ended   <-chan struct{}
+	stop    func(cause error)
 	stalled func()
 
-	// last is when the last recorded beat was sent, told whether it said that the
-	// handler stalled.
+	// last is the sending time of the last recorded beat; told means that this beat reported the
+	// stall.
 	last time.Time
 	told bool
-	// stopTimer stops the handler after stopAfter; nil: nothing does.
+	// stopTimer stops the handler after stopAfter; nil without such a limit.
 	stopTimer *time.Timer
 }
 
@@ -86,8 +83,8 @@ func (b *beater) run(ctx context.Context) {
 	}
 }
 
-// round beats once, unless the handler stalls, and returns the wait for the next
-// round; more is false after the lease is lost.
+// round beats once, unless the handler stalls, and returns the wait for the next round. more is
+// false after the lease is lost.
 func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	held, adopted := b.hold.current()
 	if held.since.After(b.last) {
@@ -96,16 +93,16 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	}
 	silent := b.silent(time.Now())
 	if silent && b.told {
-		// The server takes the job away one heartbeat timeout after the last beat
-		// and reports that to nobody here, so the beater ends the handler itself.
+		// The server takes the job away one heartbeat timeout after the last beat and does not
+		// report this, so the beater ends the handler itself.
 		if held.timeout > 0 && time.Since(b.last) > held.timeout+silenceMargin {
 			b.stop(jobtype.ErrLeaseLost)
 			return 0, false
 		}
 		return b.interval(held), true
 	}
-	// The last beat says that the handler stalled: the group would take it for
-	// a lost worker otherwise, and people would look there.
+	// The last beat reports the stall: otherwise the group would treat the worker as lost, and
+	// people would search there.
 	sent := time.Now()
 	switch err := b.beat(ctx, held, silent); {
 	case err == nil:
@@ -123,17 +120,16 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 		b.confirmed(held)
 		return b.interval(held), true
 	}
-	// The server is away or busy. Whether it still counts this attempt is unknown
-	// until it answers, so the handler continues: its end is then reported, and a
-	// server that is down has given the job to no other worker.
+	// The server is away or busy, and whether it still counts this attempt is unknown. So the
+	// handler continues, and its end is reported later. A server that is down has given the job
+	// to no other worker.
 	return min(b.interval(held), retryBeat), true
 }
 
-// orphaned decides what follows when the server does not know the activity any
-// more. If its heartbeat timeout was over before this beat, it probably timed the
-// activity out because it was away, and the run adopts the attempt; until then the
-// handler continues, for grace at most. Otherwise somebody ended the activity, and
-// the handler ends at once.
+// orphaned handles a beat whose activity the server no longer has. If the heartbeat timeout was
+// over before this beat, the server probably timed the activity out while it was away, and the
+// run will adopt the attempt. Until then the handler continues, for grace at most. Otherwise the
+// activity was ended, and the handler ends at once.
 func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct{}) (wait time.Duration, more bool) {
 	timedOut := held.timeout > 0 && time.Since(b.last)+silenceMargin >= held.timeout
 	select {
@@ -150,9 +146,8 @@ func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct
 	return 0, false
 }
 
-// startStopTimer arms the timer that stops the handler after stopAfter without a
-// recorded beat. A timer of its own, because a beat may hang for seconds on a
-// connection that is cut.
+// startStopTimer starts the timer that stops the handler after stopAfter without a recorded
+// beat. It is a separate timer, because a beat may hang for seconds on a cut connection.
 func (b *beater) startStopTimer(held lease) (stop func()) {
 	if b.stopAfter <= 0 {
 		return func() {}
@@ -161,15 +156,15 @@ func (b *beater) startStopTimer(held lease) (stop func()) {
 	return func() { b.stopTimer.Stop() }
 }
 
-// confirmed sets the timer again: the server had the job when the last beat was sent.
+// confirmed resets the timer: the server had the job when the last beat was sent.
 func (b *beater) confirmed(held lease) {
 	if b.stopTimer != nil && b.stopTimer.Stop() {
 		b.stopTimer.Reset(time.Until(b.last.Add(b.stopDelay(held))))
 	}
 }
 
-// stopDelay is stopAfter, or less where the activity has a shorter heartbeat timeout
-// than the policy that it came from.
+// stopDelay returns stopAfter, or less if the activity's heartbeat timeout is shorter than that
+// of the policy.
 func (b *beater) stopDelay(held lease) time.Duration {
 	if held.timeout <= 0 {
 		return b.stopAfter
@@ -183,9 +178,8 @@ func (b *beater) stopDelay(held lease) time.Duration {
 
 func (b *beater) interval(held lease) time.Duration { return beatInterval(held.timeout, b.interactive) }
 
-// untilNext is one interval, or less if the handler will have stalled before: the
-// beat that says so is due at that very moment, so that the job is taken away one
-// heartbeat timeout later and no more.
+// untilNext returns one interval, or the time until the handler stalls: the beat that reports
+// the stall is due at that moment, so that the job is taken away one heartbeat timeout later.
 func (b *beater) untilNext(interval time.Duration, now time.Time) time.Duration {
 	if b.stall <= 0 {
 		return interval
@@ -224,8 +218,8 @@ func (b *beater) silent(now time.Time) bool {
 	return now.Sub(reported) >= b.stall
 }
 
-// start runs the beater until the returned function is called, which waits for
-// it to end. The SDK's own cancellation of ctx does not stop it.
+// start runs the beater until stop is called, which waits for its end. The SDK's own
+// cancellation of ctx does not stop it.
 func (b *beater) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

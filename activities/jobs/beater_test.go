@@ -24,8 +24,8 @@ func TestBeatInterval(t *testing.T) {
 	assert.Equal(t, 5*time.Second, beatInterval(0, false))
 }
 
-// stalling is a beater of an attempt with a heartbeat timeout of 3 s and a
-// stall timeout of 10 s, on a clock of its own.
+// stalling is a beater with a heartbeat timeout of 3 s and a stall timeout of 10 s, on a clock
+// of its own.
 func stalling(server *fakeServer, stop func(error)) *beater {
 	return &beater{
 		server: server, progress: newProgress("node-a", nil, time.Now()),
@@ -56,8 +56,8 @@ func TestBeaterFallsSilentWithItsHandler(t *testing.T) {
 	})
 }
 
-// TestTheStallIsToldInTime: also where it falls between two beats, the job is taken
-// away one heartbeat timeout after it.
+// TestTheStallIsToldInTime: a stall between two beats is reported at once, so the job is taken
+// away one heartbeat timeout later.
 func TestTheStallIsToldInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestClassifyKeepsTransientErrors(t *testing.T) {
 	assert.NotErrorAs(t, classify(errAway), &rejected)
 }
 
-// A worker that is cut off stops the handler stop_after after the last recorded
-// beat was sent, to the moment, even while a beat hangs.
+// A worker that is cut off stops the handler exactly stop_after after the last recorded beat was
+// sent, even while a beat hangs.
 func TestBeaterStopsWhatItCannotConfirm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestStopAfterFollowsAShorterHeartbeatTimeout(t *testing.T) {
 	assert.Equal(t, time.Minute, b.stopDelay(lease{}))
 }
 
-// hangingServer answers no beat any more after from.
+// hangingServer answers no beat after from.
 type hangingServer struct {
 	fakeServer
 	from  time.Duration

@@ -10,28 +10,26 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Pace of delivery. The wait between tries stays at or below a second, so that
-// an outcome arrives within the grace that a group gives a job whose
-// heartbeat timer fired the moment the server was back (docs/adr/0004).
+// Pauses of delivery. A pause is at most a second, so that an outcome arrives within a group's
+// grace for a job whose heartbeat timer fired when the server came back (docs/adr/0004).
 const (
 	firstDeliveryWait = 50 * time.Millisecond
 	maxDeliveryWait   = time.Second
 	deliveryTimeout   = 10 * time.Second
 )
 
-// delivery is one outcome on its way. It is also what the outbox stores.
+// delivery is one outcome in transit, and an entry of the outbox.
 type delivery struct {
 	Token      []byte                   `json:"token"`
 	WorkflowID string                   `json:"workflow_id"`
 	Outcome    contract.JobOutcomeInput `json:"outcome"`
-	// bySignal: the server no longer knows the activity, the group must be told.
+	// bySignal means that the server no longer has the activity, so the group gets a signal.
 	bySignal bool
 }
 
-// deliver reports an outcome until the server or the group has taken it, or
-// nobody wants it any more, or the worker's life has ended. An outcome that is
-// not taken at once goes to the outbox: when that is refused, or was not answered
-// for a moment. bySignal reports whether it went to the group.
+// deliver reports an outcome until the server or the group has accepted it, the run is gone, or
+// the worker's life has ended. The outcome goes to the outbox if the first try is refused or not
+// answered soon. bySignal reports whether the group received it.
 func (a *Activities) deliver(d delivery) (bySignal bool) {
 	wait, kept := firstDeliveryWait, a.keepUnlessTaken(d)
 	for {
@@ -47,8 +45,7 @@ func (a *Activities) deliver(d delivery) (bySignal bool) {
 	}
 }
 
-// pause waits, doubles the wait up to maxDeliveryWait, and reports whether ctx
-// still continues.
+// pause waits, doubles the wait up to maxDeliveryWait, and reports whether ctx is still active.
 func pause(ctx context.Context, wait *time.Duration) bool {
 	timer := time.NewTimer(*wait)
 	defer timer.Stop()
@@ -68,8 +65,8 @@ func (a *Activities) attemptDelivery(d *delivery) error {
 	return d.send(ctx, a.options.Server, a.options.Logger)
 }
 
-// send reports the activity or, if the server does not know it any more, tells the
-// run. It returns nil when nothing is left to do.
+// send completes the activity or, if the server no longer has it, signals the run. It returns
+// nil when nothing is left to do.
 func (d *delivery) send(ctx context.Context, server Server, logger *slog.Logger) error {
 	if !d.bySignal {
 		done, err := d.complete(ctx, server, logger)
@@ -85,8 +82,7 @@ func (d *delivery) send(ctx context.Context, server Server, logger *slog.Logger)
 	return d.giveUpIfRejected(logger, err)
 }
 
-// complete reports the activity. done false without an error means that the
-// server does not know it any more.
+// complete reports the activity. done is false without an error if the server no longer has it.
 func (d *delivery) complete(ctx context.Context, server Server, logger *slog.Logger) (done bool, err error) {
 	err = server.Complete(ctx, d.Token, d.Outcome.Outcome, FailureOf(d.Outcome.Outcome))
 	if errors.Is(err, jobtype.ErrLeaseLost) {
@@ -94,8 +90,8 @@ func (d *delivery) complete(ctx context.Context, server Server, logger *slog.Log
 	}
 	var rejected *RejectedError
 	if errors.As(err, &rejected) && d.Outcome.Outcome.Failure == "" {
-		// Bounds are checked before, so this is a limit of a server that is not
-		// ours. A short failure tells the operator more than a lost job.
+		// Bounds were checked before, so this is a limit of a foreign server. A short failure is
+		// more useful to the operator than a lost job.
 		d.Outcome.Outcome = refusedResult(d.Outcome.Outcome, rejected)
 		err = server.Complete(ctx, d.Token, d.Outcome.Outcome, FailureOf(d.Outcome.Outcome))
 	}
@@ -109,7 +105,7 @@ func refusedResult(state contract.ExecuteState, rejected error) contract.Execute
 	return state
 }
 
-// giveUpIfRejected keeps transient errors only.
+// giveUpIfRejected returns transient errors only.
 func (d *delivery) giveUpIfRejected(logger *slog.Logger, err error) error {
 	if _, rejected := errors.AsType[*RejectedError](err); !rejected {
 		return err
@@ -119,9 +115,8 @@ func (d *delivery) giveUpIfRejected(logger *slog.Logger, err error) error {
 	return nil
 }
 
-// DeliverOutbox delivers what an earlier process could not. Call it before the
-// worker polls; it returns at once and continues until everything is delivered or
-// the worker's life ends. The returned channel is closed then.
+// DeliverOutbox delivers the outcomes of earlier processes. Call it before the worker polls. It
+// returns at once; done is closed when everything is delivered or the worker's life ends.
 func (a *Activities) DeliverOutbox() (done <-chan struct{}, err error) {
 	finished := make(chan struct{})
 	if a.options.Outbox == nil {

@@ -136,7 +136,7 @@ func TestOutboxLeavesWhatItCannotRead(t *testing.T) {
 	assert.Equal(t, []string{bad}, files(t, dir))
 }
 
-// A server that hangs answers neither yes nor no for as long as a request may take.
+// A server that hangs does not answer within the request timeout.
 func TestOutcomeIsKeptWhileTheServerHangs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func TestOutcomeIsKeptWhileTheServerHangs(t *testing.T) {
 	assert.Zero(t, b.activities.Undelivered())
 }
 
-// What the disk does not take is undelivered all the same, and is told.
+// An outcome that the disk refuses still counts as undelivered.
 func TestOutcomeThatCannotBeKeptIsCounted(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]func(*Options){"no data directory": nil, "a file is in its place": {withOutbox(t, filepath.Join(t.TempDir(), "outbox"))}} {
@@ -178,7 +178,7 @@ func TestOutcomeThatCannotBeKeptIsCounted(t *testing.T) {
 	}
 }
 
-// A data directory that somebody cleared is made again.
+// A deleted data directory is created again.
 func TestOutboxIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "workers", "a.outbox")

@@ -13,11 +13,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Detect runs one detection and sends what it finds, page by page, to its
-// group. Repeated with the same attempt number it sends the same pages under
-// the same update ids, which the group answers as it did the first time. Like
-// Execute it reports its result itself, but one that the server no longer wants
-// is dropped: the group detects again.
+// Detect runs one detection and sends its proposals, page by page, to its group. A repeat with
+// the same attempt number sends the same pages under the same update ids, and the group answers
+// as before. Like Execute it reports its result itself. A result that the server no longer
+// accepts is dropped: the group detects again.
 func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
 	what := Running{
 		JobID: fmt.Sprintf("detect-%d", in.Attempt), GroupID: in.WorkflowID, JobType: in.Input.JobType,
@@ -42,7 +41,7 @@ func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput
 	return contract.DetectActivityResult{}, activity.ErrResultPending
 }
 
-// errUnwanted marks a detection whose group asked for nothing any more.
+// errUnwanted marks a detection whose group no longer requests it.
 var errUnwanted = errors.New("nobody wants this detection any more")
 
 func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
@@ -81,7 +80,7 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 	return r.detected(out), r.detectionFailure()
 }
 
-// readTemplate prepares the template of batches. `validate` has read it before.
+// readTemplate prepares the template of batches, which `validate` has checked.
 func (s *sink) readTemplate() *refusal {
 	parsed, err := batch.Parse(s.in.BatchBy)
 	if err != nil {
@@ -97,7 +96,7 @@ func (r *attempt) detected(out *sink) contract.DetectActivityResult {
 	return result
 }
 
-// detectionFailure classifies how a detection ended.
+// detectionFailure classifies the end of a detection.
 func (r *attempt) detectionFailure() error {
 	if r.err == nil {
 		return nil
@@ -124,7 +123,7 @@ func detectionError(kind contract.FailureKind, message string) error {
 		temporal.ApplicationErrorOptions{NonRetryable: true})
 }
 
-// report repeats until the server has taken the result or does not want it.
+// report repeats until the server has accepted the result or no longer needs it.
 func (a *Activities) report(r *attempt, result contract.DetectActivityResult, failure error) {
 	wait := firstDeliveryWait
 	lease, _ := r.hold.current()

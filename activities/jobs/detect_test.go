@@ -242,8 +242,8 @@ func TestReportRepeats(t *testing.T) {
 	require.NoError(t, failure)
 }
 
-// A detection that hangs is found under liveness activity; one that emits or says
-// that it lives is not.
+// Under liveness activity a hanging detection is ended, unless it emits or reports a sign of
+// life.
 func TestDetectionsAreWatched(t *testing.T) {
 	t.Parallel()
 	in := contract.DetectActivityInput{Attempt: 1, Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(300 * time.Millisecond)}
@@ -294,8 +294,8 @@ func TestDetectionsAreWatched(t *testing.T) {
 	}
 }
 
-// Duplicates cost no page: a group takes 2,000 of them at most. A detector that goes
-// round in circles comes to an end.
+// Duplicates cost no page: a group accepts 2,000 pages at most. A detector that repeats itself
+// comes to an end.
 func TestDuplicatesDoNotTravel(t *testing.T) {
 	t.Parallel()
 	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
@@ -321,7 +321,7 @@ func TestDuplicatesDoNotTravel(t *testing.T) {
 	assert.Equal(t, 300, sent)
 }
 
-// What fits into 32 KiB comes with the result where the group takes it so; more, or a
+// A page of up to 32 KiB is returned with the result if the group accepts that; more, or a
 // second page, is sent.
 func TestDetectReturnsASmallPageInline(t *testing.T) {
 	t.Parallel()

@@ -14,10 +14,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Execute runs one attempt of one job. It reports the outcome itself and then
-// returns [activity.ErrResultPending]; its declared result tells workflows what
-// they get. It returns only when the handler has ended and the server, or the
-// group, has taken the outcome. With in.Adopt it returns at once, see adopt.
+// Execute runs one attempt of a job. It reports the outcome itself and then returns
+// [activity.ErrResultPending]; its declared result is the type for workflows. It returns only
+// when the handler has ended and the server, or the group, has accepted the outcome. With
+// in.Adopt it returns at once, see adopt.
 func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
 	if in.Adopt {
 		return a.adopt(ctx, in)
@@ -86,7 +86,7 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 	return r.conclude(result, true)
 }
 
-// completed asks the run what the job lacks, for as long as the attempt may run.
+// completed queries the run for the missing common part, for as long as the attempt may run.
 func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobtype.Job, error) {
 	in, err := r.activities.commons.Fetch(ctx, r.key.group, in, r.progress.Alive)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobt
 	return job, nil
 }
 
-// beat starts the beater and returns what stops it.
+// beat starts the beater and returns a function that stops it.
 func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func()) {
 	b := &beater{
 		server: r.activities.options.Server, hold: r.hold, progress: r.progress, interactive: in.Interactive,
@@ -119,7 +119,7 @@ func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func
 	return b.start(ctx)
 }
 
-// quietLimit is how long there may be no sign of life at all.
+// quietLimit returns the longest time without a sign of life.
 func quietLimit(liveness jobtype.Liveness, stall jobtype.Duration) time.Duration {
 	switch {
 	case liveness != jobtype.LivenessActivity:
@@ -130,7 +130,7 @@ func quietLimit(liveness jobtype.Liveness, stall jobtype.Duration) time.Duration
 	return stall.Std()
 }
 
-// refusal is why a job is not even started here.
+// refusal is the reason why a job does not start here.
 type refusal struct {
 	kind    contract.FailureKind
 	message string
@@ -147,7 +147,7 @@ func (a *Activities) executor(name string) (jobtype.Handler, *refusal) {
 	return handler, nil
 }
 
-// refusesWork answers for a worker that drains or was fenced.
+// refusesWork returns the refusal of a worker that drains or was fenced.
 func (a *Activities) refusesWork() *refusal {
 	if cause := context.Cause(a.intake); cause != nil {
 		return &refusal{contract.FailureDraining, "not started: " + cause.Error()}
@@ -155,7 +155,7 @@ func (a *Activities) refusesWork() *refusal {
 	return nil
 }
 
-// job completes what the handler sees.
+// job completes the job for the handler.
 func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	job, err := Merged(in)
 	if err != nil {
@@ -171,8 +171,8 @@ func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	return job, nil
 }
 
-// checkpointOf prefers what this very activity kept in an attempt before, as
-// happens where the server retries, over what the group handed in.
+// checkpointOf returns the checkpoint of this activity's previous attempt, which exists after a
+// retry by the server, or else the group's.
 func checkpointOf(ctx context.Context, in contract.ExecuteInput) json.RawMessage {
 	var last contract.Heartbeat
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) == nil && len(last.Checkpoint) > 0 {
@@ -181,7 +181,7 @@ func checkpointOf(ctx context.Context, in contract.ExecuteInput) json.RawMessage
 	return in.Job.Checkpoint
 }
 
-// workflowOf names the group that wants the outcome.
+// workflowOf returns the group that receives the outcome.
 func workflowOf(ctx context.Context, in contract.ExecuteInput) string {
 	if in.Job.GroupID != "" {
 		return in.Job.GroupID

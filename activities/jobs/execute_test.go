@@ -108,7 +108,7 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 	}
 }
 
-// The last words of a program are why it failed: they are never what is cut.
+// The cause of a failure is the end of a program's output, which is never cut.
 func TestFailuresKeepTheCause(t *testing.T) {
 	t.Parallel()
 	r := &attempt{err: errors.New("pg_dump exited with status 1: " + strings.Repeat("pg_dump: dumping a table\n", 100) + "pg_dump: error: no space left on device")}
@@ -161,7 +161,7 @@ func TestExecuteRefusesWhatItCannotRun(t *testing.T) {
 	})
 }
 
-// obedient ends with its context, after keeping a checkpoint.
+// obedient stores a checkpoint and ends with its context.
 func obedient(started chan<- struct{}) executor {
 	return func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 		if err := progress.Checkpoint(map[string]int{"at": 42}); err != nil {
@@ -215,7 +215,7 @@ func TestExecuteEndsByCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			started := make(chan struct{})
-			// However late the handler comes to it, it keeps its checkpoint.
+			// The handler keeps its checkpoint even if it is late.
 			b := executing(t, obedient(started), func(o *Options) { o.CancelGrace = time.Minute })
 			b.server.onBeat = c.onBeat
 			in := input(`{}`)

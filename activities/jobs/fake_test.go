@@ -22,12 +22,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errAway = errors.New("the server is away")
 
-// fakeServer records what a worker tells the server, and answers as scripted.
+// fakeServer records a worker's calls, and answers as scripted.
 type fakeServer struct {
-	mu        sync.Mutex
-	beats     []contract.Heartbeat
-	completed []completion
-	// tokens are those of the beats and of what was completed.
+	mu               sync.Mutex
+	beats            []contract.Heartbeat
+	completed        []completion
 	beaten, answered []string
 	signals          []contract.JobOutcomeInput
 	pages            []contract.DetectPageInput
@@ -111,7 +110,6 @@ func (f *fakeServer) outcomes() []completion {
 	return append([]completion(nil), f.completed...)
 }
 
-// fakeHandler is a handler made of functions.
 type fakeHandler struct {
 	descriptor jobtype.Descriptor
 	detect     func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error
@@ -128,7 +126,6 @@ func (h *fakeHandler) Execute(ctx context.Context, job jobtype.Job, progress job
 	return h.execute(ctx, job, progress)
 }
 
-// bench is one worker's activities over a fake server.
 type bench struct {
 	server     *fakeServer
 	activities *Activities
@@ -158,7 +155,6 @@ func executing(t *testing.T, execute executor, edit ...func(*Options)) *bench {
 	return newBench(t, &fakeHandler{execute: execute}, edit...)
 }
 
-// run executes the activity as the SDK would.
 func (b *bench) run(t *testing.T, in contract.ExecuteInput, edit ...func(*sdktest.TestActivityEnvironment)) {
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
@@ -178,7 +174,7 @@ func input(params string) contract.ExecuteInput {
 	}
 }
 
-// only returns the one outcome that was reported.
+// only returns the one reported outcome.
 func (b *bench) only(t *testing.T) (contract.ExecuteState, error) {
 	t.Helper()
 	outcomes := b.server.outcomes()
@@ -188,7 +184,7 @@ func (b *bench) only(t *testing.T) (contract.ExecuteState, error) {
 	return state, outcomes[0].failure
 }
 
-// failed returns the one failure, checked for what every failure must carry.
+// failed returns the one failure, after the checks that apply to every failure.
 func (b *bench) failed(t *testing.T) contract.ExecuteState {
 	t.Helper()
 	_, failure := b.only(t)

@@ -13,21 +13,20 @@ type lease struct {
 	token []byte
 	// timeout is the server's heartbeat timeout; 0 if there is none.
 	timeout time.Duration
-	// since is when the worker took the activity.
+	// since is when the worker started the activity.
 	since time.Time
 }
 
-// hold ties an attempt to its lease. The lease changes when the run adopts the
-// attempt after the server has timed the first activity out.
+// hold ties an attempt to its lease. The lease changes when the run adopts the attempt after the
+// server has timed the first activity out.
 type hold struct {
-	mu    sync.Mutex
-	lease lease
-	// adopted is closed when the lease changes.
+	mu      sync.Mutex
+	lease   lease
 	adopted chan struct{}
 	// outcome is set once: from then on the lease stays.
 	outcome *contract.ExecuteState
-	// orphaned: the server gave the activity up and the run has not adopted the
-	// attempt yet.
+	// orphaned means that the server ended the activity and the run has not adopted the attempt
+	// yet.
 	orphaned bool
 }
 
@@ -40,8 +39,8 @@ func (h *hold) current() (lease, <-chan struct{}) {
 	return h.lease, h.adopted
 }
 
-// adopt replaces the lease. It returns the outcome instead if the attempt has
-// ended: the caller reports it through the new lease.
+// adopt replaces the lease. If the attempt has ended, it returns the outcome instead, and the
+// caller reports it through the new lease.
 func (h *hold) adopt(next lease) (ended *contract.ExecuteState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,7 +53,7 @@ func (h *hold) adopt(next lease) (ended *contract.ExecuteState) {
 	return nil
 }
 
-// seal notes the outcome and returns the lease that it is reported through.
+// seal stores the outcome and returns the lease to report it through.
 func (h *hold) seal(outcome contract.ExecuteState) lease {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,8 +61,7 @@ func (h *hold) seal(outcome contract.ExecuteState) lease {
 	return h.lease
 }
 
-// awaitAdoption waits at most grace for a lease other than the one that adopted
-// belongs to.
+// awaitAdoption waits at most grace until the lease of adopted is replaced.
 func (h *hold) awaitAdoption(ctx context.Context, adopted <-chan struct{}, grace time.Duration) bool {
 	h.orphan(true)
 	defer h.orphan(false)
@@ -84,8 +82,7 @@ func (h *hold) orphan(orphaned bool) {
 	h.orphaned = orphaned && h.outcome == nil
 }
 
-// describe returns whether the attempt waits for adoption, and its outcome if it
-// has one.
+// describe returns whether the attempt waits for adoption, and its outcome, if any.
 func (h *hold) describe() (orphaned bool, outcome *contract.ExecuteState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

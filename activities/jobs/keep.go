@@ -6,31 +6,29 @@ import (
 	"time"
 )
 
-// keepAfter is how long an outcome may be on its way before it goes to the outbox.
-// A server that hangs answers nothing for as long as the request may take, and the
-// process may be killed meanwhile.
+// keepAfter is the time after which an undelivered outcome goes to the outbox. A server that
+// hangs does not answer within the request timeout, and the process may be killed meanwhile.
 const keepAfter = time.Second
 
 var errNoAnswer = errors.New("no answer yet")
 
-// kept is an outcome on its way, as far as it must survive this process.
+// kept is an outcome in transit that must survive this process.
 type kept struct {
 	activities *Activities
 	delivery   delivery
 	timer      *time.Timer
 	once       sync.Once
-	// forget undoes what keep did; nil if that was nothing.
+	// forget undoes keep; nil if nothing was stored.
 	forget func()
 }
 
-// keepUnlessTaken puts d into the outbox unless it is taken soon.
+// keepUnlessTaken puts d into the outbox unless it is accepted soon.
 func (a *Activities) keepUnlessTaken(d delivery) *kept {
 	k := &kept{activities: a, delivery: d}
 	k.timer = time.AfterFunc(keepAfter, func() { k.keep(errNoAnswer) })
 	return k
 }
 
-// keep puts the outcome into the outbox, once.
 func (k *kept) keep(reason error) {
 	k.once.Do(func() { k.forget = k.activities.store(k.delivery, reason) })
 }
@@ -44,7 +42,7 @@ func (k *kept) taken() {
 	}
 }
 
-// store puts d into the outbox and returns what removes it again. A delivery that is in no
+// store puts d into the outbox and returns a function that removes it. A delivery that is in no
 // outbox is counted.
 func (a *Activities) store(d delivery, reason error) (remove func()) {
 	log := a.options.Logger.With("job", d.Outcome.JobID, "group", d.WorkflowID)
@@ -54,16 +52,15 @@ func (a *Activities) store(d delivery, reason error) (remove func()) {
 		if err == nil {
 			return remove
 		}
-		// The outcome is still delivered by this process; only a kill now
-		// would lose it.
+		// This process still delivers the outcome; only a kill now would lose it.
 		log.Error("could not keep an undelivered outcome on disk", "error", err)
 	}
 	a.unkept.Add(1)
 	return func() { a.unkept.Add(-1) }
 }
 
-// Undelivered counts the outcomes that the server has not taken, those of
-// earlier processes included if there is an outbox.
+// Undelivered counts the undelivered outcomes, including those of earlier processes in the
+// outbox.
 func (a *Activities) Undelivered() int {
 	count := int(a.unkept.Load())
 	if a.options.Outbox != nil {

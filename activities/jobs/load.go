@@ -2,9 +2,8 @@ package jobs
 
 import "github.com/roundsman/roundsman/contract"
 
-// Others counts the running jobs that are not group's, and how many of these the
-// handler does. A handler that ignores its canceled context counts whoever it
-// worked for: its group does not wait for it any more.
+// Others counts the running jobs of other groups, and those of them that the handler executes. A
+// handler that ignores its canceled context always counts: its group no longer waits for it.
 func (a *Activities) Others(group, handler string) (all, ofHandler int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -20,7 +19,7 @@ func (a *Activities) Others(group, handler string) (all, ofHandler int) {
 	return all, ofHandler
 }
 
-// withOthers tells what else the worker runs.
+// withOthers adds the worker's load from other groups.
 func (r *attempt) withOthers(state contract.ExecuteState) contract.ExecuteState {
 	state.Others, state.OthersOfHandler = r.activities.Others(r.what.GroupID, r.what.Handler)
 	return state

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// An outcome says what its worker does for others at that moment: not what it
-// does for the same group.
+// An outcome reports the worker's load from other groups at that moment, but not from its own.
 func TestOutcomesTellWhatOthersUse(t *testing.T) {
 	t.Parallel()
 	release, entered := make(chan struct{}), make(chan struct{}, 3)
@@ -48,7 +47,7 @@ func TestOutcomesTellWhatOthersUse(t *testing.T) {
 	assert.Zero(t, others)
 }
 
-// A handler that ignores its end occupies its slot, and its group does not know.
+// A handler that ignores its end occupies its slot, and no group counts it.
 func TestAZombieIsNobodys(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

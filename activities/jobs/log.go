@@ -10,10 +10,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// outcomeCompleted is the outcome of a job that no failure ended.
+// outcomeCompleted is the outcome of a job without a failure.
 const outcomeCompleted = "completed"
 
-// Log answers [contract.QueryLog]: what an attempt has printed in this process.
+// Log answers [contract.QueryLog]: the output of an attempt in this process.
 func (a *Activities) Log(in contract.LogQueryInput) contract.LogQueryResult {
 	chunk, known := a.logs.Read(joblog.Key{Group: in.GroupID, Job: in.JobID, Attempt: in.Attempt}, in.Offset, in.Limit)
 	return contract.LogQueryResult{

@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestAJobsEndIsOneLineOfTheLog: with what a log shipper needs to count by, and the
-// output of the job stays readable.
+// TestAJobsEndIsOneLineOfTheLog: with fields for a log shipper, and the output of the job stays
+// readable.
 func TestAJobsEndIsOneLineOfTheLog(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Outbox keeps outcomes that the server has not taken, one file each, so that
-// they survive the death of the worker while the server is away. It is empty
-// almost always: nothing is written while the server answers.
+// Outbox stores undelivered outcomes, one file each, so that they survive the death of the
+// worker while the server is away. It is almost always empty: nothing is written while the
+// server answers.
 type Outbox struct {
 	dir    string
 	logger *slog.Logger
@@ -22,8 +22,8 @@ type Outbox struct {
 
 const outboxSuffix = ".outcome.json"
 
-// OpenOutbox uses dir, creating it if needed. The directory belongs to one
-// worker id; a nil logger discards.
+// OpenOutbox uses dir, creating it if needed. The directory belongs to one worker id; a nil
+// logger discards.
 func OpenOutbox(dir string, logger *slog.Logger) (*Outbox, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -34,13 +34,13 @@ func OpenOutbox(dir string, logger *slog.Logger) (*Outbox, error) {
 	return &Outbox{dir: dir, logger: logger}, nil
 }
 
-// path is the same for the same attempt, so that storing twice keeps one.
+// path is the same for the same attempt, so a repeated put stores one file.
 func (o *Outbox) path(d delivery) string {
 	sum := sha256.Sum256(d.Token)
 	return filepath.Join(o.dir, hex.EncodeToString(sum[:12])+outboxSuffix)
 }
 
-// put writes d so that it is there after a crash, and returns what removes it.
+// put writes d durably, and returns a function that removes it.
 func (o *Outbox) put(d delivery) (remove func(), err error) {
 	encoded, err := json.Marshal(d)
 	if err != nil {
@@ -48,7 +48,7 @@ func (o *Outbox) put(d delivery) (remove func(), err error) {
 	}
 	err = replaceFile(o.path(d), encoded)
 	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(o.dir, 0o700) == nil {
-		err = replaceFile(o.path(d), encoded) // Somebody cleared the data directory.
+		err = replaceFile(o.path(d), encoded) // The data directory was deleted.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
@@ -56,15 +56,15 @@ func (o *Outbox) put(d delivery) (remove func(), err error) {
 	return func() { o.drop(d) }, nil
 }
 
-// drop removes d. A file that stays is delivered once more at the next start,
-// which changes nothing: a second outcome of an attempt is ignored.
+// drop removes d. A remaining file is delivered again at the next start, which changes nothing:
+// a second outcome of an attempt is ignored.
 func (o *Outbox) drop(d delivery) {
 	if err := os.Remove(o.path(d)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		o.logger.Warn("could not remove a delivered outcome", "file", o.path(d), "error", err)
 	}
 }
 
-// count is how many outcomes are kept; one that cannot be read counts too.
+// count returns the number of stored outcomes, including unreadable ones.
 func (o *Outbox) count() int {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {
@@ -79,8 +79,8 @@ func (o *Outbox) count() int {
 	return kept
 }
 
-// load returns what was left by an earlier process. A file that cannot be read
-// is reported and left for the operator.
+// load returns the outcomes of earlier processes. An unreadable file is logged and left for the
+// operator.
 func (o *Outbox) load() ([]delivery, error) {
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {
@@ -106,8 +106,7 @@ func (o *Outbox) load() ([]delivery, error) {
 	return kept, nil
 }
 
-// replaceFile writes content to path in one step and makes it durable: file,
-// name and directory.
+// replaceFile writes content to path atomically and makes it durable: file, name and directory.
 func replaceFile(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".writing-*")
 	if err != nil {

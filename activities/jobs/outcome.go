@@ -13,15 +13,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of a failure's texts. A failure stands in the group's history, in the
-// failed activity and in the group's state, for every failed attempt.
+// Bounds of a failure's texts. For every failed attempt they are stored in the group's history,
+// in the failed activity and in the group's state.
 const (
 	maxFailureMessage = 1 << 10
 	maxFailureOutput  = jobtype.MaxOutputBytes
 )
 
-// conclude says how the attempt ended. report is false when nobody must hear
-// of it: the attempt lost its job, and did not even finish it.
+// conclude returns the outcome of the attempt. report is false if the attempt lost its job
+// before it finished: nothing must be reported then.
 func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
 	state = r.state()
 	if !ended {
@@ -33,7 +33,7 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 		return state, true
 	}
 	if r.err == nil {
-		// Work that was finished is finished, even if it was no longer wanted.
+		// Finished work counts, even if it was no longer wanted.
 		return succeed(state, result), true
 	}
 	cause := r.cause
@@ -63,8 +63,7 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	return state, true
 }
 
-// failureKind tells the errors of handlers apart that pass their work to another
-// process.
+// failureKind distinguishes the errors by which handlers pass their work to another process.
 func failureKind(err error) contract.FailureKind {
 	switch {
 	case errors.Is(err, jobtype.ErrAtCapacity):
@@ -79,7 +78,7 @@ func failureKind(err error) contract.FailureKind {
 	return contract.FailureFailed
 }
 
-// overdue words the ways of taking too long.
+// overdue returns the failure of an attempt that took too long.
 func overdue(cause error, r *attempt) (contract.FailureKind, string) {
 	switch {
 	case errors.Is(cause, errStale):
@@ -95,7 +94,7 @@ func overdue(cause error, r *attempt) (contract.FailureKind, string) {
 	return contract.FailureTimeout, "over the " + what + " timeout of " + jobtype.Duration(limit).String()
 }
 
-// state fills in what every outcome tells.
+// state returns the common fields of every outcome.
 func (r *attempt) state() contract.ExecuteState {
 	beat, _, _ := r.progress.snapshot()
 	return r.withOthers(contract.ExecuteState{
@@ -108,9 +107,8 @@ func (r *attempt) state() contract.ExecuteState {
 	})
 }
 
-// succeed takes the handler's result, within its bounds. A result that cannot
-// travel is a permanent failure: the next attempt would return it again, after
-// doing the work once more.
+// succeed adds the handler's result, within its bounds. A result that cannot be sent is a
+// permanent failure: the next attempt would repeat the work and return it again.
 func succeed(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
 	state.Checkpoint, state.Done = nil, 0
 	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
@@ -123,7 +121,7 @@ func succeed(state contract.ExecuteState, result jobtype.Result) contract.Execut
 	return state
 }
 
-// checkResult refuses a result that cannot travel. Its output was cut already.
+// checkResult refuses a result that cannot be sent. Its output was cut already.
 func checkResult(result jobtype.Result) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -135,9 +133,9 @@ func checkResult(result jobtype.Result) error {
 	return nil
 }
 
-// FailureOf makes the activity's error out of a failed state, nil for a success. It
-// is never retried by the server, which would offer the job to the same queue again;
-// the run decides. One that says nothing about the work is benign.
+// FailureOf returns the activity's error for a failed state, nil for a success. The server never
+// retries it, because it would offer the job to the same queue again; the run decides. An error
+// that is not about the work is benign.
 func FailureOf(state contract.ExecuteState) error {
 	category := temporal.ApplicationErrorCategoryUnspecified
 	switch state.Failure { //nolint:exhaustive // the others are about the work

@@ -15,22 +15,22 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of what a beat shows to operators.
+// Bounds of the texts of a beat.
 const (
 	maxStageBytes   = 100
 	maxMessageBytes = 500
 )
 
-// progress implements [jobtype.Progress]: it remembers the last report for the
-// next beat, and when the handler last said anything at all.
+// progress implements [jobtype.Progress]: it stores the last report for the next beat, and the
+// time of the handler's last sign of life.
 type progress struct {
 	mu   sync.Mutex
 	beat contract.Heartbeat
-	// reported is the last sign of life, changed the last report that differed
-	// from the one before it.
+	// reported is the last sign of life; changed is the last report that differed from the
+	// previous one.
 	reported, changed time.Time
 
-	// log takes what the handler prints; nil for a detection.
+	// log receives the handler's output; nil for a detection.
 	log *joblog.Log
 }
 
@@ -77,7 +77,7 @@ func (p *progress) Report(percent float64, stage, message string) {
 	}
 }
 
-// boundReport keeps a report within what a beat shows.
+// boundReport cuts a report to the bounds of a beat.
 func boundReport(percent float64, stage, message string) (float64, string, string) {
 	if math.IsNaN(percent) || percent < 0 {
 		percent = -1
@@ -111,7 +111,7 @@ func (p *progress) Checkpoint(v any) error {
 	return nil
 }
 
-// alive notes a sign of life; the caller holds the lock.
+// alive records a sign of life; the caller holds the lock.
 func (p *progress) alive() time.Time {
 	now := time.Now()
 	p.reported, p.beat.At = now, now.UTC()
@@ -125,7 +125,7 @@ func (p *progress) snapshot() (beat contract.Heartbeat, reported, changed time.T
 	return p.beat, p.reported, p.changed
 }
 
-// head keeps the first limit bytes of text, as valid UTF-8.
+// head returns the first limit bytes of text, as valid UTF-8.
 func head(text string, limit int) string {
 	if len(text) > limit {
 		text = text[:limit]
@@ -133,7 +133,7 @@ func head(text string, limit int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// tail keeps the last limit bytes of text, as valid UTF-8.
+// tail returns the last limit bytes of text, as valid UTF-8.
 func tail(text string, limit int) string {
 	if len(text) > limit {
 		text = text[len(text)-limit:]

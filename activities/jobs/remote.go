@@ -12,13 +12,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// This file has the rules of this package for an attempt that runs in another
-// process than the one that speaks with the server: a gateway takes the activity,
-// and reports what a remote worker tells it.
+// This file has the rules of this package for an attempt that runs in another process: a gateway
+// starts the activity, and reports the messages of a remote worker.
 
-// Merged returns the job as its handler sees it: with the params of the job type
-// and the proposal as one, for each item of a batch as well. WorkerID, Deadline and
-// Checkpoint are the caller's to set.
+// Merged returns the job for its handler: the params of the job type and the proposal are
+// merged, for each item of a batch as well. The caller sets WorkerID, Deadline and Checkpoint.
 func Merged(in contract.ExecuteInput) (jobtype.Job, error) {
 	job := in.Job
 	params, err := mergeParams(job.Params, in.ProposalParams)
@@ -33,8 +31,7 @@ func Merged(in contract.ExecuteInput) (jobtype.Job, error) {
 	return job, nil
 }
 
-// BeatOf bounds what a handler reports. A checkpoint that is too large is an error
-// and left out.
+// BeatOf bounds a handler's report. A checkpoint that is too large is an error and is omitted.
 func BeatOf(worker string, percent float64, stage, message string, checkpoint json.RawMessage) (contract.Heartbeat, error) {
 	percent, stage, message = boundReport(percent, stage, message)
 	beat := contract.Heartbeat{Percent: percent, Stage: stage, Message: message, At: time.Now().UTC(), Worker: worker}
@@ -47,47 +44,46 @@ func BeatOf(worker string, percent float64, stage, message string, checkpoint js
 	return beat, nil
 }
 
-// Succeeded is how a successful attempt ends: with its result, within bounds, else
-// as a permanent failure.
+// Succeeded returns the end of a successful attempt: with its result, if within bounds, else as
+// a permanent failure.
 func Succeeded(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
 	return succeed(state, result)
 }
 
-// CheckResult refuses a result that [Succeeded] would turn into a failure: a remote worker
-// can still send a smaller one.
+// CheckResult refuses a result that [Succeeded] would turn into a failure: a remote worker can
+// still send a smaller one.
 func CheckResult(result jobtype.Result) error {
 	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
 	return checkResult(result)
 }
 
-// Failed is how an attempt ends that did not succeed: with bounded texts.
+// Failed returns the end of an unsuccessful attempt, with bounded texts.
 func Failed(state contract.ExecuteState, kind contract.FailureKind, message, output string) contract.ExecuteState {
 	state.Failure, state.Message = kind, jobtype.ClipCause(message, maxFailureMessage)
 	state.Result = jobtype.Result{Output: tail(output, maxFailureOutput)}
 	return state
 }
 
-// Deliver reports an outcome once. Of an activity that the server does not know any
-// more, the run is told: late is true then, and the outcome counts if the run still
-// waits for it. An error may be repeated.
+// Deliver reports an outcome once. If the server no longer has the activity, the run gets a
+// signal: late is true then, and the outcome counts if the run still waits for it. An error may
+// be retried.
 func Deliver(ctx context.Context, server Server, logger *slog.Logger, token []byte, workflowID string, outcome contract.JobOutcomeInput) (late bool, err error) {
 	d := delivery{Token: token, WorkflowID: workflowID, Outcome: outcome}
 	err = d.send(ctx, server, logger)
 	return d.bySignal, err
 }
 
-// Sent is what a detection has sent so far.
+// Sent counts the pages of a detection sent so far.
 type Sent struct {
-	// Result counts what was emitted and how many pages were sent.
+	// Result counts proposals and pages.
 	Result contract.DetectActivityResult `json:"result"`
-	// Full: the group takes no more.
+	// Full means that the group accepts no more.
 	Full bool `json:"full,omitempty"`
 }
 
-// SendPages sends proposals as the next pages of a detection, after those that were
-// sent before, and returns what has been sent then. Repeated with the same arguments
-// it sends the same pages, which the group answers as before. faults are about single
-// proposals, which are counted as invalid and left out.
+// SendPages sends proposals as the next pages of a detection, after those of before, and returns
+// the new counts. A repeat with the same arguments sends the same pages, and the group answers
+// as before. faults are about single proposals, which are counted as invalid and omitted.
 func SendPages(ctx context.Context, pages Pages, in contract.DetectActivityInput, before Sent, proposals []jobtype.Proposal) (after Sent, faults, err error) {
 	out := newSink(pages, in, func() {})
 	if in.BatchBy != "" {
@@ -106,12 +102,12 @@ func SendPages(ctx context.Context, pages Pages, in contract.DetectActivityInput
 	return Sent{Result: out.summary(), Full: out.full}, faults, nil
 }
 
-// DetectionFailure is the error by which a detection ends that failed.
+// DetectionFailure returns the error of a failed detection.
 func DetectionFailure(kind contract.FailureKind, message string) error {
 	return detectionError(kind, message)
 }
 
-// CheckCheckpoint refuses a checkpoint that cannot travel with every heartbeat.
+// CheckCheckpoint refuses a checkpoint that is too large for a heartbeat.
 func CheckCheckpoint(encoded []byte) error {
 	if len(encoded) > jobtype.MaxCheckpointBytes {
 		return fmt.Errorf("checkpoint has %d bytes, the limit is %d: keep a position, not the data", len(encoded), jobtype.MaxCheckpointBytes)

@@ -12,23 +12,23 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxCommonBytes bounds what a process keeps: the params, settings and cluster blocks of
-// the job types that it works for. The least recently used one goes first.
+// maxCommonBytes bounds the stored params, settings and cluster blocks of job types. The least
+// recently used one is dropped first.
 const maxCommonBytes = 8 << 20
 
-// Commons keeps what the jobs of runs have in common. It is named by its content, so that
-// the next run of a job type finds it here. It is safe for concurrent use.
+// Commons stores the common parts of the jobs of runs. A common part is identified by its
+// content, so the next run of a job type finds it. Commons is safe for concurrent use.
 type Commons struct {
 	runs Runs
 
 	mu sync.Mutex
-	// kept are in the order of their use, the newest last.
+	// kept is in the order of use, the newest last.
 	kept  []keptCommon
 	bytes int
 }
 
-// commonGrace is how long a job waits for one that brings what it lacks, and was sent in
-// the same moment, before the run is asked.
+// commonGrace is the wait for a job with the missing common part, sent in the same moment,
+// before the run is queried.
 const commonGrace = 25 * time.Millisecond
 
 type keptCommon struct {
@@ -36,11 +36,11 @@ type keptCommon struct {
 	contract.RunCommon
 }
 
-// NewCommons returns an empty store. runs are asked for what it lacks; nil: nobody is.
+// NewCommons returns an empty store. It queries runs for missing parts; with nil it never does.
 func NewCommons(runs Runs) *Commons { return &Commons{runs: runs} }
 
-// Take keeps what the job brings, or gives it what was kept. It returns false if the job
-// lacks something that is not here.
+// Take stores the common part of the job, or adds the stored one. It returns false if the part
+// is missing.
 func (c *Commons) Take(in contract.ExecuteInput) (contract.ExecuteInput, bool) {
 	if in.Common == "" {
 		return in, true
@@ -53,8 +53,8 @@ func (c *Commons) Take(in contract.ExecuteInput) (contract.ExecuteInput, bool) {
 	return with(in, common), known
 }
 
-// Fetch asks the run for what the job lacks, again and again until ctx ends: a control
-// plane that is away comes back. alive is called before each attempt.
+// Fetch queries the run for the missing part, repeatedly until ctx ends: the control plane may
+// be away. alive is called before each attempt.
 func (c *Commons) Fetch(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	if c.runs == nil {
 		return in, errors.New("the job lacks what it has in common with others of its run, and nobody can be asked")
@@ -98,7 +98,7 @@ func (c *Commons) find(id string) (contract.RunCommon, bool) {
 	return c.use(id)
 }
 
-// use moves what is kept to the end; mu must be held.
+// use marks a part as the newest; mu must be held.
 func (c *Commons) use(id string) (contract.RunCommon, bool) {
 	at := slices.IndexFunc(c.kept, func(k keptCommon) bool { return k.id == id })
 	if at < 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// asked answers for runs: first with faults, then with what they have in common.
+// asked answers for runs: first with faults, then with the common part.
 type asked struct {
 	common contract.RunCommon
 	faults []error
@@ -41,7 +41,7 @@ func lacks(common contract.RunCommon) contract.ExecuteInput {
 	return contract.ExecuteInput{Common: common.ID(), Job: jobtype.Job{ID: "job-00002"}}
 }
 
-// TestCommonIsKept by its content, whichever run brought it.
+// TestCommonIsKept: by its content, from any run.
 func TestCommonIsKept(t *testing.T) {
 	t.Parallel()
 	common := contract.RunCommon{Params: []byte(`{"a":1}`), Cluster: []byte(`{"c":3}`)}
@@ -61,7 +61,7 @@ func TestCommonIsKept(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestCommonIsAskedFor until the run answers; a refusal is the end.
+// TestCommonIsAskedFor: until the run answers; a refusal ends it.
 func TestCommonIsAskedFor(t *testing.T) {
 	t.Parallel()
 	common := contract.RunCommon{Settings: []byte(`{"b":2}`)}
@@ -85,7 +85,7 @@ func TestCommonIsAskedFor(t *testing.T) {
 	require.ErrorIs(t, err, jobtype.ErrCanceled)
 }
 
-// TestCommonIsBounded: what was used longest ago goes.
+// TestCommonIsBounded: the least recently used part is dropped.
 func TestCommonIsBounded(t *testing.T) {
 	t.Parallel()
 	store := jobs.NewCommons(nil)

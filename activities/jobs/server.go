@@ -13,42 +13,39 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Server is the Temporal server as a running job needs it. Errors are
-// [jobtype.ErrCanceled], [jobtype.ErrLeaseLost], [jobtype.ErrDraining], a
-// [*RejectedError], or transient.
+// Server is the Temporal server for a running job. Errors are [jobtype.ErrCanceled],
+// [jobtype.ErrLeaseLost], [jobtype.ErrDraining], a [*RejectedError], or transient.
 type Server interface {
-	// Beat records a heartbeat. ErrCanceled: it was recorded and the job is to
-	// be canceled. ErrLeaseLost: the server knows no such attempt any more.
+	// Beat records a heartbeat. ErrCanceled means that it was recorded and the job is to be
+	// canceled. ErrLeaseLost means that the server no longer has the attempt.
 	Beat(ctx context.Context, token []byte, beat contract.Heartbeat) error
-	// Complete reports the result, or failure if it is not nil. ErrLeaseLost as
-	// in Beat.
+	// Complete reports the result, or failure if it is not nil. ErrLeaseLost as in Beat.
 	Complete(ctx context.Context, token []byte, result any, failure error) error
-	// SignalOutcome tells the group what the activity could not. ErrLeaseLost:
-	// there is no such group any more.
+	// SignalOutcome sends the outcome to the group. ErrLeaseLost means that the group is gone.
 	SignalOutcome(ctx context.Context, workflowID string, outcome contract.JobOutcomeInput) error
 }
 
-// Pages takes the pages of a detection. Errors are [jobtype.ErrLeaseLost] when
-// the group is gone, a [*RejectedError] when it refused, or transient.
+// Pages sends the pages of a detection. Errors are [jobtype.ErrLeaseLost] if the group is gone,
+// a [*RejectedError] if it refused, or transient.
 type Pages interface {
 	SendPage(ctx context.Context, workflowID, runID, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error)
 }
 
-// Runs knows what the jobs of a run have in common. Errors are as those of [Pages].
+// Runs returns the common part of the jobs of a run. Errors are as those of [Pages].
 type Runs interface {
 	Common(ctx context.Context, workflowID, id string) (contract.RunCommon, error)
 }
 
-// RejectedError is an answer that will be the same for every repetition.
+// RejectedError is an error that a repeat would return again.
 type RejectedError struct{ Err error }
 
 // Error implements error.
 func (e *RejectedError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the server's own error.
+// Unwrap returns the server's own error.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// ClientServer is [Server], [Pages] and [Runs] over a Temporal client.
+// ClientServer implements [Server], [Pages] and [Runs] with a Temporal client.
 type ClientServer struct{ client client.Client }
 
 // NewServer returns the adapter of c.
@@ -64,8 +61,8 @@ func (s *ClientServer) Complete(ctx context.Context, token []byte, result any, f
 	return classify(s.client.CompleteActivity(ctx, token, result, failure))
 }
 
-// SignalOutcome implements [Server]. The run id stays empty, so that the signal
-// reaches the group's current run after a continue-as-new.
+// SignalOutcome implements [Server]. The run id stays empty, so that the signal reaches the
+// group's current run after a continue-as-new.
 func (s *ClientServer) SignalOutcome(ctx context.Context, workflowID string, outcome contract.JobOutcomeInput) error {
 	return classify(s.client.SignalWorkflow(ctx, workflowID, "", contract.SignalJobOutcome, outcome))
 }
@@ -87,7 +84,7 @@ func (s *ClientServer) SendPage(ctx context.Context, workflowID, runID, updateID
 	return answer, classify(err)
 }
 
-// Common implements [Runs]. The run id stays empty, as that of outcomes.
+// Common implements [Runs]. The run id stays empty, as in SignalOutcome.
 func (s *ClientServer) Common(ctx context.Context, workflowID, id string) (contract.RunCommon, error) {
 	var common contract.RunCommon
 	answer, err := s.client.QueryWorkflow(ctx, workflowID, "", contract.QueryCommon, id)
@@ -100,7 +97,7 @@ func (s *ClientServer) Common(ctx context.Context, workflowID, id string) (contr
 	return common, classify(err)
 }
 
-// classify maps what the SDK returns to the errors that [Server] promises.
+// classify maps the SDK's errors to those of [Server].
 func classify(err error) error {
 	var (
 		canceled *temporal.CanceledError
@@ -111,8 +108,8 @@ func classify(err error) error {
 	)
 	switch {
 	case err == nil, errors.Is(err, activity.ErrActivityPaused):
-		// Pausing holds back retries of the server, which we do not use; the
-		// running attempt continues.
+		// A pause only delays retries of the server, which are not used; the running attempt
+		// continues.
 		return nil
 	case errors.As(err, &canceled):
 		return jobtype.ErrCanceled

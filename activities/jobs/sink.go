@@ -13,37 +13,34 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of what the sink remembers to drop duplicates itself. They are never sent:
-// a group takes 2,000 pages at most.
+// Bounds of the keys kept for dropping duplicates, which are never sent: a group accepts 2,000
+// pages at most.
 const (
-	// maxSeen is more keys than a group takes; those beyond it are left to the group.
+	// maxSeen is above the keys that a group accepts; the group handles those beyond.
 	maxSeen = 2 * jobtype.MaxJobsLimit
-	// maxRepeats is how many duplicates may follow each other before the sink is full:
-	// a detector that goes round in circles must end.
+	// maxRepeats is the number of consecutive duplicates after which the sink is full: a
+	// detector that repeats itself must end.
 	maxRepeats = jobtype.MaxJobsLimit
 )
 
 // maxInvalidMessage bounds one entry of DetectActivityResult.InvalidErrors.
 const maxInvalidMessage = 300
 
-// sink implements [jobtype.ProposalSink]: it checks, collects pages and sends
-// them, one at a time and in order, so that of two proposals with one key the
-// first emitted wins. See docs/adr/0005.
+// sink implements [jobtype.ProposalSink]: it checks proposals and sends them in pages, one at a
+// time and in order. So the first of two proposals with one key wins. See docs/adr/0005.
 type sink struct {
 	pages Pages
 	in    contract.DetectActivityInput
 	alive func()
-	// batchBy names the batch of each proposal; nil: there are none.
+	// batchBy names the batch of each proposal; nil without batches.
 	batchBy *batch.Template
 
-	mu   sync.Mutex
-	page []jobtype.Proposal
-	// keys are the batches of the page's proposals.
+	mu    sync.Mutex
+	page  []jobtype.Proposal
 	keys  []string
 	bytes int
 	full  bool
-	// seen are digests of the dedupe keys, repeats counts the duplicates since the
-	// last new one.
+	// seen are digests of the dedupe keys; repeats counts the duplicates since the last new one.
 	seen    map[[16]byte]struct{}
 	repeats int
 	failed  error
@@ -103,7 +100,7 @@ func (s *sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
 	return s.answer(faults)
 }
 
-// answer keeps the three answers of Emit apart for errors.Is and errors.As.
+// answer keeps the three answers of Emit distinct for errors.Is and errors.As.
 func (s *sink) answer(faults []error) error {
 	switch {
 	case s.failed != nil:
@@ -116,7 +113,7 @@ func (s *sink) answer(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// weigh checks a proposal and returns its size.
+// weigh validates a proposal and returns its size.
 func weigh(proposal jobtype.Proposal) (int, error) {
 	if err := proposal.Validate(); err != nil {
 		return 0, err
@@ -128,8 +125,8 @@ func weigh(proposal jobtype.Proposal) (int, error) {
 	return len(encoded), nil
 }
 
-// batchOf names the batch of a proposal. One for which the template fails is
-// refused: it would share a job with what it does not belong to, or with nothing.
+// batchOf names the batch of a proposal. A proposal whose template fails is refused: it would
+// share a job with unrelated proposals, or get none.
 func (s *sink) batchOf(proposal jobtype.Proposal) (string, error) {
 	if s.batchBy == nil {
 		return "", nil
@@ -183,14 +180,14 @@ func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, s
 	s.bytes += size
 }
 
-// send hands the page over and repeats until the group has answered. A group
-// that is gone, or refuses the page, fails the detection.
+// send sends the page and repeats until the group has answered. A group that is gone, or refuses
+// the page, fails the detection.
 func (s *sink) send(ctx context.Context) {
 	page := contract.DetectPageInput{Attempt: s.in.Attempt, Seq: s.result.Pages, Proposals: s.page, BatchKeys: s.keys}
 	updateID := fmt.Sprintf("%s-%d-%d", contract.UpdateDetectPage, page.Attempt, page.Seq)
 	if s.in.RunID != "" {
-		// The run of a reset group is given the updates of the run before, under
-		// their ids: the server would not take a page under one of those.
+		// The run of a reset group receives the updates of the run before, under their ids: the
+		// server would not accept a page under one of those.
 		updateID += "-" + s.in.RunID
 	}
 	for wait := firstDeliveryWait; ; {
@@ -219,14 +216,14 @@ func (s *sink) try(ctx context.Context, updateID string, page contract.DetectPag
 	return s.pages.SendPage(ctx, s.in.WorkflowID, s.in.RunID, updateID, page)
 }
 
-// more notes that the detector stopped before its end.
+// more records that the detector stopped before its end.
 func (s *sink) more() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.result.More = true
 }
 
-// close sends what is left.
+// close sends the last page.
 func (s *sink) close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +240,7 @@ func (s *sink) close(ctx context.Context) error {
 	return s.failed
 }
 
-// summary is what was counted so far.
+// summary returns the current counts.
 func (s *sink) summary() contract.DetectActivityResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()

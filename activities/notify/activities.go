@@ -18,62 +18,62 @@ import (
 )
 
 const (
-	// interval is how often runs are looked for, rarely how often job types, whose
-	// rules change with an apply, are.
+	// interval is the pause between looks at runs; rarely is the pause between reads of the job
+	// types, whose rules change with an apply.
 	interval = 5 * time.Second
 	rarely   = 30 * time.Second
-	// stay is after how long the watcher returns without news, so that its notifier
-	// can continue as new.
+	// stay is the time after which the watcher returns without news, so that its notifier can
+	// continue as new.
 	stay = 6 * time.Hour
 )
 
-// Source is where events are seen.
+// Source is the origin of the events.
 type Source interface {
 	Runs
 	Results
 	Waits
 }
 
-// Runs are those that have ended.
+// Runs reads runs that have ended.
 type Runs interface {
-	// Ended are the runs that ended since: all of them, or where they are too many,
-	// those until a time.
+	// Ended returns the runs that ended since: all of them, or the earliest up to until if there
+	// are too many.
 	Ended(ctx context.Context, since time.Time) (ended []notify.Ended, until time.Time, err error)
-	// LastSuccess is when a run of the job type last completed; zero: not known.
+	// LastSuccess returns the end of the last completed run of the job type; zero if unknown.
 	LastSuccess(ctx context.Context, jobType string) (time.Time, error)
 }
 
-// Results are those of runs that have ended.
+// Results reads the results of runs that have ended.
 type Results interface {
-	// Missed are the workers that a run did not reach, if nothing else went wrong.
+	// Missed returns the workers that a run did not reach, if nothing else failed.
 	Missed(ctx context.Context, of notify.Ended) ([]string, error)
 	// Describe adds the data of its run to a notification.
 	Describe(ctx context.Context, of *contract.Notification)
 }
 
-// Waits reads the rules of job types, the approvals that are wanted and the workers that are lost.
+// Waits reads the rules of job types, pending approvals and lost workers.
 type Waits interface {
-	// TypeRules are the rules of the applied job types, by name.
+	// TypeRules returns the rules of the applied job types, by name.
 	TypeRules(ctx context.Context) ([]notify.TypeRules, error)
-	// Approvals are those that are wanted.
+	// Approvals returns the pending approvals.
 	Approvals(ctx context.Context) (notify.Approvals, error)
-	// Lost are the workers that are lost, or suspect.
+	// Lost returns the workers that are lost or suspect.
 	Lost(ctx context.Context) ([]notify.Worker, error)
 }
 
-// Options make the activities.
+// Options are the options of [New].
 type Options struct {
 	Source    Source
 	Receivers receiver.Receivers
-	// Rules hold for all job types, DAGs and workers.
+	// Rules apply to all job types, DAGs and workers.
 	Rules     []contract.NotifyRule
 	Namespace string
 	Log       *slog.Logger
-	// Delivered is told of each attempt; nil: nobody is.
+	// Delivered is called after each attempt; may be nil.
 	Delivered func(receiver string, err error)
 	// Shim is the command line of this binary as a shim, see [command.Options].
 	Shim []string
-	// Interval is how often runs are looked for; 0: every five seconds.
+	// Interval is the pause between looks at runs; 0 means five seconds.
 	Interval time.Duration
 }
 
@@ -105,7 +105,7 @@ func Register(r Registry, a *Activities) {
 	r.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: contract.DeliverActivity})
 }
 
-// infos are the receivers as the notifier may know them.
+// infos returns the public data of the receivers for the notifier.
 func (a *Activities) infos() []contract.ReceiverInfo {
 	infos := []contract.ReceiverInfo{}
 	for _, name := range a.options.Receivers.Names() {
@@ -114,13 +114,12 @@ func (a *Activities) infos() []contract.ReceiverInfo {
 	return infos
 }
 
-// WatchEvents is [contract.WatchEventsActivity]. It returns as soon as there is
-// something to tell, when this control plane knows other receivers than the notifier,
-// and when it is canceled.
+// WatchEvents is [contract.WatchEventsActivity]. It returns as soon as there is an event to
+// report, when this control plane has other receivers than the notifier, and when it is
+// canceled.
 //
-// On repeat it resumes from the heartbeat of the attempt before. A server that does
-// not answer is waited for. When the control plane stops it returns an error that is
-// retried.
+// A repeat resumes from the heartbeat of the previous attempt. It waits for a server that does
+// not respond. When the control plane stops it returns an error that is retried.
 func (a *Activities) WatchEvents(ctx context.Context, in contract.WatchEventsInput) (contract.WatchEventsResult, error) {
 	w := &watcher{Activities: a, state: stateOf(ctx, in)}
 	w.state.Begin(time.Now().UTC())
@@ -154,7 +153,7 @@ func stopping(ctx context.Context) bool {
 	}
 }
 
-// stateOf prefers the state of the attempt before.
+// stateOf returns the state of the previous attempt, or else the input's.
 func stateOf(ctx context.Context, in contract.WatchEventsInput) *notify.State {
 	var state notify.State
 	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &state) == nil {
@@ -169,26 +168,25 @@ func stateOf(ctx context.Context, in contract.WatchEventsInput) *notify.State {
 	return &state
 }
 
-// watcher is one run of the activity.
 type watcher struct {
 	*Activities
 
 	state  *notify.State
 	rules  notify.Rules
 	looked time.Time
-	// saved is the state without what has not been returned yet.
+	// saved is the state without unreturned events.
 	saved atomic.Pointer[json.RawMessage]
 }
 
-// save notes a state of which nothing is left to tell, for the next attempt.
+// save stores a state whose events have all been returned, for the next attempt.
 func (w *watcher) save() {
 	if state, err := json.Marshal(w.state); err == nil {
 		w.saved.Store((*json.RawMessage)(&state))
 	}
 }
 
-// beating gives a sign of life however long a look takes. A look that is interrupted
-// is repeated from what was saved before it.
+// beating heartbeats during a look of any length. An interrupted look is repeated from the state
+// saved before it.
 func (w *watcher) beating(ctx context.Context) (stop func()) {
 	w.save()
 	return every(min(beat, w.options.Interval), func() { activity.RecordHeartbeat(ctx, *w.saved.Load()) })
@@ -199,7 +197,7 @@ func (w *watcher) result(notices []contract.Notice, known []contract.ReceiverInf
 	return contract.WatchEventsResult{State: state, Notices: notices, Receivers: known}, err
 }
 
-// look looks once. Facts that it cannot find out it looks for again next time.
+// look looks once. It reads missing facts again in the next look.
 func (w *watcher) look(ctx context.Context) []contract.Notice {
 	now := time.Now().UTC()
 	due := now.Sub(w.looked) >= min(rarely, 6*w.options.Interval)
@@ -242,7 +240,7 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 	})
 }
 
-// missed adds the workers that runs did not reach. A run that cannot be read is reported as any other.
+// missed adds the workers that runs did not reach. An unreadable run is reported like any other.
 func (w *watcher) missed(ctx context.Context, ended []notify.Ended) {
 	for i, run := range ended {
 		if w.state.Seems(run) {
@@ -253,7 +251,7 @@ func (w *watcher) missed(ctx context.Context, ended []notify.Ended) {
 	}
 }
 
-// successes looks up when the job types last completed that must do so now and then.
+// successes reads the last success of the job types with a rule on not_succeeded_for.
 func (w *watcher) successes(ctx context.Context) {
 	for _, name := range w.rules.Overdue() {
 		if _, known := w.state.Success[name]; known {

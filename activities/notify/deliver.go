@@ -16,19 +16,19 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// beat is how often a delivery gives a sign of life: its notifier learns within a few
-// seconds that the control plane is gone.
+// beat is the heartbeat interval of a delivery, so its notifier detects the loss of the control
+// plane within a few seconds.
 const beat = 3 * time.Second
 
-// permanentError says that a repeat cannot help.
+// permanentError marks a failure that a repeat cannot mend.
 type permanentError struct{ error }
 
 func permanent(format string, args ...any) error {
 	return permanentError{fmt.Errorf(format, args...)}
 }
 
-// Deliver is [contract.DeliverActivity]: one attempt to tell one receiver. How it ended
-// is its result; a repeat delivers again, under the same id.
+// Deliver is [contract.DeliverActivity]: one attempt for one receiver. Its result is the outcome
+// of the attempt. A repeat delivers again, under the same id.
 func (a *Activities) Deliver(ctx context.Context, in contract.Delivery) (contract.DeliverResult, error) {
 	to, known := a.options.Receivers[in.Receiver]
 	if !known {
@@ -55,7 +55,7 @@ func (a *Activities) Deliver(ctx context.Context, in contract.Delivery) (contrac
 	return result, nil
 }
 
-// every calls do again and again until it is stopped.
+// every calls do repeatedly until it is stopped.
 func every(pause time.Duration, do func()) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -95,7 +95,7 @@ func (a *Activities) send(ctx context.Context, to receiver.Receiver, n contract.
 
 const slackTemplate = `{"text":{{json (printf "%s\n%s` + "`%s`" + `" .Title .Detail .Command)}}}`
 
-// bodyOf is what the receiver gets.
+// bodyOf renders the body for the receiver.
 func bodyOf(to receiver.Receiver, n contract.Notification) ([]byte, error) {
 	source := to.Template
 	if source == "" && to.Kind() == receiver.KindWebhook && to.Webhook.Format == receiver.FormatSlack {
@@ -124,7 +124,7 @@ func bodyOf(to receiver.Receiver, n contract.Notification) ([]byte, error) {
 	return []byte(body), nil
 }
 
-// fieldsOf are those of [receiver.Fields].
+// fieldsOf returns the fields of [receiver.Fields].
 func fieldsOf(n contract.Notification) map[string]any {
 	at := func(t time.Time) string {
 		if t.IsZero() {
@@ -139,7 +139,7 @@ func fieldsOf(n contract.Notification) map[string]any {
 	}
 }
 
-// hideSecrets takes what the receiver refers to out of an error: it goes into a history.
+// hideSecrets removes the receiver's secrets from an error: it goes into a history.
 func hideSecrets(to receiver.Receiver, text string) string {
 	for _, secret := range to.Secrets() {
 		if value, err := secret.Read(); err == nil && value != "" {

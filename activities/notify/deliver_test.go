@@ -35,7 +35,6 @@ func failure() contract.Notification {
 	}
 }
 
-// deliver makes one attempt, as the notifier does.
 func deliver(t *testing.T, to receiver.Receiver) contract.DeliverResult {
 	t.Helper()
 	require.NoError(t, to.Validate())
@@ -98,7 +97,7 @@ func TestWebhookIsSigned(t *testing.T) {
 	assert.Equal(t, "ns", body.Namespace)
 }
 
-// TestSignature is the example of standardwebhooks.com.
+// TestSignature uses the example of standardwebhooks.com.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
@@ -153,7 +152,7 @@ func TestSecretsStayOutOfResults(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, listener.Close()) // Nobody listens.
+	require.NoError(t, listener.Close()) // The port is closed.
 	from := secretFile(t, "http://"+listener.Addr().String()+"/services/T0/SECRET")
 	result := deliver(t, receiver.Receiver{Webhook: &receiver.Webhook{URLFrom: from, AllowPrivate: true}})
 	assert.Contains(t, result.Error, "refused")
@@ -176,7 +175,8 @@ func TestCommandGetsTheBody(t *testing.T) {
 	assert.Contains(t, deliver(t, receiver.Receiver{Command: &receiver.Command{Argv: []string{"sh", "-c", "echo hidden; exit 3"}}}).Error, "exit status 3")
 }
 
-// A script gets the body and the variables as a program does, and a failure within its pipeline counts.
+// A script gets the body and the variables like a program, and a failure within its pipeline
+// counts.
 func TestCommandMayBeAScript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -208,12 +208,12 @@ func mustField(t *testing.T, body, name string) json.RawMessage {
 
 func TestCommandHasATimeLimit(t *testing.T) {
 	t.Parallel()
-	// The grandchild holds the output open: deliver returns only if the whole group ends.
+	// The grandchild keeps the output open: deliver returns only if the whole group ends.
 	to := receiver.Command{Argv: []string{"sh", "-c", "sleep 3600 & sleep 3600"}, Timeout: jobtype.Duration(time.Second)}
 	assert.Contains(t, deliver(t, receiver.Receiver{Command: &to}).Error, "time limit")
 }
 
-// What a command starts in a session of its own ends with it.
+// A command's children end with it, even in a session of their own.
 func TestCommandEndsWithAllItStarted(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -226,7 +226,7 @@ func TestCommandEndsWithAllItStarted(t *testing.T) {
 	}
 }
 
-// A receiver has the keys of programs, and no templates.
+// A receiver supports the keys of programs, but no templates.
 func TestCommandHasKeysOfPrograms(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -321,8 +321,8 @@ func TestMailWantsTLS(t *testing.T) {
 	assert.NotEmpty(t, deliver(t, receiver.Receiver{SMTP: &to}).Error, "the server offers none")
 }
 
-// The cause of an error is its last line: in mails, webhooks and their templates it is
-// never cut, and lines stay lines.
+// The cause of an error is its last line: mails, webhooks and their templates never cut it, and
+// lines remain lines.
 func TestTheCauseIsTheEnd(t *testing.T) {
 	t.Parallel()
 	detail := "k: pg_dump exited with status 1: " + strings.Repeat("pg_dump: dumping a table\n", 100) + "pg_dump: error: no space left on device\n"

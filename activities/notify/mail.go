@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
-// mailTo sends a mail of plain text. A repeat has the same Message-ID, by which mail
-// servers and readers know it.
+// mailTo sends a plain text mail. A repeat has the same Message-ID, so mail servers and readers
+// recognize it.
 func mailTo(ctx context.Context, to receiver.SMTP, n contract.Notification, body []byte) error {
 	message := gomail.NewMsg()
 	if err := message.From(to.From); err != nil {
@@ -65,7 +65,7 @@ func mailClient(to receiver.SMTP) (*gomail.Client, error) {
 	return gomail.NewClient(host, options...)
 }
 
-// dialer connects to allowed addresses. The client leaves TLS from the start to it.
+// dialer connects to allowed addresses. For TLS from the start the client relies on the dialer.
 func dialer(to receiver.SMTP, host string) gomail.DialContextFunc {
 	plain := receiver.Dialer(to.AllowPrivate)
 	if to.TLS != receiver.TLSImplicit {

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// title fills in what people read: one line, and the command that shows more.
+// title sets the title, one line, and the command that shows more.
 func title(n *contract.Notification) {
 	name := n.JobType
 	if name == "" {
@@ -63,7 +63,7 @@ func tally(counts map[string]int) string {
 
 func span(d time.Duration) string { return d.Round(time.Second).String() }
 
-// text is the body of a mail. The detail is its end, so its last line is the cause.
+// text returns the body of a mail. The detail is its end, so its last line is the cause.
 func text(n contract.Notification) string {
 	var out strings.Builder
 	line := func(name, value string) {

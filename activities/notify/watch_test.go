@@ -17,11 +17,10 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
-// source is a fleet in which one run fails.
 type source struct {
 	faults int
 	ended  []notify.Ended
-	// counts are those of a run, by its run id.
+	// counts holds the counts of runs, by run id.
 	counts map[string]map[string]int
 }
 
@@ -52,7 +51,6 @@ func (s *source) Lost(context.Context) ([]notify.Worker, error) {
 	return nil, errors.New("nobody wants to know")
 }
 
-// watchOnce runs the watcher until it returns.
 func watchOnce(t *testing.T, from *source, in contract.WatchEventsInput, saved any) (contract.WatchEventsResult, notify.State) {
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
@@ -73,8 +71,8 @@ func watchOnce(t *testing.T, from *source, in contract.WatchEventsInput, saved a
 	return result, state
 }
 
-// TestTheWatcherReturnsWithNews: it outlasts a server that is away, and its next
-// attempt resumes from the heartbeat.
+// TestTheWatcherReturnsWithNews: the watcher survives an absent server, and its next attempt
+// resumes from the heartbeat.
 func TestTheWatcherReturnsWithNews(t *testing.T) {
 	t.Parallel()
 	known := []contract.ReceiverInfo{{Name: "ops", Kind: receiver.KindCommand}}

@@ -21,18 +21,18 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
-// Headers of a webhook, as standardwebhooks.com has them.
+// Headers of a webhook, from standardwebhooks.com.
 const (
 	headerID        = "webhook-id"
 	headerTimestamp = "webhook-timestamp"
 	headerSignature = "webhook-signature"
 )
 
-// maxAnswer is how much of an answer is read, so that its connection may end in order.
+// maxAnswer bounds the part of a response that is read, so that its connection may end in order.
 const maxAnswer = 4 << 10
 
-// post sends the body to a webhook. It connects to no address that the receiver's
-// settings do not allow, whatever the name resolves to, and follows no redirect.
+// post sends the body to a webhook. It connects only to addresses that the receiver's settings
+// allow, whichever address the name resolves to, and follows no redirect.
 func post(ctx context.Context, to receiver.Webhook, n contract.Notification, body []byte) error {
 	request, err := requestFor(ctx, to, n, body)
 	if err != nil {
@@ -108,9 +108,8 @@ func requestFor(ctx context.Context, to receiver.Webhook, n contract.Notificatio
 	return request, nil
 }
 
-// Sign is the signature of a webhook: version 1 of standardwebhooks.com, HMAC-SHA256
-// over id, timestamp and body. A secret with the prefix whsec_ is base64, any other is
-// taken as it is.
+// Sign returns the signature of a webhook: version 1 of standardwebhooks.com, HMAC-SHA256 over
+// id, timestamp and body. A secret with the prefix whsec_ is base64; any other is used verbatim.
 func Sign(secret, id, timestamp string, body []byte) string {
 	key := []byte(secret)
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {

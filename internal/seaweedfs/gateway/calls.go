@@ -7,23 +7,23 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// call is a request from the handler's side: what has happened since it last looked.
+// call is a running request on the handler's side: the events since the last [call.take].
 type call struct {
-	// news has an entry when there is something to take.
+	// news has an entry if there are untaken events.
 	news chan struct{}
 
 	mu sync.Mutex
-	// pages are a detection's proposals that are not taken.
+	// pages are the untaken proposals of a detection.
 	pages []page
-	// advanced is the last progress that is not taken, alive a sign of life.
+	// advanced is the last untaken progress, alive a sign of life.
 	advanced *session.Advanced
 	alive    bool
-	// printed is the end of what the worker wrote and nobody has taken.
+	// printed is the end of the worker's untaken output.
 	printed []byte
 	ended   *session.Ended
 }
 
-// maxPrinted bounds what is kept of a worker that writes faster than it is read.
+// maxPrinted bounds the buffer of a worker that writes faster than its output is read.
 const maxPrinted = 64 << 10
 
 type page struct {
@@ -33,7 +33,7 @@ type page struct {
 
 func newCall() *call { return &call{news: make(chan struct{}, 1)} }
 
-// note takes an event of the request. Progress that was not looked at is replaced.
+// note adds an event of the request. New progress replaces untaken progress.
 func (c *call) note(event session.Event) {
 	c.mu.Lock()
 	switch e := event.(type) {
@@ -56,7 +56,7 @@ func (c *call) note(event session.Event) {
 	}
 }
 
-// news is what has happened since the last [call.take].
+// news holds the events since the last [call.take].
 type news struct {
 	page     *page
 	advanced *session.Advanced
@@ -65,7 +65,7 @@ type news struct {
 	ended    *session.Ended
 }
 
-// take returns what is new, each once; an end comes after all pages.
+// take returns each event once; an end comes after all pages.
 func (c *call) take() news {
 	c.mu.Lock()
 	defer c.mu.Unlock()

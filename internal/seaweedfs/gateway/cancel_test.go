@@ -21,8 +21,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
 )
 
-// moving is a gateway with a worker that moves volume 1, from the first of two servers
-// to the second.
+// moving is a gateway with a worker that moves volume 1 between two servers.
 type moving struct {
 	cluster        *fakecluster.Cluster
 	source, target string
@@ -99,8 +98,8 @@ func (m *moving) execute(ctx context.Context, _ *pb.ExecuteJobRequest, _ func(fl
 	}
 }
 
-// TestAMoveWhoseSourceIsGoneIsNotCanceled: to undo it the worker deletes the target, which
-// is the last copy.
+// TestAMoveWhoseSourceIsGoneIsNotCanceled: to undo the move the worker would delete the target,
+// which is the last copy.
 func TestAMoveWhoseSourceIsGoneIsNotCanceled(t *testing.T) {
 	t.Parallel()
 	for _, batch := range []bool{false, true} {

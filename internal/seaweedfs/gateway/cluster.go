@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// clusterUser checks the `cluster:` block for one job type of weed workers. The settings
-// of the job type are checked with its form, which only a worker has.
+// clusterUser validates the `cluster:` block for one job type of weed workers. The job type's
+// form validates its settings, but only a worker has that form.
 type clusterUser struct{ handler, jobType string }
 
 var (
@@ -20,7 +20,7 @@ var (
 	_ jobtype.ClusterUser       = clusterUser{}
 )
 
-// Validators are those of the handlers that SeaweedFS's own workers have, by name.
+// Validators returns the validators of the handlers of SeaweedFS's own workers, by name.
 func Validators() map[string]jobtype.SettingsValidator {
 	all := map[string]jobtype.SettingsValidator{}
 	for _, jobType := range translate.JobTypes() {
@@ -34,8 +34,8 @@ func Validators() map[string]jobtype.SettingsValidator {
 // ValidateSettings implements [jobtype.SettingsValidator].
 func (clusterUser) ValidateSettings(_, _, _ json.RawMessage) error { return nil }
 
-// ValidateCluster implements [jobtype.ClusterUser]. A worker that lacks an address finds
-// nothing and reports no error.
+// ValidateCluster implements [jobtype.ClusterUser]. Without an address a worker would find
+// nothing and report no error.
 func (u clusterUser) ValidateCluster(block json.RawMessage) error {
 	cluster, err := translate.ClusterOf(block)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fleet takes whoever joins.
+// fleet accepts every worker.
 type fleet struct {
 	mu      sync.Mutex
 	members map[string]*member
@@ -103,7 +103,7 @@ func serve(t *testing.T, edit func(*gateway.Options)) (*gateway.Gateway, *fleet)
 	return door, all
 }
 
-// connect runs a fake worker until the returned function is called.
+// connect runs a fake worker until its result is called.
 func connect(t *testing.T, door *gateway.Gateway, all *fleet, options fakeworker.Options) (*member, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -116,7 +116,6 @@ func connect(t *testing.T, door *gateway.Gateway, all *fleet, options fakeworker
 	return all.get(gateway.WorkerID(options.ID)), stop
 }
 
-// sink keeps proposals and explanations.
 type sink struct {
 	found     []jobtype.Proposal
 	explained []string
@@ -203,7 +202,7 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 	assert.Equal(t, "vacuum-vacuum-2026-job-00001", sent.GetJob().GetJobId())
 }
 
-// TestADetectionExplainsWhatItFound: the worker says it as progress of the detection.
+// TestADetectionExplainsWhatItFound: the worker sends explanations as progress of the detection.
 func TestADetectionExplainsWhatItFound(t *testing.T) {
 	t.Parallel()
 	door, all := serve(t, nil)
@@ -214,7 +213,7 @@ func TestADetectionExplainsWhatItFound(t *testing.T) {
 	assert.Equal(t, []string{"decision_summary: No tasks created for 8 volumes"}, out.explained)
 }
 
-// proposalOf are the params of a job to vacuum a volume.
+// proposalOf returns the params of a job to vacuum a volume.
 func proposalOf(t *testing.T, m *member) json.RawMessage {
 	t.Helper()
 	out := &sink{}
@@ -227,7 +226,6 @@ func oneVolume(_ context.Context, _ *pb.RunDetectionRequest, emit fakeworker.Emi
 	return emit(false, fakeworker.Vacuum(1))
 }
 
-// hang executes until its context ends.
 func hang(started chan<- struct{}) func(context.Context, *pb.ExecuteJobRequest, func(float64, string)) (*pb.JobResult, error) {
 	return func(ctx context.Context, _ *pb.ExecuteJobRequest, _ func(float64, string)) (*pb.JobResult, error) {
 		started <- struct{}{}
@@ -288,8 +286,8 @@ func TestAFullWorkerIsNoAttempt(t *testing.T) {
 	require.Error(t, <-first)
 }
 
-// TestASlotThatIsAboutToBeFree: a worker tells the end of a job before it frees the slot,
-// for which the next job has come already.
+// TestASlotThatIsAboutToBeFree: a worker reports the end of a job before it frees the slot, and
+// the next job arrives in between.
 func TestASlotThatIsAboutToBeFree(t *testing.T) {
 	t.Parallel()
 	door, all := serve(t, nil)
@@ -301,8 +299,8 @@ func TestASlotThatIsAboutToBeFree(t *testing.T) {
 	}
 }
 
-// TestACancelThatCameTooEarlyIsRepeated: a worker answers the cancel of work that has not
-// quite begun with that it does not have it.
+// TestACancelThatCameTooEarlyIsRepeated: a worker rejects the cancel of work that has not quite
+// begun as unknown.
 func TestACancelThatCameTooEarlyIsRepeated(t *testing.T) {
 	t.Parallel()
 	door, all := serve(t, nil)
@@ -343,7 +341,7 @@ func TestAWorkerThatTheFleetRefusesIsToldWhy(t *testing.T) {
 	require.ErrorContains(t, err, "held by host h")
 }
 
-// untouched is a lease that nobody may ask for.
+// untouched is a lease that must not be requested.
 type untouched struct{ t *testing.T }
 
 func (u untouched) Gone(context.Context, json.RawMessage, *pb.BalanceMove) bool { return false }
@@ -407,7 +405,7 @@ func TestWrongWorkersHarmNobody(t *testing.T) {
 		"flood": func(s fakeworker.Stream) error {
 			err := s.Send(fakeworker.Hello(fakeworker.Options{ID: "flood", JobTypes: []string{"vacuum"}}))
 			for i := 0; i < 10_000 && s.Send(ack) == nil; i++ {
-				continue // until it is thrown out
+				continue // until it is disconnected
 			}
 			return err
 		},
@@ -439,7 +437,7 @@ func TestSlotsOfTheHeartbeatAreFollowed(t *testing.T) {
 	testsuite.WaitFor(t, 5*time.Second, "the worker to join", func() bool { return all.get("w") != nil })
 	beat := &pb.WorkerToAdminMessage{Body: &pb.WorkerToAdminMessage_Heartbeat{Heartbeat: &pb.WorkerHeartbeat{DetectionSlotsTotal: 2, ExecutionSlotsTotal: 8}}}
 	testsuite.WaitFor(t, 5*time.Second, "the new size", func() bool {
-		require.NoError(t, stream.Send(beat)) // one that comes before the worker has joined changes nothing
+		require.NoError(t, stream.Send(beat)) // a beat before the join changes nothing
 		select {
 		case size := <-all.get("w").sizes:
 			return assert.Equal(t, [2]int{2, 8}, size)

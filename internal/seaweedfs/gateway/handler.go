@@ -18,34 +18,32 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// CancelGrace is how long a worker may take to end what was canceled. A script that
-// runs cannot be interrupted.
+// CancelGrace is the time for a worker to end canceled work. A running script cannot be
+// interrupted.
 const CancelGrace = 10 * time.Second
 
 const (
-	// cancelAgain is when a cancel is repeated: a worker accepts work a moment before the
-	// work can be canceled.
+	// cancelAgain is the pause before a cancel is repeated: a worker accepts work a moment
+	// before the work can be canceled.
 	cancelAgain = time.Second
-	// harmfulAgain is when a cancel that would do harm is considered again.
+	// harmfulAgain is the pause before a harmful cancel is considered again.
 	harmfulAgain = time.Second
-	// roomWait bounds how long a worker that calls itself full is asked again. It tells
-	// the end of a job before it frees the slot, which the next job was meant for.
+	// roomWait bounds the retries with a worker that reports itself as full. A worker reports
+	// the end of a job before it frees the slot for the next one.
 	roomWait  = time.Second
 	firstWait = 10 * time.Millisecond
 )
 
-// masterPatience is how long a detection waits for a master that does not answer. The next
-// detection asks again. A job waits until its time is over: a leader may be elected.
+// masterPatience bounds the wait of a detection for a master. The next detection tries again. A
+// job waits until its timeout: a leader may be elected.
 const masterPatience = 5 * time.Second
 
-// clockTolerance allows a worker's clock to be behind that of Temporal: an admin_script with the
-// interval of its schedule would else skip ticks.
+// clockTolerance allows a worker's clock to be behind that of Temporal. Without it an
+// admin_script with the interval of its schedule would skip ticks.
 const clockTolerance = 5 * time.Second
 
-// errSilent ends a detection of a cluster without a master.
 var errSilent = errors.New("no master answers")
 
-// handler is one job type of one connected worker.
 type handler struct {
 	link       *link
 	lease      Lease
@@ -58,16 +56,16 @@ type handler struct {
 // Descriptor implements [jobtype.Handler].
 func (h *handler) Descriptor() jobtype.Descriptor { return h.descriptor }
 
-// prepared is what both kinds of requests carry.
+// prepared holds the fields of both kinds of requests.
 type prepared struct {
 	settings translate.Settings
 	cluster  *pb.ClusterContext
-	// block is the `cluster:` block, masters whether it names any.
+	// block is the `cluster:` block; masters reports whether it names any.
 	block   json.RawMessage
 	masters bool
 }
 
-// prepare reads params and cluster; what is wrong with them stays wrong.
+// prepare reads params and cluster. Its errors are permanent.
 func (h *handler) prepare(params, cluster json.RawMessage) (prepared, error) {
 	addresses, err := translate.ClusterOf(cluster)
 	if err != nil {
@@ -121,7 +119,7 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return err
 }
 
-// emit hands a page over. Proposals that break a rule are counted by the sink.
+// emit passes a page on. The sink counts proposals that break a rule.
 func (h *handler) emit(ctx context.Context, id string, next *page, out jobtype.ProposalSink) error {
 	defer h.link.do(func(s *session.Session, _ time.Time) { s.Consume(id, next.bytes) })
 	for _, found := range next.proposals {
@@ -171,7 +169,7 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	return translate.Result(ended.Result), err
 }
 
-// hold holds the cluster's lease, if the job type changes volumes.
+// hold takes the cluster's lease, if the job type changes volumes.
 func (h *handler) hold(ctx context.Context, p prepared, waits func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	if !translate.Mutates(h.jobType) || !p.masters {
 		return ctx, func() {}, nil
@@ -186,21 +184,20 @@ func (h *handler) hold(ctx context.Context, p prepared, waits func(weed.Blocked)
 	return held, release, nil
 }
 
-// watcher takes what happens while a request runs.
+// watcher handles the events of a running request.
 type watcher struct {
 	found    func(id string, next *page) error
 	advanced func(*session.Advanced)
 	printed  func(lines []byte)
 	alive    func()
-	// release is called when the worker has ended the request, which may be after it is
-	// waited for.
+	// release is called when the worker has ended the request, possibly after await has
+	// returned.
 	release func()
-	// harmful reports whether a cancel could destroy data now; nil: it never does.
+	// harmful reports whether a cancel could destroy data now; nil means never.
 	harmful func() bool
 }
 
-// ask sends a request and awaits its end. A worker without room is asked again for
-// [roomWait].
+// ask sends a request and awaits its end. It retries with a full worker for [roomWait].
 func (h *handler) ask(ctx context.Context, kind string, send func(s *session.Session, now time.Time, id string) error, w watcher) (*session.Ended, error) {
 	began := time.Now()
 	for wait := firstWait; ; wait *= 2 {
@@ -227,7 +224,7 @@ func (h *handler) ask(ctx context.Context, kind string, send func(s *session.Ses
 	}
 }
 
-// untilEnd is how long ctx allows; 0: for ever.
+// untilEnd returns the time left in ctx; 0 means no limit.
 func untilEnd(ctx context.Context) time.Duration {
 	if end, limited := ctx.Deadline(); limited {
 		return time.Until(end)
@@ -235,10 +232,10 @@ func untilEnd(ctx context.Context) time.Duration {
 	return 0
 }
 
-// await returns when the request has ended. It is canceled when ctx ends, for example after
-// a lost lease, or when found returns an error; the worker then has [CancelGrace] to end it.
-// A cancel that would be harmful is not sent: the worker undoes a move by deleting its
-// target, also if the source is deleted already. Such a request ends by itself.
+// await returns when the request has ended. It is canceled when ctx ends (for example, after a
+// lost lease) or when found returns an error. The worker then has [CancelGrace] to end it. A
+// harmful cancel is not sent: the worker undoes a move by deleting its target, even if the
+// source is deleted already. Such a request ends by itself.
 func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*session.Ended, error) {
 	var failed error
 	var grace, again, harmless <-chan time.Time
@@ -295,15 +292,15 @@ func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*se
 	}
 }
 
-// outcome is what a handler returns for the end of a request. stopped is why it was
-// canceled.
+// outcome converts the end of a request to the handler's error. stopped is the reason for the
+// cancel.
 func outcome(ended *session.Ended, stopped error) error {
 	switch ended.Outcome {
 	case session.Succeeded:
 		if errors.Is(stopped, jobtype.ErrSinkFull) {
 			return stopped
 		}
-		return nil // Work that was finished is finished.
+		return nil // Finished work counts.
 	case session.AtCapacity:
 		return fmt.Errorf("%w: %s", jobtype.ErrAtCapacity, ended.Message)
 	case session.Lost:

@@ -14,19 +14,18 @@ import (
 )
 
 const (
-	// leaseClient is the name under which others see who has the lock.
+	// leaseClient is the name of the lock's holder in SeaweedFS.
 	leaseClient = "roundsman-gateway"
-	// maxClusters bounds the clusters of one gateway.
 	maxClusters = 64
-	// waitingEvery is how often a wait for the lease is told.
+	// waitingEvery is the pause between reports of a wait for the lease.
 	waitingEvery = time.Second
-	// linger keeps the lease from one job to the next, which comes through a run: without
-	// it a busy machine would give the lease back, and wait, in the middle of a batch.
+	// linger keeps the lease between two jobs of a run: a busy machine would otherwise release
+	// it, and wait again, in the middle of a batch.
 	linger = time.Second
 )
 
-// Leases hold the `shell` lease of clusters: one for all jobs of this gateway that
-// change a cluster.
+// Leases hold the `shell` leases of clusters, shared by all jobs of this gateway that change a
+// cluster.
 type Leases struct {
 	mu       sync.Mutex
 	clusters map[string]*leased
@@ -37,7 +36,7 @@ type leased struct {
 	keeper  *weed.Keeper
 }
 
-// NewLeases holds no lease yet.
+// NewLeases returns an empty set of leases.
 func NewLeases() *Leases { return &Leases{clusters: map[string]*leased{}} }
 
 // Hold implements [Lease].
@@ -86,13 +85,13 @@ func (l *Leases) Gone(ctx context.Context, cluster json.RawMessage, move *pb.Bal
 	return kept.cluster.Replica(ctx, move.GetSourceNode(), move.GetVolumeId()).Presence != steps.Present
 }
 
-// of returns the keeper of a cluster. Nothing is contacted.
+// of returns the keeper of a cluster, without a connection.
 func (l *Leases) of(cluster json.RawMessage) (*leased, error) {
 	var spec weed.Spec
 	if err := json.Unmarshal(cluster, &spec); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	spec.Filers, spec.S3 = nil, nil // They have no part in the lease.
+	spec.Filers, spec.S3 = nil, nil // The lease does not involve them.
 	key, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (l *Leases) of(cluster json.RawMessage) (*leased, error) {
 	return kept, nil
 }
 
-// Close releases the leases, whose jobs have ended, and ends the connections.
+// Close releases the leases and closes the connections. All jobs must have ended.
 func (l *Leases) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,7 +65,7 @@ func TestTheShellLeaseIsHeldWhileAWorkerChangesTheCluster(t *testing.T) {
 	testsuite.WaitFor(t, 5*time.Second, "the lease to be released", func() bool { return cluster.Holder("shell") == "" })
 }
 
-// TestTheLeaseIsHeldWhileAScriptCannotBeStopped: the job is given up, the lease is not.
+// TestTheLeaseIsHeldWhileAScriptCannotBeStopped: the job is abandoned, the lease is kept.
 func TestTheLeaseIsHeldWhileAScriptCannotBeStopped(t *testing.T) {
 	t.Parallel()
 	finish := make(chan struct{})
@@ -123,7 +123,7 @@ func TestALostLeaseStopsTheJob(t *testing.T) {
 		ended <- err
 	}()
 	<-started
-	ahead.Store(int64(time.Minute)) // The master takes the lease for expired.
+	ahead.Store(int64(time.Minute)) // The master treats the lease as expired.
 	_, _, err := cluster.Lease("shell", "ann", 0, 0)
 	require.NoError(t, err)
 	select {
@@ -134,8 +134,8 @@ func TestALostLeaseStopsTheJob(t *testing.T) {
 	}
 }
 
-// TestADetectionReportsADeadMaster long before its time is over, with the names of the
-// master and the lease.
+// TestADetectionReportsADeadMaster: long before its timeout, with the names of the master and
+// the lease.
 func TestADetectionReportsADeadMaster(t *testing.T) {
 	t.Parallel()
 	m, _, _, _, _ := leasing(t, hanging)

@@ -17,18 +17,18 @@ type stream interface {
 	Recv() (*pb.WorkerToAdminMessage, error)
 }
 
-// link is one stream: it carries messages and time to the session, and what the session
-// decides to the stream and the handlers.
+// link connects one stream with its session. It passes messages and time to the session, and the
+// session's output to the stream and the handlers.
 type link struct {
 	logger *slog.Logger
-	// unique begins all request ids.
+	// unique is the prefix of all request ids.
 	unique string
 
 	mu    sync.Mutex
 	core  *session.Session
 	calls map[string]*call
 	count int
-	// queue is what is to be sent; filled gets an entry with it.
+	// queue holds the unsent messages; filled gets an entry with each.
 	queue  []*pb.AdminToWorkerMessage
 	filled chan struct{}
 	// moved gets an entry when the session's next time may have changed.
@@ -39,7 +39,7 @@ type link struct {
 	// ended is closed with the session; closing is its last event.
 	ended   chan struct{}
 	closing session.Closed
-	// abandoned counts requests that nobody waits for and the worker has not ended.
+	// abandoned counts requests that the worker has not ended and no handler awaits.
 	abandoned sync.WaitGroup
 }
 
@@ -51,7 +51,7 @@ func newLink(settings session.Settings, unique string, logger *slog.Logger) *lin
 	}
 }
 
-// named gives the link's logger the worker's name.
+// named adds the worker's name to the link's logger.
 func (l *link) named(worker string) *slog.Logger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *link) named(worker string) *slog.Logger {
 	return l.logger
 }
 
-// do lets the session decide and carries out what it decided.
+// do applies decide to the session and carries out the result.
 func (l *link) do(decide func(s *session.Session, now time.Time)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *link) carryOut(event session.Event) {
 		delete(l.calls, e.Request)
 	case session.Resized:
 		select {
-		case <-l.resized: // The newest counts.
+		case <-l.resized: // Only the newest counts.
 		default:
 		}
 		l.resized <- e
@@ -113,7 +113,7 @@ func (l *link) tell(request string, event session.Event) {
 	}
 }
 
-// begin registers a request before it is sent; send sends it.
+// begin registers a request, and then sends it with send.
 func (l *link) begin(kind string, send func(s *session.Session, now time.Time, id string) error) (id string, c *call, err error) {
 	l.do(func(s *session.Session, now time.Time) {
 		l.count++
@@ -126,8 +126,7 @@ func (l *link) begin(kind string, send func(s *session.Session, now time.Time, i
 	return id, c, err
 }
 
-// afterwards calls release when the worker has ended the request at last, or the stream
-// has.
+// afterwards calls release when the worker has ended the request, or the stream has ended.
 func (l *link) afterwards(c *call, release func()) {
 	l.abandoned.Go(func() {
 		defer release()
@@ -156,7 +155,6 @@ func (l *link) close(code session.Code, reason string) {
 	l.do(func(s *session.Session, _ time.Time) { s.Close(code, reason) })
 }
 
-// read runs until the stream ends.
 func (l *link) read(from stream) {
 	for {
 		message, err := from.Recv()
@@ -168,11 +166,11 @@ func (l *link) read(from stream) {
 	}
 }
 
-// sendTimeout is how long one message may wait for a worker that reads nothing.
+// sendTimeout bounds the wait for a worker that reads nothing, per message.
 const sendTimeout = 10 * time.Second
 
-// write sends what the session says, one message at a time, until the session ends and
-// all is sent. watch ends the session if one takes too long.
+// write sends the session's messages one at a time, until the session has ended and all are
+// sent. watch ends the session if a message takes too long.
 func (l *link) write(to stream) {
 	for {
 		message, done := l.nextOut()
@@ -211,7 +209,7 @@ func (l *link) nextOut() (message *pb.AdminToWorkerMessage, done bool) {
 	return message, false
 }
 
-// tick lets time pass for the session until it ends.
+// tick passes the time to the session until it ends.
 func (l *link) tick(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

@@ -11,26 +11,24 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/session"
 )
 
-// Bounds of a gateway.
 const (
-	// DefaultMaxWorkers is how many streams one gateway serves.
+	// DefaultMaxWorkers is the default bound of streams.
 	DefaultMaxWorkers = 1000
 	// maxMessage bounds one message, above the 64 MiB that a page of proposals may have.
 	maxMessage = 128 << 20
-	// grpcOffset is between the HTTP port, which workers are given, and that of gRPC.
+	// grpcOffset is the difference between the gRPC port and the HTTP port of -admin.
 	grpcOffset = 10_000
 	maxPort    = 65_535
 )
 
-// Options describe a gateway.
+// Options are the options of [New].
 type Options struct {
-	// Listen is the HTTP address that workers are given as -admin.
+	// Listen is the HTTP address for the workers' -admin flag.
 	Listen string
-	// GRPCListen is the address of the gRPC stream; empty: the HTTP port + 10000.
+	// GRPCListen is the address of the gRPC stream; if empty, the HTTP port + 10000.
 	GRPCListen string
-	// TLS secures the gRPC stream; nil: plaintext, as workers have it by default.
-	TLS *tls.Config
-	// MaxWorkers bounds the streams.
+	// TLS secures the gRPC stream; nil means plaintext, the default of workers.
+	TLS        *tls.Config
 	MaxWorkers int
 	Session    session.Settings
 	Fleet      Fleet
@@ -38,7 +36,7 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// WithDefaults fills what is empty.
+// WithDefaults fills empty fields.
 func (o Options) WithDefaults() Options {
 	if o.MaxWorkers == 0 {
 		o.MaxWorkers = DefaultMaxWorkers
@@ -70,8 +68,8 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// GRPCAddress is where the stream is served: own, or 10000 ports above listen. Port 0
-// stays any port.
+// GRPCAddress returns the address of the stream: own, or 10000 ports above listen. Port 0 means
+// any port.
 func GRPCAddress(listen, own string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	maxRefusals  = 1000
 )
 
-// refusals are credentials that log why a handshake failed, once a minute for each host. gRPC itself
-// closes the connection in silence, and the worker sees only that.
+// refusals are credentials that log the cause of a failed handshake, once a minute per host.
+// gRPC itself closes the connection without a message.
 type refusals struct {
 	credentials.TransportCredentials
 	logger *slog.Logger

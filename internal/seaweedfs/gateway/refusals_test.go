@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestRefusalsAreLoggedOnceAMinute for each host, with a bound on the hosts.
+// TestRefusalsAreLoggedOnceAMinute: per host, with a bound on the hosts.
 func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	log := &refusalLog{last: map[string]time.Time{}}

@@ -21,8 +21,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// leaveWait is how long a worker that connects again waits until its last stream is
-// cleared away.
+// leaveWait bounds the wait of a worker that connects again for the end of its last stream.
 const leaveWait = 15 * time.Second
 
 // WorkerStream implements the service: it returns when the stream is over.
@@ -42,7 +41,7 @@ func (g *Gateway) WorkerStream(s grpc.BidiStreamingServer[pb.WorkerToAdminMessag
 	go func() { defer close(written); l.write(s) }()
 	g.run(l)
 	select {
-	case <-written: // what the worker is told last
+	case <-written: // the last message to the worker
 	case <-time.After(stopGrace):
 	}
 	l.mu.Lock()
@@ -110,7 +109,7 @@ func (g *Gateway) run(l *link) {
 	g.accompany(l, member, log)
 }
 
-// accompany waits for the end of a worker that has joined, and clears it away.
+// accompany waits for the end of a registered worker, and cleans up.
 func (g *Gateway) accompany(l *link, member Member, log *slog.Logger) {
 	for {
 		select {
@@ -153,8 +152,8 @@ func (l *link) refuse(code session.Code, err error) {
 	l.do(func(s *session.Session, now time.Time) { s.Refuse(now, code, err.Error()) })
 }
 
-// take takes the id in this gateway. A stream that lives has it for itself; one that has
-// ended is waited for.
+// take reserves the id in this gateway. It refuses an id with a live stream, and waits for one
+// whose stream has ended.
 func (g *Gateway) take(ctx context.Context, id string, l *link) (free func(), err error) {
 	deadline := time.After(leaveWait)
 	for {
@@ -188,7 +187,7 @@ func (g *Gateway) take(ctx context.Context, id string, l *link) (free func(), er
 	}
 }
 
-// worker makes a handler of each job type. One whose name cannot be used is left out.
+// worker creates a handler per job type. Job types with unusable names are omitted.
 func (g *Gateway) worker(l *link, id string, p session.Profile, log *slog.Logger) (Worker, error) {
 	worker := Worker{
 		ID: id, Version: "weed " + p.Version, MaxDetect: p.Detect, MaxExecute: p.Execute,
@@ -218,8 +217,8 @@ func (g *Gateway) worker(l *link, id string, p session.Profile, log *slog.Logger
 // keptOfID leaves room for a hash in a worker id.
 const keptOfID = jobtype.MaxNameLength - 9
 
-// WorkerID is the fleet's id of a weed worker: its own where that is one of Roundsman's,
-// otherwise what can be kept of it and a hash.
+// WorkerID returns the fleet's id of a weed worker: its own id if that is a valid name,
+// otherwise its valid characters and a hash.
 func WorkerID(id string) string {
 	if jobtype.ValidateName(id) == nil {
 		return id
@@ -241,7 +240,7 @@ func WorkerID(id string) string {
 	return clean + "-" + hex.EncodeToString(sum[:4])
 }
 
-// refusal is why a worker may not join, or stay.
+// refusal returns the code for a worker that may not join or stay.
 func refusal(err error) session.Code {
 	if _, refused := errors.AsType[*RefusedError](err); refused {
 		return session.CodeIDInUse

@@ -17,13 +17,12 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Keep-alive of streams. Workers ping every 60 s; a peer that is gone is noticed within
-// 15 s.
+// Keep-alive of streams. Workers ping every 60 s; the loss of a peer is detected within 15 s.
 const (
 	pingEvery   = 10 * time.Second
 	pingTimeout = 5 * time.Second
 	pingAtLeast = 20 * time.Second
-	// stopGrace is what Stop allows for the last messages.
+	// stopGrace is the time for the last messages during Stop.
 	stopGrace   = 2 * time.Second
 	httpTimeout = 5 * time.Second
 )
@@ -41,25 +40,24 @@ type Gateway struct {
 	failed  chan error
 	serving sync.WaitGroup
 
-	// stopping is closed when the gateway takes no more workers.
+	// stopping is closed when the gateway accepts no more workers.
 	stopping chan struct{}
 	stopOnce sync.Once
 
-	mu    sync.Mutex
-	seats map[string]*seat
-	// sessions counts the streams.
+	mu       sync.Mutex
+	seats    map[string]*seat
 	sessions sync.WaitGroup
 	count    int
 }
 
-// seat is the place of a worker id in this gateway.
+// seat is the reservation of a worker id in this gateway.
 type seat struct {
 	link *link
 	// left is closed when the id is free again.
 	left chan struct{}
 }
 
-// New checks the options. The gateway serves nothing yet.
+// New validates the options. The gateway serves nothing yet.
 func New(options Options) (*Gateway, error) {
 	options = options.WithDefaults()
 	if err := options.Validate(); err != nil {
@@ -112,11 +110,11 @@ func (g *Gateway) serve(what string, err error) {
 	}
 	select {
 	case g.failed <- fmt.Errorf("gateway: %s: %w", what, err):
-	default: // The first reason is the one to tell.
+	default: // The first reason is reported.
 	}
 }
 
-// Failed gets why the gateway can serve no longer.
+// Failed receives the reason why the gateway can serve no longer.
 func (g *Gateway) Failed() <-chan error { return g.failed }
 
 // Wait returns nil when ctx ends, and an error when the gateway can serve no longer.
@@ -129,10 +127,10 @@ func (g *Gateway) Wait(ctx context.Context) error {
 	}
 }
 
-// Address is what workers are given as -admin.
+// Address is the HTTP address for the workers' -admin flag.
 func (g *Gateway) Address() string { return g.web.Addr().String() }
 
-// GRPCAddress is where the streams are.
+// GRPCAddress is the address of the streams.
 func (g *Gateway) GRPCAddress() string { return g.streams.Addr().String() }
 
 // Workers counts the streams.
@@ -142,7 +140,7 @@ func (g *Gateway) Workers() int {
 	return g.count
 }
 
-// Stop takes no more workers, lets running work end for the drain time of its workers, and
+// Stop accepts no more workers, lets running work end for the drain time of its workers, and
 // closes all streams.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.stopOnce.Do(func() { close(g.stopping) })
@@ -167,7 +165,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return err
 }
 
-// status is what workers ask for the port of the stream.
+// status returns the port of the stream to workers.
 func (g *Gateway) status(w http.ResponseWriter, _ *http.Request) {
 	port := 0
 	if address, ok := g.streams.Addr().(*net.TCPAddr); ok {

@@ -25,7 +25,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
 )
 
-// authority is a CA as `security.toml` names it in [grpc].
+// authority is a CA for the [grpc] section of `security.toml`.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -48,7 +48,6 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign signs with the CA's key; the first certificate signs itself.
 func (a *authority) sign(t *testing.T, template *x509.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -70,7 +69,7 @@ func (a *authority) leaf(t *testing.T, name string) tls.Certificate {
 	})
 }
 
-// lines is a log that several goroutines write.
+// lines is a log for concurrent use.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -90,8 +89,8 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// TestTheStreamIsSecured: of the workers only one with a certificate of the CA joins, as
-// with the sections grpc.admin and grpc.worker of weed's security.toml.
+// TestTheStreamIsSecured: only a worker with a certificate of the CA joins, as with the sections
+// grpc.admin and grpc.worker of weed's security.toml.
 func TestTheStreamIsSecured(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)

@@ -1,5 +1,5 @@
-// Package session decides what is said on the stream of one `weed worker`. It is
-// pure: messages and the time go in, messages and events come out.
+// Package session implements the protocol on the stream of one `weed worker`. It is pure:
+// messages and the time go in, messages and events come out.
 //
 //	             hello                schemas or their wait        verdict
 //	greeting ────────────▶ asking ─────────────────────▶ joining ─────────▶ ready
@@ -7,10 +7,11 @@
 //
 // It promises:
 //
-//   - Every request ends in exactly one [Ended] event, whatever the worker does, and
-//     at the latest when the session closes.
+//   - Every request ends in exactly one [Ended] event, under any behavior of the worker,
+//     and at the latest when the session closes.
 //   - Nothing of a request is reported after its end.
-//   - Half a detection never ends as a success: the worker's count must be ours.
-//   - Its memory is bounded by [Limits]: messages that belong to nothing are dropped and
+//   - A partial detection never ends as a success: the worker's count must equal the
+//     number received.
+//   - Its memory is bounded by [Limits]. Messages without a request are dropped and
 //     counted, and a worker that sends too many of them is disconnected.
 package session

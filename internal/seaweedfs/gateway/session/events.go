@@ -4,31 +4,30 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Event is what happened. It is one of the types below.
+// Event is one of the types below.
 type Event interface{ event() }
 
-// Introduced reports that the worker has told what it can do and may join the fleet.
+// Introduced reports that the worker has described itself and may join the fleet.
 type Introduced struct{ Profile Profile }
 
 // Alive reports that the worker works on the request.
 type Alive struct{ Request string }
 
-// Found brings proposals of a detection, in order. Report them as taken with
-// [Session.Consume].
+// Found has proposals of a detection, in order. Call [Session.Consume] after taking them.
 type Found struct {
 	Request   string
 	Proposals []*pb.JobProposal
 	Bytes     int
 }
 
-// Advanced brings the progress of a job.
+// Advanced has the progress of a job.
 type Advanced struct {
 	Request        string
 	Percent        float64
 	Stage, Message string
 }
 
-// Printed brings what a worker writes about a job, in whole lines.
+// Printed has a worker's output for a job, in whole lines.
 type Printed struct {
 	Request string
 	Lines   []byte
@@ -38,13 +37,13 @@ type Printed struct {
 type Ended struct {
 	Request string
 	Outcome Outcome
-	// Message is the worker's, or says why there is no outcome of the worker.
+	// Message is the worker's, or the reason why the worker has no outcome.
 	Message string
-	// Result is that of a job that was done.
+	// Result is the result of a successful job.
 	Result *pb.JobResult
 }
 
-// Resized reports that the worker's heartbeat counts other slots than it had.
+// Resized reports that the slots in the worker's heartbeat have changed.
 type Resized struct{ Detect, Execute int }
 
 // Refused reports that a message was dropped.
@@ -69,26 +68,26 @@ func (Resized) event()    {}
 func (Refused) event()    {}
 func (Closed) event()     {}
 
-// Outcome is how a request ended.
+// Outcome is the result of a request.
 type Outcome string
 
 // The outcomes.
 const (
 	Succeeded Outcome = "succeeded"
 	Failed    Outcome = "failed"
-	// AtCapacity: the worker had no free slot. It is no attempt.
+	// AtCapacity means that the worker had no free slot. It is no attempt.
 	AtCapacity Outcome = "at_capacity"
-	// Rejected: the worker did not accept the request.
+	// Rejected means that the worker did not accept the request.
 	Rejected Outcome = "rejected"
-	// Canceled: it was canceled and the worker has ended it, or does not have it.
+	// Canceled means that the worker has ended the canceled request, or does not have it.
 	Canceled Outcome = "canceled"
-	// Lost: the stream ended first. The worker has stopped it.
+	// Lost means that the stream ended first. The worker has stopped the request.
 	Lost Outcome = "lost"
-	// Flooded: a detection sent more than can be held, or less than it says.
+	// Flooded means that a detection sent more than the bounds allow, or less than its count.
 	Flooded Outcome = "flooded"
 )
 
-// Code says why a message was dropped or a session closed.
+// Code is the reason for a dropped message or a closed session.
 type Code string
 
 // The codes.
@@ -112,7 +111,7 @@ const (
 	CodeShutdown       Code = "SHUTDOWN"
 )
 
-// Profile is a worker as its hello describes it.
+// Profile is the worker's description from its hello.
 type Profile struct {
 	ID       string
 	Instance string
@@ -120,11 +119,11 @@ type Profile struct {
 	Version  string
 	// JobTypes are in the order of the hello.
 	JobTypes []JobType
-	// Detect and Execute are how many it runs at once.
+	// Detect and Execute are the numbers of its slots.
 	Detect, Execute int
 }
 
-// JobType is a job type of a worker; Descriptor is nil where the worker sent none in time.
+// JobType is a job type of a worker; Descriptor is nil if the worker sent none in time.
 type JobType struct {
 	Capability *pb.JobTypeCapability
 	Descriptor *pb.JobTypeDescriptor

@@ -10,7 +10,7 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// greet takes the first hello, and asks for the form of each job type.
+// greet handles the first hello, and requests the form of each job type.
 func (s *Session) greet(now time.Time, in *pb.WorkerHello) {
 	if fault := s.helloFault(in); fault != "" {
 		s.Refuse(now, CodeBadHello, fault)
@@ -60,8 +60,8 @@ func (s *Session) helloFault(in *pb.WorkerHello) string {
 	return ""
 }
 
-// greetAgain answers a hello on a stream that has had one. A worker that can do other
-// things now has to connect again.
+// greetAgain answers a second hello on the stream. A worker with other job types must connect
+// again.
 func (s *Session) greetAgain(now time.Time, in *pb.WorkerHello) {
 	same := in.GetWorkerId() == s.profile.ID
 	for _, capability := range in.GetCapabilities() {
@@ -79,7 +79,7 @@ func (s *Session) greetAgain(now time.Time, in *pb.WorkerHello) {
 	s.say(now, "", &pb.AdminToWorkerMessage{Body: &pb.AdminToWorkerMessage_Hello{Hello: s.hello(true, "")}})
 }
 
-// maxForm bounds the form of one job type: it travels with the registration.
+// maxForm bounds the form of one job type, which is part of the registration.
 const maxForm = 256 << 10
 
 func (s *Session) schema(now time.Time, in *pb.ConfigSchemaResponse) {
@@ -105,7 +105,7 @@ func (s *Session) schema(now time.Time, in *pb.ConfigSchemaResponse) {
 	}
 }
 
-// introduce reports the worker. Forms that it has not told by now are not waited for.
+// introduce reports the worker. It does not wait for missing forms.
 func (s *Session) introduce(now time.Time) {
 	s.phase, s.started = joining, now
 	s.events = append(s.events, Introduced{Profile: s.profile})

@@ -12,13 +12,13 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// machine is a session, a worker that says anything at any time, and what must hold.
+// machine is a session, a worker with random messages, and the invariants.
 type machine struct {
 	core     *session.Session
 	settings session.Settings
 	now      time.Time
 	next     int
-	// open are requests that were sent and have not ended; done those that have.
+	// open are requests that were sent and have not ended; done have ended.
 	open, done map[string]pb.WorkKind
 	jobs       map[string]string
 	found      map[string]int
@@ -56,8 +56,7 @@ func hello(id string, jobTypes ...string) *pb.WorkerToAdminMessage {
 	return &pb.WorkerToAdminMessage{WorkerId: id, Body: &pb.WorkerToAdminMessage_Hello{Hello: in}}
 }
 
-// TestEveryRequestEndsOnce lets workers lie in every way and checks the promises of the
-// package.
+// TestEveryRequestEndsOnce checks the promises of the package with misbehaving workers.
 func TestEveryRequestEndsOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +136,7 @@ func (m *machine) verdict(t *rapid.T) {
 	m.joined = m.joined || m.introduced()
 }
 
-// introduced: a session that takes a request has joined.
+// introduced reports whether the session has joined: it accepts a request.
 func (m *machine) introduced() bool {
 	id := m.id()
 	if m.core.Detect(m.now, &pb.RunDetectionRequest{RequestId: id, JobType: "vacuum"}) != nil {
@@ -186,7 +185,7 @@ func (m *machine) message(t *rapid.T) {
 	m.core.Receive(m.now, in)
 }
 
-// look takes what the session says and checks it.
+// look takes the session's output and checks it.
 func (m *machine) look(t *rapid.T) {
 	out, events := m.core.Take()
 	m.unsent += len(out)

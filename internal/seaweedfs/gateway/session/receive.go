@@ -10,22 +10,22 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// maxID bounds the ids and names that a worker tells.
+// maxID bounds the ids and names from a worker.
 const maxID = 256
 
-// atCapacity is how a worker without a free slot ends a job that it was sent, and a
-// detection where it does not queue them.
+// atCapacity is the error of a worker without a free slot for a job, or for a detection if it
+// does not queue detections.
 const atCapacity = "is at capacity"
 
-// maxDenied is how often a worker must say that it does not have a request. It accepts
-// work a moment before the work can be canceled.
+// maxDenied is the number of denials after which a request does not exist: a worker accepts work
+// a moment before the work can be canceled.
 const maxDenied = 2
 
-// stopped is how work ends that the worker itself has stopped, for instance because it
-// was asked to end. It says nothing about the work.
+// stopped is the error of work that the worker itself has stopped, for example at shutdown. It
+// is no failure of the work.
 const stopped = "context canceled"
 
-// Receive takes one message of the worker.
+// Receive handles one message of the worker.
 func (s *Session) Receive(now time.Time, in *pb.WorkerToAdminMessage) {
 	if s.phase == closed {
 		return
@@ -67,14 +67,14 @@ func (s *Session) dispatch(now time.Time, in *pb.WorkerToAdminMessage) {
 	case *pb.WorkerToAdminMessage_JobCompleted:
 		s.completed(now, body.JobCompleted)
 	case *pb.WorkerToAdminMessage_Observations, *pb.WorkerToAdminMessage_ObjectPreviewResponse:
-		// Nothing asks for them.
+		// There is no request for them.
 	default:
 		s.refuse(now, CodeEmpty, "a message without a body, or of a kind that is not known")
 	}
 }
 
-// find returns the request that a message is about. One that has ended a moment ago is
-// no fault of the worker.
+// find returns the request of a message. A message for a request that has just ended is not the
+// worker's fault.
 func (s *Session) find(now time.Time, id, jobType string, kind pb.WorkKind) *request {
 	r := s.requests[id]
 	switch {
@@ -117,7 +117,7 @@ func (s *Session) resize(detect, execute int) {
 	s.events = append(s.events, Resized{Detect: detect, Execute: execute})
 }
 
-// maxSlots is more than one worker runs at once.
+// maxSlots is above the slots of a real worker.
 const maxSlots = 512
 
 func slots(told, known int) int {
@@ -202,8 +202,8 @@ func (s *Session) progress(now time.Time, in *pb.JobProgressUpdate) {
 	s.events = append(s.events, Advanced{Request: r.id, Percent: percent(in.GetProgressPercent()), Stage: clip(in.GetStage()), Message: clip(in.GetMessage())})
 }
 
-// explained takes the progress of a detection: its activities explain what it found, and why
-// it found nothing.
+// explained handles the progress of a detection: its activities explain the findings, or their
+// absence.
 func (s *Session) explained(r *request, in *pb.JobProgressUpdate) {
 	s.print(r, in.GetActivities())
 	s.events = append(s.events, Alive{Request: r.id})
@@ -228,7 +228,7 @@ func (s *Session) completed(now time.Time, in *pb.JobCompleted) {
 	}
 }
 
-// print tells a job's activities, those without a message left out.
+// print reports a job's activities, except those without a message.
 func (s *Session) print(r *request, activities []*pb.ActivityEvent) {
 	var lines []byte
 	for _, activity := range activities {
@@ -260,7 +260,7 @@ func (s *Session) isJob(now time.Time, r *request, jobID string) bool {
 	return false
 }
 
-// percent is 0 to 100, or negative if it is no number.
+// percent returns 0 to 100, or a negative value for NaN.
 func percent(told float64) float64 {
 	if told != told { //nolint:gocritic // not a number differs from itself
 		return -1
@@ -268,10 +268,9 @@ func percent(told float64) float64 {
 	return min(max(told, 0), 100)
 }
 
-// maxText bounds what is kept of a worker's texts.
+// maxText bounds the stored texts of a worker.
 const maxText = 1 << 10
 
-// clip is the head of a text.
 func clip(text string) string {
 	if len(text) > maxText {
 		text = text[:maxText]

@@ -14,24 +14,24 @@ import (
 
 // Errors of requests that cannot be sent.
 var (
-	// ErrNotReady: the session has not joined, or has ended.
+	// ErrNotReady means that the session has not joined, or has ended.
 	ErrNotReady = errors.New("the worker is not connected")
-	// ErrFull: too much is in flight.
+	// ErrFull means that too many requests are in flight.
 	ErrFull = errors.New("too many requests of this worker are in flight")
 )
 
-// request is a detection or a job that is in flight.
+// request is a detection or a job in flight.
 type request struct {
 	id      string
 	kind    pb.WorkKind
 	jobType string
-	// jobID is that of a job.
+	// jobID is empty for a detection.
 	jobID string
-	// canceled: its end was asked for; denied counts the answers that the worker does not
-	// have it.
+	// canceled means that its end was requested; denied counts the worker's answers that it does
+	// not have the request.
 	canceled bool
 	denied   int
-	// proposals counts what a detection has sent, bytes what of it is not taken.
+	// proposals counts the proposals of a detection; bytes is the size of the untaken ones.
 	proposals, bytes int
 }
 
@@ -69,8 +69,8 @@ func (s *Session) begin(r *request) error {
 	return nil
 }
 
-// Cancel asks the worker to end a request; it ends when the worker says so, or has said
-// [maxDenied] times that it does not have it. Repeating it asks again.
+// Cancel requests the worker to end a request. The request ends with the worker's report, or
+// after [maxDenied] answers that the worker does not have it. A repeat sends the cancel again.
 func (s *Session) Cancel(now time.Time, id, reason string) {
 	r := s.requests[id]
 	if r == nil {
@@ -84,7 +84,7 @@ func (s *Session) Cancel(now time.Time, id, reason string) {
 	}})
 }
 
-// Consume reports that proposals of that many bytes have been taken.
+// Consume frees the bytes of taken proposals.
 func (s *Session) Consume(id string, bytes int) {
 	if r := s.requests[id]; r != nil {
 		bytes = min(bytes, r.bytes)
@@ -93,7 +93,6 @@ func (s *Session) Consume(id string, bytes int) {
 	}
 }
 
-// end ends a request, once.
 func (s *Session) end(r *request, outcome Outcome, message string, result *pb.JobResult) {
 	delete(s.requests, r.id)
 	if s.jobs[r.jobID] == r.id {
@@ -103,7 +102,7 @@ func (s *Session) end(r *request, outcome Outcome, message string, result *pb.Jo
 	s.unconsumed -= r.bytes
 	s.ended.add(r.id)
 	if r.canceled && outcome != Succeeded {
-		outcome = Canceled // Also where the stream ended: the worker has stopped it.
+		outcome = Canceled // Also if the stream ended: the worker has stopped it.
 	}
 	s.events = append(s.events, Ended{Request: r.id, Outcome: outcome, Message: message, Result: result})
 }
@@ -121,7 +120,7 @@ func (s *Session) say(now time.Time, id string, message *pb.AdminToWorkerMessage
 	s.out = append(s.out, message)
 }
 
-// name makes an id for a message of the session itself.
+// name returns an id for a message of the session itself.
 func (s *Session) name(kind string) string {
 	s.nextID++
 	return fmt.Sprintf("%s-%d", kind, s.nextID)
@@ -129,7 +128,7 @@ func (s *Session) name(kind string) string {
 
 func sortedIDs(requests map[string]*request) []string { return slices.Sorted(maps.Keys(requests)) }
 
-// ring remembers the last ids.
+// ring stores the last ids.
 type ring struct {
 	known map[string]struct{}
 	order []string

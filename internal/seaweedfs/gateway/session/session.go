@@ -7,35 +7,34 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Settings are the times that a worker gets in the hello, and the bounds of waiting for it.
+// Settings are the times sent in the hello, and the timeouts for a worker's messages.
 type Settings struct {
-	// Heartbeat and Reconnect are told in the hello.
+	// Heartbeat and Reconnect are sent in the hello.
 	Heartbeat, Reconnect time.Duration
-	// HelloWait, SchemaWait and SilentAfter end the wait for a hello, for the answers
-	// about forms, and for any sign of life.
+	// HelloWait, SchemaWait and SilentAfter bound the waits for a hello, for the forms, and for
+	// any sign of life.
 	HelloWait, SchemaWait, SilentAfter time.Duration
 	Limits                             Limits
 }
 
-// Limits bound what one session holds.
+// Limits bound the memory of one session.
 type Limits struct {
-	// JobTypes bounds a hello, Requests what is in flight.
+	// JobTypes bounds a hello, Requests the requests in flight.
 	JobTypes, Requests int
-	// Unconsumed bounds the bytes of proposals that wait to be taken, of all
-	// detections together.
+	// Unconsumed bounds the bytes of untaken proposals, of all detections together.
 	Unconsumed int
-	// Refusals is how many messages may be dropped before the session is closed; one is
-	// forgiven each second.
+	// Refusals bounds the dropped messages before the session is closed; one is forgiven each
+	// second.
 	Refusals int
 	// Rate and Burst bound the messages per second.
 	Rate, Burst int
-	// Unsent bounds the messages that wait to be sent.
+	// Unsent bounds the unsent messages.
 	Unsent int
 }
 
-// Defaults are the settings of a gateway. The hello tells what workers do by themselves:
-// a heartbeat each 15 s, 5 s until they connect again. One that was not heard of for two
-// minutes is stale for the original, too.
+// Defaults returns the settings of a gateway. The hello has the defaults of workers: a heartbeat
+// each 15 s, and 5 s until they connect again. In the original, too, a worker is stale after two
+// minutes of silence.
 func Defaults() Settings {
 	return Settings{
 		Heartbeat: 15 * time.Second, Reconnect: 5 * time.Second,
@@ -44,7 +43,6 @@ func Defaults() Settings {
 	}
 }
 
-// phase is where the session is.
 type phase int
 
 const (
@@ -55,21 +53,21 @@ const (
 	closed
 )
 
-// maxEnded is how many ended requests are remembered, so that what was on its way is
-// told apart from garbage.
+// maxEnded bounds the stored ids of ended requests, which distinguish late messages from
+// garbage.
 const maxEnded = 512
 
-// Session is one stream. It is not safe for concurrent use.
+// Session is the protocol state of one stream. It is not safe for concurrent use.
 type Session struct {
 	settings Settings
 	phase    phase
 	profile  Profile
-	// started is the beginning of the phase, seen the last message.
+	// started is the beginning of the phase, seen the time of the last message.
 	started, seen time.Time
 
 	schemas  map[string]int // request id → index in profile.JobTypes
 	requests map[string]*request
-	// jobs are requests by job id, controls the ids of cancels → their target.
+	// jobs has requests by job id; controls has the ids of cancels and their targets.
 	jobs     map[string]string
 	controls map[string]string
 	ended    ring
@@ -81,7 +79,7 @@ type Session struct {
 
 	out    []*pb.AdminToWorkerMessage
 	events []Event
-	// unsent are messages that were taken and are not yet sent.
+	// unsent counts messages that were taken and not sent yet.
 	unsent int
 }
 
@@ -95,8 +93,8 @@ func New(settings Settings, now time.Time) *Session {
 	}
 }
 
-// Take returns what is to be sent and what happened, each once. A message that is sent is reported
-// with [Session.Sent].
+// Take returns the new messages and events, each once. Call [Session.Sent] after sending each
+// message.
 func (s *Session) Take() ([]*pb.AdminToWorkerMessage, []Event) {
 	out, events := s.out, s.events
 	s.out, s.events = nil, nil
@@ -104,13 +102,13 @@ func (s *Session) Take() ([]*pb.AdminToWorkerMessage, []Event) {
 	return out, events
 }
 
-// Sent reports that a message has left.
+// Sent records that a message was sent.
 func (s *Session) Sent() { s.unsent = max(s.unsent-1, 0) }
 
-// Closed reports that the session has ended.
+// Closed reports whether the session has ended.
 func (s *Session) Closed() bool { return s.phase == closed }
 
-// Next is when [Session.Tick] has something to do; zero: never.
+// Next returns the time of the next [Session.Tick]; zero for never.
 func (s *Session) Next() time.Time {
 	silent := s.seen.Add(s.settings.SilentAfter)
 	switch s.phase {
@@ -125,7 +123,7 @@ func (s *Session) Next() time.Time {
 	return time.Time{}
 }
 
-// Tick lets time pass.
+// Tick handles timeouts.
 func (s *Session) Tick(now time.Time) {
 	switch {
 	case s.phase == closed || now.Before(s.Next()):
@@ -138,14 +136,14 @@ func (s *Session) Tick(now time.Time) {
 	}
 }
 
-// Accept is the fleet's verdict: the worker has joined.
+// Accept means that the worker has joined the fleet.
 func (s *Session) Accept(now time.Time) {
 	if s.phase == joining {
 		s.phase, s.started = ready, now
 	}
 }
 
-// Refuse ends the session with a reason that the worker is told.
+// Refuse ends the session and sends the reason to the worker.
 func (s *Session) Refuse(now time.Time, code Code, reason string) {
 	if s.phase == closed {
 		return
@@ -154,7 +152,7 @@ func (s *Session) Refuse(now time.Time, code Code, reason string) {
 	s.close(code, reason)
 }
 
-// Shutdown tells the worker that the gateway stops. Workers acknowledge it and continue.
+// Shutdown announces the gateway's stop to the worker. Workers acknowledge it and continue.
 func (s *Session) Shutdown(now time.Time, reason string, grace time.Duration) {
 	if s.phase == closed {
 		return
@@ -194,7 +192,7 @@ func (s *Session) hello(accepted bool, text string) *pb.AdminHello {
 	}
 }
 
-// bucket lets rate per second pass, and size at once.
+// bucket is a token bucket: rate per second, and at most size at once.
 type bucket struct {
 	size, rate, level float64
 	at                time.Time

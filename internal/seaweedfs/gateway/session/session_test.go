@@ -138,7 +138,7 @@ func TestHalfADetectionIsNoSuccess(t *testing.T) {
 	assert.Equal(t, session.Ended{Request: "d1", Outcome: session.Flooded, Message: "the detection counts 2 proposals, but 1 arrived"}, events[1])
 }
 
-// TestADetectionExplainsItself: its progress is no message of a wrong kind.
+// TestADetectionExplainsItself: its progress is a valid message.
 func TestADetectionExplainsItself(t *testing.T) {
 	t.Parallel()
 	s := ready(t)

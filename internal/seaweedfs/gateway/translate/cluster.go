@@ -14,26 +14,25 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Cluster is the `cluster:` block of a configuration, as far as workers need it:
-// addresses as host:port of HTTP, or host:port.grpcport.
+// Cluster is the part of a `cluster:` block that workers need. Addresses are host:port of HTTP,
+// or host:port.grpcport.
 type Cluster struct {
 	Masters []string `json:"masters"`
 	Filers  []string `json:"filers"`
 	S3      []string `json:"s3"`
 }
 
-// Checks of addresses. One that does not parse kills a `weed worker` process.
+// Bounds of addresses. An invalid address kills a `weed worker` process.
 const (
-	grpcOffset = 10_000
-	maxPort    = 65_535
-	maxHost    = 253
-	// maxAddresses bounds each list.
+	grpcOffset   = 10_000
+	maxPort      = 65_535
+	maxHost      = 253
 	maxAddresses = 100
 )
 
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?$`)
 
-// ClusterOf reads and checks the block. Every fault is reported.
+// ClusterOf parses and validates the block. It reports every fault.
 func ClusterOf(data json.RawMessage) (Cluster, error) {
 	var cluster Cluster
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -63,7 +62,6 @@ func ClusterOf(data json.RawMessage) (Cluster, error) {
 	return cluster, nil
 }
 
-// parseAddress returns the host and the gRPC port.
 func parseAddress(address string) (host string, grpc int, err error) {
 	fault := fmt.Errorf("%q is no address: write host:port, or host:port.grpcport", address)
 	at := strings.LastIndexByte(address, ':')
@@ -107,8 +105,8 @@ func portOf(text string) (int, bool) {
 	return port, err == nil && port <= maxPort
 }
 
-// Context is the block as requests carry it; settings are those of the job type. S3
-// servers are dialed as they are told, filers are told as SeaweedFS writes them.
+// Context returns the block for requests; settings are those of the job type. S3 servers are
+// sent as gRPC addresses, filers unchanged.
 func (c Cluster) Context(jobType string, settings Settings) *pb.ClusterContext {
 	return &pb.ClusterContext{
 		MasterGrpcAddresses: masterAddresses(c.Masters, jobType), FilerAddresses: c.Filers, S3GrpcAddresses: grpcAddresses(c.S3),
@@ -116,9 +114,9 @@ func (c Cluster) Context(jobType string, settings Settings) *pb.ClusterContext {
 	}
 }
 
-// masterAddresses are host:port of HTTP, whatever the field's name says: scripts add
-// 10000 to it, detections try both. Of a master with a gRPC port of its own scripts take
-// host:port.grpcport, which ends the process of others; these try host:grpcport.
+// masterAddresses returns addresses as host:port of HTTP, against the field's name: scripts add
+// 10000 to the port, detections try both. For a master with a separate gRPC port, scripts need
+// host:port.grpcport, which crashes other job types; those get host:grpcport.
 func masterAddresses(list []string, jobType string) []string {
 	all := make([]string, 0, len(list))
 	for _, address := range list {
@@ -137,7 +135,7 @@ func masterAddresses(list []string, jobType string) []string {
 	return all
 }
 
-// scriptJobType is the one that runs commands of SeaweedFS's shell.
+// scriptJobType runs commands of SeaweedFS's shell.
 const scriptJobType = "admin_script"
 
 func grpcAddresses(list []string) []string {
@@ -150,8 +148,8 @@ func grpcAddresses(list []string) []string {
 	return all
 }
 
-// metadata is the share of the cluster's delete budget that one s3_lifecycle job has.
-// There is one such job, so it has all of it.
+// metadata returns the share of the cluster's delete budget for one s3_lifecycle job: all of it,
+// because there is only one such job.
 func metadata(jobType string, settings Settings) map[string]string {
 	if jobType != "s3_lifecycle" {
 		return nil
@@ -177,7 +175,7 @@ func asFloat(value any) (float64, bool) {
 	return 0, false
 }
 
-// JobTypes are those of SeaweedFS's own workers.
+// JobTypes lists the job types of SeaweedFS's own workers.
 func JobTypes() []string {
 	return []string{
 		"vacuum", "volume_balance", "erasure_coding", "ec_balance", scriptJobType, "iceberg_maintenance", "s3_lifecycle",
@@ -185,7 +183,7 @@ func JobTypes() []string {
 	}
 }
 
-// Needs are the keys of the `cluster:` block without which a worker finds nothing to do.
+// Needs lists the keys of the `cluster:` block without which a worker finds nothing to do.
 func Needs(jobType string) []string {
 	switch jobType {
 	case scriptJobType:
@@ -200,8 +198,8 @@ func Needs(jobType string) []string {
 	return []string{"masters"}
 }
 
-// Mutates reports whether work of the job type changes volumes, so that it needs the
-// cluster's shell lease. Job types that are not known do.
+// Mutates reports whether the job type changes volumes, so that it needs the cluster's shell
+// lease. It is true for unknown job types.
 func Mutates(jobType string) bool {
 	switch jobType {
 	case "iceberg_maintenance", "s3_lifecycle", "lance_compact", "lance_optimize_indices", "lance_cleanup_versions":

@@ -6,7 +6,7 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Moves are the volumes that a job of volume_balance moves, none for other job types.
+// Moves returns the moves of a volume_balance job; none for other job types.
 func Moves(job *pb.JobSpec) []*pb.BalanceMove {
 	if job.GetJobType() != "volume_balance" {
 		return nil

@@ -12,13 +12,13 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// ProposalKey is the key of a proposal's params that holds the worker's own proposal.
+// ProposalKey is the key of the worker's own proposal in a proposal's params.
 const ProposalKey = "weed"
 
 const (
-	// maxProposalBytes bounds a proposal before it is compressed.
+	// maxProposalBytes bounds a proposal before compression.
 	maxProposalBytes = 1 << 20
-	// compressAbove is the size below which compression saves nothing worth it.
+	// compressAbove is the size from which compression pays.
 	compressAbove = 512
 )
 
@@ -28,15 +28,14 @@ const (
 	packedZstd  = 'z'
 )
 
-// Packer carries whole proposals of workers through params: as base64 of the message's
-// bytes, compressed where that helps. Fields that this program does not know travel as
-// well. It may be used concurrently.
+// Packer encodes whole proposals in params: as base64 of the message's bytes, compressed if that
+// helps. Unknown fields are included. It is safe for concurrent use.
 type Packer struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
 
-// NewPacker makes a packer.
+// NewPacker returns a packer.
 func NewPacker() (*Packer, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<17), zstd.WithEncoderCRC(false))
 	if err != nil {
@@ -67,10 +66,10 @@ func (p *Packer) Pack(proposal *pb.JobProposal) (json.RawMessage, error) {
 	return json.Marshal(map[string]string{ProposalKey: base64.StdEncoding.EncodeToString(packed)})
 }
 
-// errNoProposal is the error of a job that no worker has proposed.
+// errNoProposal is the error of a job without a worker's proposal.
 var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman start`")
 
-// Unpack returns the proposal that the params of a job carry.
+// Unpack returns the proposal in the params of a job.
 func (p *Packer) Unpack(params json.RawMessage) (*pb.JobProposal, error) {
 	var carried struct {
 		Packed string `json:"weed"`

@@ -9,22 +9,22 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// extension is the annotation of a schema that carries what a policy cannot: whether
-// and how often the job type is due where its worker is at home.
+// extension is the annotation of a schema with facts beyond a policy: whether and how often the
+// job type is due in its original system.
 const extension = "x-weed"
 
-// handlerPrefix keeps the handlers of weed workers apart from the native ones, which
-// never share a job type with them.
+// handlerPrefix separates the handlers of weed workers from the native ones, with which they
+// share no job type.
 const handlerPrefix = "weed-"
 
-// HandlerName is the handler that stands for a job type of weed workers. A name that
-// is none of Roundsman's is an error.
+// HandlerName returns the handler for a job type of weed workers, or an error if the name is
+// invalid.
 func HandlerName(jobType string) (string, error) {
 	name := handlerPrefix + jobType
 	return name, jobtype.ValidateName(name)
 }
 
-// Hints are what `jobtypes import` needs besides a descriptor.
+// Hints are the inputs of `jobtypes import` besides a descriptor.
 type Hints struct {
 	JobType string           `json:"job_type"`
 	Version uint32           `json:"version,omitempty"`
@@ -32,7 +32,7 @@ type Hints struct {
 	Every   jobtype.Duration `json:"every"`
 }
 
-// defaultEvery is the interval of a job type whose worker tells none.
+// defaultEvery returns the interval of a job type whose worker sends none.
 func defaultEvery(jobType string) time.Duration {
 	switch jobType {
 	case "vacuum":
@@ -57,7 +57,7 @@ func hintsOf(d *pb.JobTypeDescriptor) Hints {
 	}
 }
 
-// HintsOf reads the hints of a handler of weed workers; false: it is none.
+// HintsOf returns the hints of a handler of weed workers; false for other handlers.
 func HintsOf(d jobtype.Descriptor) (Hints, bool) {
 	var schema struct {
 		Hints *Hints `json:"x-weed"`
@@ -68,11 +68,11 @@ func HintsOf(d jobtype.Descriptor) (Hints, bool) {
 	return *schema.Hints, true
 }
 
-// minExecution is the shortest timeout that the original allows a job.
+// minExecution is the shortest timeout that the original allows a job, in seconds.
 const minExecution = 90
 
-// PolicyOf is the default policy of a job type, each value within Roundsman's limits.
-// The gateway beats for a job, because the worker does not: liveness is process.
+// PolicyOf returns the default policy of a job type, each value within Roundsman's limits.
+// Liveness is process, because the gateway beats in place of the worker.
 func PolicyOf(defaults *pb.AdminRuntimeDefaults) jobtype.Policy {
 	policy := jobtype.Policy{
 		Liveness:                      jobtype.LivenessProcess,
@@ -89,7 +89,7 @@ func PolicyOf(defaults *pb.AdminRuntimeDefaults) jobtype.Policy {
 	return policy
 }
 
-// seconds is a timeout, bounded to a year; s3_lifecycle tells 68 of them.
+// seconds returns a timeout, bounded to a year; s3_lifecycle sends 68 years.
 func seconds(value, fallback int32) jobtype.Duration {
 	if value <= 0 {
 		value = fallback
@@ -104,8 +104,8 @@ func count(value int32, fallback, limit int) int {
 	return min(int(value), limit)
 }
 
-// Descriptor describes the handler that stands for a job type of a weed worker. d is
-// nil where the worker told none.
+// Descriptor describes the handler for a job type of a weed worker. d is nil if the worker sent
+// none.
 func Descriptor(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) (jobtype.Descriptor, error) {
 	name, err := HandlerName(c.GetJobType())
 	if err != nil {
@@ -129,7 +129,7 @@ func Descriptor(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) (jobtype.Descr
 	return descriptor, descriptor.Validate()
 }
 
-// intervalOf is the interval of a job type, also of one that its worker does not describe.
+// intervalOf returns the interval of a job type, even without a descriptor.
 func intervalOf(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) jobtype.Duration {
 	if d == nil {
 		return jobtype.Duration(defaultEvery(c.GetJobType()))
@@ -137,8 +137,8 @@ func intervalOf(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) jobtype.Durati
 	return hintsOf(d).Every
 }
 
-// DetectRuntime is the runtime configuration of a detection: the defaults of the worker's
-// own descriptor, how much the run takes, and the time that is left.
+// DetectRuntime returns the runtime configuration of a detection: the defaults of the worker's
+// descriptor, the run's limit of results, and the time left.
 func DetectRuntime(d *pb.JobTypeDescriptor, maxResults int, left time.Duration) *pb.AdminRuntimeDefaults {
 	told := runtime(d)
 	told.MaxJobsPerDetection = clip32(maxResults, told.GetMaxJobsPerDetection())
@@ -146,7 +146,7 @@ func DetectRuntime(d *pb.JobTypeDescriptor, maxResults int, left time.Duration) 
 	return told
 }
 
-// ExecuteRuntime is that of a job, with the time that is left.
+// ExecuteRuntime returns the runtime configuration of a job, with the time left.
 func ExecuteRuntime(d *pb.JobTypeDescriptor, left time.Duration) *pb.AdminRuntimeDefaults {
 	told := runtime(d)
 	told.ExecutionTimeoutSeconds = clip32(int(left/time.Second), told.GetExecutionTimeoutSeconds())
@@ -164,7 +164,7 @@ func runtime(d *pb.JobTypeDescriptor) *pb.AdminRuntimeDefaults {
 	}
 }
 
-// Count is a number as messages carry it.
+// Count converts a number for messages.
 func Count(value int) int32 { return clip32(value, 0) }
 
 func clip32(value int, fallback int32) int32 {

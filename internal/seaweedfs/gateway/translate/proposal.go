@@ -15,15 +15,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// estimateKey is the one parameter that the scheduler itself reads.
+// estimateKey is the only parameter that the scheduler itself reads.
 const estimateKey = "estimated_runtime_seconds"
 
-// maxDetail bounds what is shown of a proposal's detail; all of it is packed.
+// maxDetail bounds the shown part of a proposal's detail; the packed proposal has all of it.
 const maxDetail = 512
 
-// Proposal translates a worker's proposal for its group, which counts one that breaks a
-// rule as invalid, with its reason. Labels of the worker describe the work and do not
-// place it: they travel in the parameters.
+// Proposal converts a worker's proposal for its group, which counts an invalid one with its
+// reason. Labels of the worker describe the work and do not place it, so they stay in the
+// parameters.
 func (p *Packer) Proposal(found *pb.JobProposal) jobtype.Proposal {
 	key := found.GetDedupeKey()
 	params, err := p.Pack(found)
@@ -38,7 +38,7 @@ func (p *Packer) Proposal(found *pb.JobProposal) jobtype.Proposal {
 	}
 	err = proposal.Validate()
 	if err != nil && proposal.Detail != "" {
-		// The shown texts give way to what the worker needs.
+		// The shown texts yield to the worker's data.
 		proposal.Detail = ""
 		err = proposal.Validate()
 	}
@@ -70,7 +70,7 @@ func estimate(value *pb.ConfigValue) jobtype.Duration {
 	return jobtype.Duration(time.Duration(min(whole, limit)) * time.Second)
 }
 
-// timeOf is zero for a time that is not set, or none.
+// timeOf returns zero for a missing or invalid time.
 func timeOf(at *timestamppb.Timestamp) time.Time {
 	if at == nil || !at.IsValid() || at.GetSeconds() <= 0 {
 		return time.Time{}
@@ -78,12 +78,12 @@ func timeOf(at *timestamppb.Timestamp) time.Time {
 	return at.AsTime()
 }
 
-// volumeKey finds the volumes that a dedupe key names, be it one of a batch:
-// `vacuum:7:photos`, `volume_balance_batch:volume_balance:7+volume_balance:8`.
+// volumeKey matches the volumes in a dedupe key, of a single job or a batch: `vacuum:7:photos`,
+// `volume_balance_batch:volume_balance:7+volume_balance:8`.
 var volumeKey = regexp.MustCompile(`(?:^|[:+])(?:vacuum|volume_balance|erasure_coding|ec_balance):(\d{1,10})(?:[:+]|$)`)
 
-// objects are the volumes that no other job may change meanwhile, of whatever type it
-// is. Parallel work on one volume of erasure-coded shards corrupts them.
+// objects returns the volumes that no other job may change meanwhile, of any job type. Parallel
+// work on one volume of erasure-coded shards corrupts them.
 func objects(found *pb.JobProposal) []string {
 	var all []string
 	key := found.GetDedupeKey()
@@ -99,10 +99,10 @@ func objects(found *pb.JobProposal) []string {
 	return slices.Compact(all)
 }
 
-// Volume names a volume as an object; native handlers name it so, too.
+// Volume returns the object of a volume, also for native handlers.
 func Volume(id string) string { return "volume/" + id }
 
-// Job is the specification that a worker executes.
+// Job returns the specification for a worker.
 func (p *Packer) Job(job jobtype.Job, jobType string, now time.Time) (*pb.JobSpec, error) {
 	found, err := p.Unpack(job.Params)
 	if err != nil {
@@ -129,12 +129,12 @@ func JobID(jobType string, job jobtype.Job) string {
 const (
 	// maxOutputs bounds the values of a result, as JSON.
 	maxOutputs = jobtype.MaxResultBytes / 2
-	// outputKey is where scripts leave what they printed.
+	// outputKey is the key of a script's output.
 	outputKey = "output"
 )
 
-// Result is what a worker's job leaves behind. Values that do not fit are left out, the
-// largest first, and named.
+// Result converts the result of a worker's job. Values beyond the bound are omitted, the largest
+// first, and named.
 func Result(done *pb.JobResult) jobtype.Result {
 	result := jobtype.Result{Summary: OneLine(done.GetSummary(), 1<<10)}
 	type entry struct {
@@ -180,12 +180,12 @@ func readable(value any) any {
 	return value
 }
 
-// OneLine is text in one line of valid UTF-8, at most limit bytes.
+// OneLine returns text in one line of valid UTF-8, at most limit bytes.
 func OneLine(text string, limit int) string {
 	return Text(strings.Join(strings.Fields(Text(text, 4*limit)), " "), limit)
 }
 
-// Text is the head of text, at most limit bytes of valid UTF-8.
+// Text returns the head of text, at most limit bytes of valid UTF-8.
 func Text(text string, limit int) string {
 	if len(text) > limit {
 		text = text[:limit]
@@ -193,7 +193,7 @@ func Text(text string, limit int) string {
 	return strings.ToValidUTF8(trimRune(text), "")
 }
 
-// Tail is the end of text, at most limit bytes of valid UTF-8.
+// Tail returns the end of text, at most limit bytes of valid UTF-8.
 func Tail(text string, limit int) string {
 	if len(text) > limit {
 		text = text[len(text)-limit:]

@@ -9,7 +9,6 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// draft names the language of the schemas.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
 // The keys of a job type's params: the values of a descriptor's two forms.
@@ -21,8 +20,8 @@ const (
 // object is a JSON object under construction. Its keys are sorted when it is encoded.
 type object = map[string]any
 
-// Schema is the JSON Schema of the params of a job type: one object for each form.
-// nil, for a worker that told no descriptor, accepts everything.
+// Schema returns the JSON Schema of the params of a job type: one object per form. nil, for a
+// worker without a descriptor, accepts everything.
 func Schema(d *pb.JobTypeDescriptor) (json.RawMessage, error) {
 	if d == nil {
 		return nil, nil
@@ -52,7 +51,7 @@ func Schema(d *pb.JobTypeDescriptor) (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// formSchema reports besides whether a field must be written.
+// formSchema also reports whether a field is required.
 func formSchema(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) (schema object, needed bool) {
 	properties, required, conditions := object{}, []string{}, []any{}
 	for _, section := range form.GetSections() {
@@ -74,7 +73,7 @@ func formSchema(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) (schem
 	}
 	for name, value := range defaults {
 		if _, known := properties[name]; !known {
-			// A setting that the form hides: its default tells its type.
+			// A setting that the form hides has the type of its default.
 			properties[name] = hiddenSchema(value)
 		}
 	}
@@ -90,13 +89,12 @@ func formSchema(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) (schem
 	return schema, len(required) > 0
 }
 
-// condition refuses a field that is not visible, and requires one that is visible and
-// must be written.
+// condition forbids an invisible field, and requires a visible one if must is set.
 func condition(field *pb.ConfigField, otherDefault *pb.ConfigValue, must bool) object {
 	other, wanted := field.GetVisibleWhenField(), plain(field.GetVisibleWhenEquals())
 	visible := object{"properties": object{other: object{"const": wanted}}}
 	if otherDefault == nil || !sameJSON(plain(otherDefault), wanted) {
-		// A field that is not written has its default, which is another value.
+		// The default of a missing field is another value.
 		visible["required"] = []string{other}
 	}
 	rule := object{"if": visible, "else": object{"properties": object{field.GetName(): false}}}
@@ -195,8 +193,8 @@ func options(schema object, field *pb.ConfigField, value *pb.ConfigValue) {
 	}
 }
 
-// applyRule adds a rule of the form. One that JSON Schema cannot express, or that does
-// not parse, is the worker's own to enforce.
+// applyRule adds a rule of the form. The worker itself enforces rules that do not parse or that
+// JSON Schema cannot express.
 func applyRule(schema object, rule *pb.ValidationRule) {
 	count := func(key string) {
 		if n, err := strconv.Atoi(rule.GetExpression()); err == nil && n >= 0 {

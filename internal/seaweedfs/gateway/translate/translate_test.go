@@ -158,7 +158,7 @@ func packer(t require.TestingT) *translate.Packer {
 	return p
 }
 
-// TestProposalsTravelVerbatim also sends fields that this program does not know.
+// TestProposalsTravelVerbatim: including fields that this program does not know.
 func TestProposalsTravelVerbatim(t *testing.T) {
 	t.Parallel()
 	p := packer(t)
@@ -203,7 +203,7 @@ func TestABatchOfMovesFits(t *testing.T) {
 	found := &pb.JobProposal{DedupeKey: "volume_balance_batch:volume_balance:1+volume_balance:2", Summary: "move 100 volumes", Parameters: map[string]*pb.ConfigValue{}}
 	var raw []byte
 	for i := range 100 {
-		// volume id, size, source, target: what a move of a batch names
+		// volume id, size, source, target: the parts of a move in a batch
 		raw = append(raw, byte(i), byte(i>>8), byte(i*7), byte(i*13), byte(i*29), 0x3a)
 		raw = append(raw, "volume-server-1.example.com:8080\x12volume-server-7.example.com:8080"...)
 	}

@@ -16,11 +16,11 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Settings are the values of a job type's two forms, as requests carry them.
+// Settings are the values of a job type's two forms, for requests.
 type Settings struct{ Admin, Worker map[string]*pb.ConfigValue }
 
-// SettingsOf reads the params of a job type over the defaults of its forms. Without a
-// descriptor the JSON tells the types.
+// SettingsOf reads the params of a job type over the defaults of its forms. Without a descriptor
+// the JSON determines the types.
 func SettingsOf(d *pb.JobTypeDescriptor, params json.RawMessage) (Settings, error) {
 	written := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(params)) > 0 {
@@ -69,7 +69,7 @@ func valuesOf(key string, form *pb.ConfigForm, defaults map[string]*pb.ConfigVal
 	return values, errors.Join(faults...)
 }
 
-// merged are the defaults of a form; those of the descriptor win.
+// merged returns the defaults of a form; those of the descriptor win.
 func merged(form *pb.ConfigForm, defaults map[string]*pb.ConfigValue) map[string]*pb.ConfigValue {
 	values := maps.Clone(form.GetDefaultValues())
 	if values == nil {
@@ -138,7 +138,7 @@ func valueOf(kind pb.ConfigFieldType, written any) (*pb.ConfigValue, error) {
 	return nil, fmt.Errorf("%v is not of the type that the form wants", written)
 }
 
-// guessed takes the type from the JSON.
+// guessed derives the type from the JSON.
 func guessed(written any) (*pb.ConfigValue, error) {
 	switch v := written.(type) {
 	case bool:
@@ -178,22 +178,22 @@ func guessed(written any) (*pb.ConfigValue, error) {
 	return nil, errors.New("null is no value")
 }
 
-// Bool makes a truth value.
+// Bool returns a boolean value.
 func Bool(v bool) *pb.ConfigValue {
 	return &pb.ConfigValue{Kind: &pb.ConfigValue_BoolValue{BoolValue: v}}
 }
 
-// Int64 makes a whole number.
+// Int64 returns an integer value.
 func Int64(v int64) *pb.ConfigValue {
 	return &pb.ConfigValue{Kind: &pb.ConfigValue_Int64Value{Int64Value: v}}
 }
 
-// Double makes a rational number.
+// Double returns a floating-point value.
 func Double(v float64) *pb.ConfigValue {
 	return &pb.ConfigValue{Kind: &pb.ConfigValue_DoubleValue{DoubleValue: v}}
 }
 
-// String makes a text.
+// String returns a string value.
 func String(v string) *pb.ConfigValue {
 	return &pb.ConfigValue{Kind: &pb.ConfigValue_StringValue{StringValue: v}}
 }
@@ -206,7 +206,7 @@ func integer(written any) (int64, bool) {
 	if whole, err := text.Int64(); err == nil {
 		return whole, true
 	}
-	rational, err := text.Float64() // JSON Schema takes 3.0 for an integer.
+	rational, err := text.Float64() // JSON Schema accepts 3.0 as an integer.
 	return int64(rational), err == nil && rational == math.Trunc(rational) && math.Abs(rational) < 1<<53
 }
 
@@ -233,7 +233,7 @@ func texts(written any) ([]string, bool) {
 	return all, true
 }
 
-// plain is a value as JSON has it.
+// plain converts a value for JSON.
 func plain(value *pb.ConfigValue) any {
 	switch v := value.GetKind().(type) {
 	case *pb.ConfigValue_BoolValue:
@@ -268,7 +268,7 @@ func plain(value *pb.ConfigValue) any {
 	return nil
 }
 
-// finite keeps what JSON cannot say readable.
+// finite converts NaN and infinities, which JSON lacks, to text.
 func finite(v float64) any {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprint(v)
@@ -292,7 +292,7 @@ func number(value *pb.ConfigValue) (any, bool) {
 	return nil, false
 }
 
-// sameJSON compares as JSON does, where 1 and 1.0 are one number.
+// sameJSON compares as JSON does: 1 and 1.0 are one number.
 func sameJSON(a, b any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)

@@ -8,30 +8,27 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// answers is the workflow through which this very process answers for itself, see
-// [contract.WorkerWorkflow]. It is registered by that process alone, on a
-// queue of its own.
+// answers is the workflow through which this process answers queries, see
+// [contract.WorkerWorkflow]. Only this process registers it, on a queue of its own.
 //
-// Its queries read the process, not the workflow: they are never replayed and
-// decide nothing. The workflow itself does nothing and ends at once, so that a
-// process that dies leaves nothing behind that runs. The functions must return
-// at once and may be called by several goroutines.
+// Its queries read the process, not the workflow: they are never replayed and decide nothing.
+// The workflow itself ends at once, so that a dead process leaves no open workflow. The
+// functions must return at once and may be called concurrently.
 type answers struct {
-	// describe says what the process does.
+	// describe returns the running work of the process.
 	describe func() contract.WorkerReport
-	// look makes it ask the registry for its settings.
+	// look makes the process read its settings from the registry.
 	look func()
-	// attempt says what the process knows of one attempt.
+	// attempt returns the state of one attempt.
 	attempt func(contract.AttemptQueryInput) contract.AttemptQueryResult
-	// used says how many slots were in use in the last hours.
+	// used returns the slots used in the last hours.
 	used func() contract.WorkerUsage
-	// log says what an attempt has printed.
+	// log returns the output of an attempt.
 	log func(contract.LogQueryInput) contract.LogQueryResult
 	// artifact returns the files that an attempt has left.
 	artifact func(contract.ArtifactQueryInput) contract.ArtifactQueryResult
 }
 
-// open is the workflow.
 func (a *answers) open(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryReport, a.report,

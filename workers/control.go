@@ -15,20 +15,18 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// DefaultControlStopTimeout is how long control activities may continue after the
-// control plane was asked to stop. They are repeated elsewhere.
+// DefaultControlStopTimeout bounds control activities after a stop. They are repeated elsewhere.
 const DefaultControlStopTimeout = 5 * time.Second
 
-// DefaultEager is what every server takes.
+// DefaultEager is accepted by every server.
 const DefaultEager = 40
 
-// deadlockTimeout is how long one workflow task may compute without yielding.
-// The SDK's second is passed by code that does nothing wrong when a busy machine
-// decodes the state of a large group or fleet; the task would fail and be
-// repeated under the same load.
+// deadlockTimeout bounds the computation of a workflow task without a yield. The SDK's second is
+// too short for a busy machine that decodes the state of a large group or fleet: the task would
+// fail and be repeated under the same load.
 const deadlockTimeout = 5 * time.Second
 
-// Bounds of the pollers for workflow tasks, for each of the two queues that they poll.
+// Bounds of the pollers for workflow tasks, per queue; there are two queues.
 const (
 	minWorkflowPollers = 4
 	maxWorkflowPollers = 16
@@ -36,37 +34,33 @@ const (
 
 // ControlOptions describe one process of the control plane.
 type ControlOptions struct {
-	// Register registers workflows and control activities; each function is
-	// called once.
+	// Register registers workflows and control activities; each function is called once.
 	Register []func(worker.Registry)
-	// StickyCacheSize bounds how many workflows are kept in memory between
-	// their tasks. It is a setting of the whole process; 0 keeps the SDK's
-	// 10,000, negative keeps none, which is for tests of determinism.
+	// StickyCacheSize bounds the workflows kept in memory between their tasks. It applies to the
+	// whole process. 0 means the SDK's 10,000; a negative value keeps none, for tests of
+	// determinism.
 	StickyCacheSize int
-	// MaxWorkflowTasks caps workflow tasks at once; 0: the SDK's default.
+	// MaxWorkflowTasks bounds concurrent workflow tasks; 0 means the SDK's default.
 	MaxWorkflowTasks int
-	// Eager is how many activities of the control plane's own queue one workflow
-	// task may start at once in this process, past the queue: at a third of the
-	// cost. Default DefaultEager; negative: none. More than about 40 need a server
-	// with history.maximumBufferedEventsBatch above its stock 100, as `roundsman
-	// dev` has; another one fails workflow tasks then and sends whole histories
-	// again.
-	Eager int
-	// StopTimeout defaults to DefaultControlStopTimeout.
+	// Eager bounds the activities of the control plane's own queue that one workflow task may
+	// start directly in this process, at a third of the cost. The default is DefaultEager; a
+	// negative value means none. More than about 40 require a server with
+	// history.maximumBufferedEventsBatch above its default 100, as `roundsman dev` has. Other
+	// servers then fail workflow tasks and send whole histories again.
+	Eager       int
 	StopTimeout time.Duration
-	// Identity is what Temporal shows; empty: the client's.
+	// Identity is shown by Temporal; if empty, the client's.
 	Identity string
-	// Version is noted with every workflow task that this process completes, so that
-	// it can be told which version began a workflow that another cannot continue with.
-	// Empty: the SDK notes a checksum of the program.
+	// Version is recorded with every workflow task of this process. It shows which version began
+	// a workflow that another version cannot continue. If empty, the SDK records a checksum of
+	// the program.
 	Version string
-	// Interceptors are those that the workflows need.
+	// Interceptors are those required by the workflows.
 	Interceptors []interceptor.WorkerInterceptor
-	// Logger defaults to none.
-	Logger *slog.Logger
+	Logger       *slog.Logger
 }
 
-// WithDefaults fills what is empty.
+// WithDefaults fills empty fields.
 func (o ControlOptions) WithDefaults() ControlOptions {
 	if o.StopTimeout == 0 {
 		o.StopTimeout = DefaultControlStopTimeout
@@ -92,8 +86,8 @@ func (o ControlOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Control is one process of the control plane: it runs all workflows and the
-// control activities. Several may run at once; Temporal spreads the work.
+// Control is one process of the control plane: it runs all workflows and the control activities.
+// Several may run at once; Temporal distributes the work.
 type Control struct {
 	worker   worker.Worker
 	options  ControlOptions
@@ -124,7 +118,7 @@ func NewControl(c client.Client, options ControlOptions) (*Control, error) {
 		OnFatalError: func(err error) {
 			select {
 			case control.failed <- err:
-			default: // The first reason is the one to tell.
+			default: // The first reason is reported.
 			}
 		},
 	})
@@ -134,15 +128,15 @@ func NewControl(c client.Client, options ControlOptions) (*Control, error) {
 	return control, nil
 }
 
-// workflowPollers take the workflow tasks and queries of all workflows. The SDK's two
-// let tasks of the registry wait for more than the 5 s that the server allows.
+// workflowPollers poll the workflow tasks and queries of all workflows. With the SDK's two
+// pollers, tasks of the registry waited for more than the 5 s that the server allows.
 func workflowPollers() worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: minWorkflowPollers, MinimumNumberOfPollers: minWorkflowPollers, MaximumNumberOfPollers: maxWorkflowPollers,
 	})
 }
 
-// eager is nil where the SDK's own, which must be positive, does not matter.
+// eager returns nil for none; the SDK then uses its own value, which must be positive.
 func eager(n int) *int {
 	if n < 0 {
 		return nil
@@ -159,8 +153,8 @@ func (c *Control) Start(context.Context) error {
 	return nil
 }
 
-// Wait returns nil when ctx ends, and an error when the server refuses the
-// control plane for good.
+// Wait returns nil when ctx ends, and an error when the server rejects the control plane for
+// good.
 func (c *Control) Wait(ctx context.Context) error {
 	select {
 	case err := <-c.failed:
@@ -179,8 +173,7 @@ func (c *Control) Run(ctx context.Context) error {
 	return errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 }
 
-// Stop stops polling and waits for what runs, at most StopTimeout. Repeating it
-// does nothing.
+// Stop stops polling and waits for running work, at most StopTimeout. A repeat does nothing.
 func (c *Control) Stop(context.Context) error {
 	c.stopOnce.Do(c.worker.Stop)
 	return nil

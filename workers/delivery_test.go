@@ -19,9 +19,8 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// away is how long the server is away in these tests: longer than the 10 s
-// after which the SDK gives up, and, where a test says so, than the jobs'
-// heartbeat timeout. The e2e suite repeats it with 30 s.
+// away is the server's absence in these tests: longer than the 10 s after which the SDK gives up
+// and, if a test says so, than the jobs' heartbeat timeout. The e2e suite uses 30 s.
 const away = 12 * time.Second
 
 func TestOutcomesSurviveAnAbsentServer(t *testing.T) {
@@ -70,8 +69,8 @@ func TestOutcomesSurviveAnAbsentServer(t *testing.T) {
 	}
 }
 
-// A server that is away for longer than the heartbeat timeout times every attempt
-// out. All slots are taken: an adoption needs none.
+// A server that is away for longer than the heartbeat timeout times every attempt out. All slots
+// are taken: an adoption needs none.
 func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, testsuite.WithFile(testsuite.TempFile(t)))
@@ -115,7 +114,7 @@ func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 	assert.Equal(t, 8, total, "no job ran twice")
 }
 
-// pause lets real time pass: what is tested is the length of an absence.
+// pause waits in real time: the length of an absence is under test.
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -184,8 +183,8 @@ func TestFailuresTravelWhole(t *testing.T) {
 	assert.Equal(t, node.Instance(), end.State.Instance)
 }
 
-// The server is away when a worker is told to stop, and back before its last job
-// has ended: the registry receives the deregistration after all.
+// The server is away when a worker is stopped, and back before its last job has ended: the
+// registry receives the deregistration.
 func TestDeregistrationIsRepeated(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, testsuite.WithFile(testsuite.TempFile(t)))
@@ -212,7 +211,7 @@ func TestDeregistrationIsRepeated(t *testing.T) {
 	require.NoError(t, run.Get(t.Context(), nil))
 }
 
-// heard calls told when a message that begins with text is logged.
+// heard calls told when a message with the prefix text is logged.
 type heard struct {
 	slog.Handler
 	text string

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// scarceShare and scarceBytes bound what is left on a disk that counts as full: less
-	// than one part in scarceShare and less than scarceBytes.
+	// scarceShare and scarceBytes bound the space left on a disk that counts as full: less than
+	// one part in scarceShare and less than scarceBytes.
 	scarceShare = 20
 	scarceBytes = 1 << 30
-	// diskEvery is how often a worker looks at the disk of its data directory.
+	// diskEvery is the pause between checks of the data directory's disk.
 	diskEvery = 10 * time.Second
 	// diskTimeout bounds one report of a full disk.
 	diskTimeout = 10 * time.Second
 )
 
-// space is what a file system has and what is left of it for this process.
+// space is the size of a file system and the part left for this process.
 type space struct {
 	bytes, bytesLeft, files, filesLeft uint64
 }
 
-// scarce returns the little space left on a disk. It is empty if the disk has enough.
+// scarce describes the little space left on a disk. It is empty if the disk has enough.
 func (s space) scarce() string {
 	switch {
 	case s.bytes > 0 && s.bytesLeft < min(s.bytes/scarceShare, scarceBytes):
@@ -36,8 +36,8 @@ func (s space) scarce() string {
 	return ""
 }
 
-// watchDisk reports a data directory whose disk is full to the registry, again and again
-// while it is.
+// watchDisk reports a data directory on a full disk to the registry, repeatedly while it is
+// full.
 func (n *Node) watchDisk(ctx context.Context) {
 	if n.options.DataDir == "" {
 		return

@@ -4,5 +4,5 @@ package workers
 
 import "errors"
 
-// spaceOf is not known here.
+// spaceOf is not supported here.
 func spaceOf(string) (space, error) { return space{}, errors.ErrUnsupported }

@@ -4,7 +4,7 @@ package workers
 
 import "syscall"
 
-// spaceOf reads what is left for a process without privileges.
+// spaceOf reads the space left for a process without privileges.
 func spaceOf(dir string) (space, error) {
 	var found syscall.Statfs_t
 	if err := syscall.Statfs(dir, &found); err != nil {

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// endpointLife is how long an endpoint is used before it is opened again: half of the
-	// shortest time for which servers keep closed workflows.
+	// endpointLife is the time before an endpoint is opened again: half of the shortest
+	// retention of closed workflows.
 	endpointLife = 12 * time.Hour
-	// endpointTimeout bounds the workflow itself, which takes milliseconds: one
-	// that no process serves must not stay open.
+	// endpointTimeout bounds the workflow itself, which takes milliseconds: it must not stay
+	// open if no process serves it.
 	endpointTimeout = time.Minute
 	// openTimeout bounds the call that opens it.
 	openTimeout = 10 * time.Second
-	// nudgeTimeout bounds the query to the process that was replaced.
+	// nudgeTimeout bounds the query to the replaced process.
 	nudgeTimeout = 3 * time.Second
-	// endpointRetry is how long it waits where the server does not open one.
+	// endpointRetry is the pause after a failure to open it.
 	endpointRetry = 10 * time.Second
 )
 
-// endpoint is the query endpoint of this very process, see [contract.WorkerWorkflow].
+// endpoint is the query endpoint of this process, see [contract.WorkerWorkflow].
 type endpoint struct {
 	client  client.Client
 	node    *Node
@@ -43,7 +43,7 @@ func newEndpoint(c client.Client, n *Node) *endpoint {
 		Identity:                               n.Identity(),
 		LocalActivityWorkerOnly:                true,
 		MaxConcurrentWorkflowTaskExecutionSize: 2,
-		MaxConcurrentWorkflowTaskPollers:       2, // the least the SDK takes
+		MaxConcurrentWorkflowTaskPollers:       2, // the SDK's minimum
 		WorkerStopTimeout:                      time.Second,
 		OnFatalError:                           n.fail,
 	})
@@ -66,8 +66,8 @@ func (d *endpoint) stop() {
 	}
 }
 
-// stayOpen opens the endpoint, and again before the server forgets it. A node works
-// without one; it only answers no query.
+// stayOpen opens the endpoint, and reopens it before the server deletes it. A node works without
+// an endpoint, but answers no query.
 func (d *endpoint) stayOpen(ctx context.Context) {
 	if d.node.options.TakeOver {
 		d.nudgePredecessor(ctx)
@@ -87,9 +87,8 @@ func (d *endpoint) stayOpen(ctx context.Context) {
 	}
 }
 
-// nudgePredecessor lets the process whose id was taken over look at the registry
-// now, so that it ends at once and not within a minute. If there is none, or it
-// does not answer, nothing is lost.
+// nudgePredecessor makes the process whose id was taken over read the registry now, so that it
+// ends at once instead of within a minute. Its errors are harmless.
 func (d *endpoint) nudgePredecessor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, nudgeTimeout)
 	defer cancel()
@@ -104,7 +103,7 @@ func (d *endpoint) open(ctx context.Context) error {
 		ID:                       contract.WorkerWorkflowID(d.node.options.ID),
 		TaskQueue:                contract.WorkerControlQueue(d.node.options.ID, d.node.instance),
 		WorkflowExecutionTimeout: endpointTimeout,
-		// One that is still open belongs to an incarnation that is gone.
+		// An open one belongs to a dead incarnation.
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 		StaticSummary:            fmt.Sprintf("answers for %s", d.node.Identity()),
 		StaticDetails: fmt.Sprintf("It ends at once; its query `report` is answered by the process as long as that lives\n\n"+

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A task that nobody beats for must be answered before it counts as lost.
+// A waiting task has no heartbeat, so it must be answered before it counts as lost.
 func TestTheWaitEndsBeforeTheHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	for timeout, maxWait := range map[time.Duration]time.Duration{
@@ -19,8 +19,8 @@ func TestTheWaitEndsBeforeTheHeartbeatTimeout(t *testing.T) {
 	}
 }
 
-// A worker without a free slot still takes what was sent to it alone, so that it
-// can say so, one at a time and as long as not too many wait at its gate.
+// A worker without a free slot still accepts tasks of its own queue in order to refuse them: one
+// at a time, while not too many wait at its gate.
 func TestSlotsOfAFullWorkerTakeItsOwnQueueOnly(t *testing.T) {
 	t.Parallel()
 	waiting := 0

@@ -8,13 +8,12 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// gateMaxWait is how long a task that finds the gate shut may wait. A slot
-// often becomes free within it; beyond, another worker is the better place.
+// gateMaxWait bounds the wait of a task at a full gate. A slot often becomes free in that time;
+// after it, another worker is better.
 const gateMaxWait = time.Second
 
-// maxWaitFor is gateMaxWait, or less for a task whose worker is taken to be lost
-// when it is silent for that long: no beat is sent for it while it waits. 0: it has no
-// heartbeat timeout.
+// maxWaitFor returns gateMaxWait, or less for a short heartbeat timeout: no beat is sent while a
+// task waits. 0 means no heartbeat timeout.
 func maxWaitFor(heartbeatTimeout time.Duration) time.Duration {
 	if heartbeatTimeout <= 0 {
 		return gateMaxWait
@@ -22,34 +21,32 @@ func maxWaitFor(heartbeatTimeout time.Duration) time.Duration {
 	return min(gateMaxWait, heartbeatTimeout/2)
 }
 
-// gate is the exact limit of what runs at once in this process: in total, and
-// per handler. Waiting tasks are admitted in order of arrival among those that
-// fit.
+// gate is the exact limit of concurrent work in this process: in total, and per handler. Waiting
+// tasks are admitted in order of arrival among those that fit.
 type gate struct {
 	mu      sync.Mutex
 	total   limit
 	keys    map[string]*limit
 	waiting []*waiter
-	// changed gets a word when there may be room that was not there before.
+	// changed gets an entry when there may be new room.
 	changed chan struct{}
-	// past adds up how much was used; now is the clock for it.
+	// past sums up the use of slots; now is its clock.
 	past usage
 	now  func() time.Time
 }
 
-// limit is a cap (0: none) and what counts against it.
+// limit is a cap (0 means none) and its use.
 type limit struct{ cap, used int }
 
 func (l *limit) open() bool { return l.cap <= 0 || l.used < l.cap }
 
 type waiter struct {
-	key string
-	// jobType is that of the waiting task.
+	key     string
 	jobType string
 	passed  chan struct{}
 }
 
-// newGate limits the total; caps holds limits of single keys, 0 meaning none.
+// newGate limits the total; caps limits single keys, 0 meaning no limit.
 func newGate(total int, caps map[string]int) *gate {
 	g := &gate{total: limit{cap: total}, keys: make(map[string]*limit, len(caps)), changed: make(chan struct{}, 1), now: time.Now}
 	for key, limited := range caps {
@@ -59,8 +56,8 @@ func newGate(total int, caps map[string]int) *gate {
 	return g
 }
 
-// enter waits at most maxWait for a place of a task under key. On true the caller must
-// call leave exactly once.
+// enter waits at most maxWait for a slot for key. If ok, the caller must call leave exactly
+// once.
 func (g *gate) enter(ctx context.Context, key, jobType string, maxWait time.Duration) (leave func(), ok bool) {
 	w, passed := g.tryEnter(key, jobType)
 	if passed {
@@ -77,7 +74,7 @@ func (g *gate) enter(ctx context.Context, key, jobType string, maxWait time.Dura
 	if g.withdraw(w) {
 		return nil, false
 	}
-	// The place was given in the moment of giving up.
+	// The slot was given during the timeout.
 	return func() { g.leave(key) }, true
 }
 
@@ -92,7 +89,6 @@ func (g *gate) tryEnter(key, jobType string) (*waiter, bool) {
 	return w, false
 }
 
-// queued counts the waiting tasks by job type.
 func (g *gate) queued() map[string]int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,7 +102,7 @@ func (g *gate) queued() map[string]int {
 	return counts
 }
 
-// take counts key in if there is room; the caller holds the lock.
+// take uses a slot for key if there is room; the caller holds the lock.
 func (g *gate) take(key string) bool {
 	own := g.limit(key)
 	if !g.total.open() || !own.open() {
@@ -127,7 +123,7 @@ func (g *gate) limit(key string) *limit {
 	return own
 }
 
-// withdraw removes a waiter and reports false if it was let in meanwhile.
+// withdraw removes a waiter and returns false if it was admitted meanwhile.
 func (g *gate) withdraw(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,22 +160,21 @@ func (g *gate) admit() {
 	g.Poke()
 }
 
-// Poke signals changed.
 func (g *gate) Poke() {
 	select {
 	case g.changed <- struct{}{}:
-	default: // There is a word already.
+	default: // There is an entry already.
 	}
 }
 
-// Room reports whether a task under key would be let in at once.
+// Room reports whether a task of key would be admitted at once.
 func (g *gate) Room(key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting) == 0 && g.total.open() && g.limit(key).open()
 }
 
-// Resize changes the total. A job that already runs above a smaller one continues.
+// Resize changes the total. A running job above a smaller total continues.
 func (g *gate) Resize(total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -188,10 +183,10 @@ func (g *gate) Resize(total int) {
 	g.admit()
 }
 
-// pass adds up what was used since the last change; the caller holds the lock.
+// pass records the use since the last change; the caller holds the lock.
 func (g *gate) pass() { g.past.pass(g.now(), g.total.used, g.total.cap) }
 
-// Usage tells how much was used until now.
+// Usage returns the use until now.
 func (g *gate) Usage() []contract.WorkerUsageSpan {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +201,7 @@ func (g *gate) Waiting() int {
 	return len(g.waiting)
 }
 
-// Used counts the tasks that were admitted and have not left.
+// Used counts the admitted tasks that have not left.
 func (g *gate) Used() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -124,7 +124,6 @@ func TestGateResizes(t *testing.T) {
 	})
 }
 
-// TestGateModel compares the gate with two counters.
 func TestGateModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,7 +154,7 @@ func TestGateModel(t *testing.T) {
 	})
 }
 
-// A task that waits for a slot when its worker is stopped does not begin any more.
+// A task that waits for a slot when its worker is stopped does not begin.
 func TestWhoWaitsWhenTheWorkerStopsGoesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,12 +23,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The SDK keeps the coroutines of open workflows in its cache for the life
-	// of the process.
+	// The SDK caches the coroutines of open workflows for the life of the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("go.temporal.io/sdk/internal.(*coroutineState).initialYield"))
 }
 
-// fakeFleet is a registry reduced to what a worker sees of it.
+// fakeFleet is the part of a registry that a worker uses.
 func fakeFleet(ctx workflow.Context, _ contract.FleetInput) error {
 	known, settings := map[string]contract.WorkerRegistration{}, contract.WorkerSettings{}
 	err := workflow.SetUpdateHandler(ctx, contract.UpdateRegisterWorker,
@@ -79,16 +78,14 @@ func fakeFleet(ctx workflow.Context, _ contract.FleetInput) error {
 	}
 }
 
-// groupInput drives fakeGroup.
 type groupInput struct {
 	Queue     string
 	Jobs      []contract.ExecuteInput
 	Heartbeat time.Duration
-	// Detect, if set, runs one detection instead of jobs.
-	Detect *contract.DetectActivityInput
+	Detect    *contract.DetectActivityInput
 }
 
-// jobEnd is how one attempt ended, as a group learns it.
+// jobEnd is the end of one attempt, as received by a group.
 type jobEnd struct {
 	Failure  contract.FailureKind
 	State    contract.ExecuteState
@@ -97,7 +94,7 @@ type jobEnd struct {
 	Error    string
 }
 
-// groupResult is what fakeGroup answers.
+// groupResult is the result of fakeGroup.
 type groupResult struct {
 	Ends     map[string]jobEnd
 	Detected contract.DetectActivityResult
@@ -105,8 +102,8 @@ type groupResult struct {
 	Error    string
 }
 
-// fakeGroup is a job group reduced to what a worker sees of it: attempts with a
-// grace of 3 s, and pages.
+// fakeGroup is the part of a job group that a worker uses: attempts with a grace of 3 s, and
+// pages.
 func fakeGroup(ctx workflow.Context, in groupInput) (groupResult, error) {
 	result := groupResult{Ends: map[string]jobEnd{}}
 	err := workflow.SetUpdateHandler(ctx, contract.UpdateDetectPage,
@@ -181,7 +178,7 @@ func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, late ma
 	return end
 }
 
-// house is a server with a control plane of fakes.
+// house is a server with a fake control plane.
 type house struct {
 	server *testsuite.Server
 	client client.Client
@@ -223,7 +220,6 @@ func (h *house) started(t *testing.T, handler jobtype.Handler, edit ...func(*wor
 	return node
 }
 
-// run starts a fake group.
 func (h *house) run(t *testing.T, in groupInput) client.WorkflowRun {
 	t.Helper()
 	if in.Heartbeat == 0 {
@@ -241,9 +237,9 @@ func ends(t *testing.T, run client.WorkflowRun) map[string]jobEnd {
 	return result.Ends
 }
 
-// lasted is the time from an instant to the end of a run as the server has it: at high
-// load the server drops the news of an end, and who waits for it learns of it from the
-// next long poll, 20 s later (history.longPollExpirationInterval).
+// lasted returns the time from since to the end of a run on the server. At high load the server
+// drops the notification of an end, and a waiting client gets it with the next long poll, 20 s
+// later (history.longPollExpirationInterval).
 func (h *house) lasted(t *testing.T, since time.Time, run client.WorkflowRun) time.Duration {
 	t.Helper()
 	described, err := h.client.DescribeWorkflowExecution(t.Context(), run.GetID(), run.GetRunID())
@@ -266,7 +262,7 @@ func someJobs(n int, edit ...func(*contract.ExecuteInput)) []contract.ExecuteInp
 	return list
 }
 
-// handler is a handler made of functions that counts.
+// handler is a handler of functions that counts its calls.
 type handler struct {
 	name    string
 	cap     int
@@ -318,7 +314,6 @@ func (h *handler) now() (running, worst, total int) {
 	return h.running, h.worst, total
 }
 
-// until blocks handlers until it is closed.
 func until(release <-chan struct{}) func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 	return func(ctx context.Context, job jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
 		select {

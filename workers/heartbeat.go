@@ -9,36 +9,35 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
-// heartbeat beats as often as the registry expects. The SDK beats at an interval
-// that is fixed when its client is dialed, before the worker knows the registry's,
-// which may change besides. Where the SDK's is as short, the node leaves it to the
-// SDK.
+// heartbeat beats at the registry's interval. The SDK's interval is fixed when its client is
+// dialed, before the registry's interval is known, which may also change. If the SDK's is short
+// enough, the node does not beat itself.
 type heartbeat struct {
 	service   registry.Beats
 	namespace string
 	worker    contract.WorkerRegistration
 	started   time.Time
-	// sdk is the interval of the SDK's heartbeats; 0: unknown.
+	// sdk is the interval of the SDK's heartbeats; 0 if unknown.
 	sdk time.Duration
-	// interval is the registry's; 0: unknown.
+	// interval is the registry's; 0 if unknown.
 	interval atomic.Int64
 	changed  chan struct{}
 	stopping func() bool
 	debug    func(message string, args ...any)
 }
 
-// follow takes over the registry's interval.
+// follow adopts the registry's interval.
 func (h *heartbeat) follow(config *contract.FleetConfig) {
 	if config == nil || h.interval.Swap(int64(config.HeartbeatInterval)) == int64(config.HeartbeatInterval) {
 		return
 	}
 	select {
 	case h.changed <- struct{}{}:
-	default: // The loop has not taken the last change yet.
+	default: // The loop has not seen the last change yet.
 	}
 }
 
-// pause is the time between two beats; 0: the SDK's are enough.
+// pause returns the time between two beats; 0 if the SDK's are enough.
 func (h *heartbeat) pause() time.Duration {
 	interval := time.Duration(h.interval.Load())
 	if h.sdk > 0 && h.sdk <= interval {
@@ -47,7 +46,6 @@ func (h *heartbeat) pause() time.Duration {
 	return interval
 }
 
-// run beats until ctx ends.
 func (h *heartbeat) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		pause := h.pause()
@@ -58,7 +56,7 @@ func (h *heartbeat) run(ctx context.Context) {
 	}
 }
 
-// wait lasts for the pause, if there is one, or until the interval changes.
+// wait waits for the pause, if any, or until the interval changes.
 func (h *heartbeat) wait(ctx context.Context, pause time.Duration) {
 	var due <-chan time.Time
 	if pause > 0 {
@@ -73,7 +71,7 @@ func (h *heartbeat) wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// beat sends one heartbeat. One that fails is not repeated: the next one comes.
+// beat sends one heartbeat. A failed one is not repeated: the next one follows.
 func (h *heartbeat) beat(ctx context.Context) {
 	beat := registry.Beat{Namespace: h.namespace, Worker: h.worker, Started: h.started, Stopping: h.stopping()}
 	if err := beat.Send(ctx, h.service); err != nil && ctx.Err() == nil {

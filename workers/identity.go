@@ -13,11 +13,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// idFile keeps a made-up worker id in the data directory.
+// idFile stores a generated worker id in the data directory.
 const idFile = "worker-id"
 
-// InUseError is returned when another process on this node runs a worker of
-// the same id with the same data directory.
+// InUseError means that another process on this node runs a worker with this id and data
+// directory.
 type InUseError struct {
 	ID   string
 	Path string
@@ -28,7 +28,7 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("worker %q already runs on this node (%s is locked): stop it first, or give this one another --id or --data-dir", e.ID, e.Path)
 }
 
-// stableID returns id, or the one kept in dir, which is made up on first use.
+// stableID returns id, or the id stored in dir, which is generated on first use.
 func stableID(id, dir string) (string, error) {
 	if id != "" {
 		return id, nil
@@ -56,7 +56,7 @@ func createID(dir, path string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("data directory: %w", err)
 	}
-	// Exclusive, so that of two workers that start at once one wins.
+	// Exclusive, so that one of two concurrent starts wins.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return stableID("", dir)
@@ -71,8 +71,8 @@ func createID(dir, path string) (string, error) {
 	return id, nil
 }
 
-// madeUpID is the host's name, as far as a worker id may carry it, and a random
-// part, because cloned machines share names.
+// madeUpID returns the host's name, with valid characters only, and a random part, because
+// cloned machines share names.
 func madeUpID() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -105,19 +105,18 @@ func randomName(bytes int) (string, error) {
 	return hex.EncodeToString(raw), nil
 }
 
-// claim is this process's hold on a worker id on this node. The kernel frees it
-// when the process ends, however it ends; so the process that gets it knows that the
-// incarnations named in the file are dead.
+// claim is this process's lock on a worker id on this node. The kernel releases the lock at any
+// end of the process, so its next owner can treat the incarnations named in the file as dead.
 type claim struct {
 	file *os.File
-	// line names this incarnation in the file.
+	// line is the entry of this incarnation in the file.
 	line string
-	// dead are those of which one may still hold the id in the registry: the last
-	// that registered, and those that were killed before they had.
+	// dead are incarnations, one of which may still hold the id in the registry: the last
+	// registered one, and those killed before their registration.
 	dead []string
 }
 
-// takeClaim locks the id and adds instance to the file for the next one.
+// takeClaim locks the id and adds instance to the file for its successor.
 func takeClaim(dir, id, instance string) (*claim, error) {
 	path := filepath.Join(dir, id+".lock")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -149,8 +148,8 @@ func (c *claim) write(offset int64) error {
 	return errors.Join(err, c.file.Sync())
 }
 
-// registered forgets the dead, of whom none holds the id in the registry any more.
-// This incarnation is named in the file at every moment.
+// registered drops the dead, which no longer hold the id in the registry. The file names this
+// incarnation at every moment.
 func (c *claim) registered() error {
 	if c == nil || len(c.dead) == 0 {
 		return nil
@@ -159,9 +158,9 @@ func (c *claim) registered() error {
 	return errors.Join(c.write(0), c.file.Truncate(int64(len(c.line))))
 }
 
-// release frees the id. The file stays: removing it would let two processes
-// lock two files of one name. Closing alone would not unlock while a command is being
-// started: until it executes, the new process has a copy of every descriptor.
+// release unlocks the id. The file stays: a removal would let two processes lock two files of
+// one name. A close alone would not unlock while a command is being started: until it executes,
+// the new process has a copy of every descriptor.
 func (c *claim) release() {
 	if c != nil {
 		_ = syscall.Flock(int(c.file.Fd()), syscall.LOCK_UN)

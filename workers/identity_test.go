@@ -55,7 +55,7 @@ func TestClaimIsExclusiveAndKnowsTheDead(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"i1"}, second.dead)
 
-	// It is killed before it has registered: i1 may hold the id in the registry.
+	// It is killed before its registration: i1 may hold the id in the registry.
 	second.release()
 	third, err := takeClaim(dir, "node-a", "i5")
 	require.NoError(t, err)

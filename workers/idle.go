@@ -9,11 +9,11 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// ErrIdle is what [Node.Wait] returns when nothing has run for
-// [NodeOptions.ExitWhenIdle]. It is no failure.
+// ErrIdle is returned by [Node.Wait] when nothing has run for [NodeOptions.ExitWhenIdle]. It is
+// no failure.
 var ErrIdle = errors.New("nothing to do")
 
-// pruneEvery is how often outputs on the disk are pruned, besides when they grow.
+// pruneEvery is the pause between prunings of outputs on disk; growth also triggers one.
 const pruneEvery = 15 * time.Minute
 
 func (n *Node) pruneLogs(ctx context.Context) {
@@ -25,8 +25,8 @@ func (n *Node) pruneLogs(ctx context.Context) {
 	}
 }
 
-// watchIdle ends the node when it has run nothing for limit since begun, and has
-// nothing left to deliver.
+// watchIdle ends the node when nothing has run for limit since begun, and nothing is
+// undelivered.
 func (n *Node) watchIdle(ctx context.Context, limit time.Duration, begun time.Time) {
 	for {
 		wait := limit

@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// A worker that ends when it is idle counts from the end of its last job.
+// A worker that ends when idle counts from the end of its last job.
 func TestExitWhenIdle(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

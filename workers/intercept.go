@@ -12,21 +12,20 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// gates stands before the activities of a node worker: jobs and detections
-// each have a gate of their own.
+// gates intercepts the activities of a node worker: jobs and detections have separate gates.
 type gates struct {
 	interceptor.WorkerInterceptorBase
 	worker, instance string
 	execute, detect  *gate
-	// others counts what jobs of other groups run, in all and of one handler.
+	// others counts the running jobs of other groups, in total and of one handler.
 	others func(group, handler string) (all, ofHandler int)
-	// refused remembers whose jobs were sent back for want of a slot.
+	// refused holds the runs whose jobs were refused for lack of a slot.
 	refused refusals
-	// held reports whether nothing may be taken from a queue any more.
+	// held reports whether the queue must not be polled any more.
 	held func(queue string) bool
-	// kept reports whether an operator keeps work from this worker at this moment.
+	// kept reports whether an operator keeps work from this worker now.
 	kept func(ctx context.Context) bool
-	// stopping reports whether the worker takes nothing any more.
+	// stopping reports whether the worker refuses all work.
 	stopping func() bool
 	lately   lately
 }
@@ -43,9 +42,9 @@ type gatedActivity struct {
 	gates *gates
 }
 
-// ExecuteActivity implements [interceptor.ActivityInboundInterceptor]. A task
-// that finds no place within gateMaxWait goes back as at_capacity, which the
-// group places elsewhere without counting it.
+// ExecuteActivity implements [interceptor.ActivityInboundInterceptor]. A task without a slot
+// within gateMaxWait is returned as at_capacity; the group places it elsewhere without counting
+// an attempt.
 func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	chosen, handler := a.gates.of(in.Args)
 	if chosen == nil {
@@ -56,16 +55,16 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 		return nil, err
 	}
 	defer leave()
-	// The sender may not know yet that this worker is drained or cordoned: a
-	// group that detects for minutes looks at the fleet before and after. Asked last,
-	// so that an operator who was told that nothing runs here can rely on it.
+	// The sender may not know of a drain or cordon yet: a group that detects for minutes reads
+	// the fleet before and after. This check is the last one, so that an operator can rely on
+	// the report that nothing runs here.
 	if a.gates.kept(ctx) {
 		return nil, a.gates.goesBack(in.Args, activity.GetInfo(ctx), contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
 	}
 	return a.Next.ExecuteActivity(ctx, in)
 }
 
-// pass lets a task through its gate, or says why it goes back.
+// pass admits a task through its gate, or returns the error of its refusal.
 func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []any, info activity.Info) (leave func(), err error) {
 	if _, _, _, private := contract.WorkerOfQueue(info.TaskQueue); private {
 		g.lately.note(time.Now())
@@ -82,21 +81,21 @@ func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []a
 		g.refuse(args, info)
 		return nil, g.atCapacity(args, info, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, maxWait))
 	}
-	if g.stopping() { // That began while the task waited for its slot.
+	if g.stopping() { // It was stopped while the task waited for its slot.
 		leave()
 		return nil, g.leaves(args, info)
 	}
 	return leave, nil
 }
 
-// of finds the gate and handler of an activity by its argument.
+// of returns the gate and the handler of an activity, by its argument.
 func (g *gates) of(args []any) (chosen *gate, handler string) {
 	if len(args) != 1 {
 		return nil, ""
 	}
 	switch in := args[0].(type) {
 	case contract.ExecuteInput:
-		if in.Adopt { // Its job is inside already.
+		if in.Adopt { // Its job has a slot already.
 			return nil, ""
 		}
 		return g.execute, in.Handler
@@ -106,7 +105,6 @@ func (g *gates) of(args []any) (chosen *gate, handler string) {
 	return nil, ""
 }
 
-// jobTypeOf returns the job type of a job or detection.
 func jobTypeOf(args []any) string {
 	switch in := args[0].(type) {
 	case contract.ExecuteInput:
@@ -117,13 +115,13 @@ func jobTypeOf(args []any) string {
 	return ""
 }
 
-// refuse remembers whose job is sent back, to tell when there is room. A run that sends
-// to a shared queue does not choose workers, and need not be told.
+// refuse stores the run of a refused job, for a message when there is room. A run that sends to
+// a shared queue does not choose workers, and needs no message.
 func (g *gates) refuse(args []any, info activity.Info) {
 	_, _, _, private := contract.WorkerOfQueue(info.TaskQueue)
 	if in, ok := args[0].(contract.ExecuteInput); ok && private {
 		g.refused.note(refusal{info.WorkflowExecution.ID, in.Handler})
-		g.execute.Poke() // A slot may have become free in this very moment.
+		g.execute.Poke() // A slot may have become free at this moment.
 	}
 }
 
@@ -131,14 +129,14 @@ func (g *gates) atCapacity(args []any, info activity.Info, message string) error
 	return g.goesBack(args, info, contract.FailureAtCapacity, message)
 }
 
-// leaves sends a task back because the worker is being stopped.
+// leaves refuses a task because the worker is being stopped.
 func (g *gates) leaves(args []any, info activity.Info) error {
 	return g.goesBack(args, info, contract.FailureDraining, fmt.Sprintf("worker %s is being stopped", g.worker))
 }
 
-// goesBack is an ordinary application error: if its report is lost, the
-// heartbeat timeout places the job elsewhere just as well. It says what others use
-// here, so that the group does not send more than fits.
+// goesBack returns an ordinary application error: if its report is lost, the heartbeat timeout
+// also places the job elsewhere. It includes the load of other groups, so that the group does
+// not send more than fits.
 func (g *gates) goesBack(args []any, info activity.Info, failure contract.FailureKind, message string) error {
 	state := contract.ExecuteState{
 		Failure: failure, Worker: g.worker, Instance: g.instance, Message: message, StartedAt: time.Now().UTC(),

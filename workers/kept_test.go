@@ -12,9 +12,9 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// A worker that was drained or cordoned sends back what still reaches its own queue,
-// from whoever has not heard of it; and takes the first that comes when that is over,
-// although nobody has told its process yet.
+// A drained or cordoned worker refuses tasks of its own queue from senders with an old view. It
+// accepts the first task after the end of the drain, even before its process has read the
+// registry.
 func TestNodeThatIsKeptFromWorkTakesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -13,10 +13,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Start registers the worker and polls only after it was accepted. It waits for
-// a control plane that is not up yet until ctx ends, and returns a
-// [*RefusedError] when another live worker holds the id. After an error call
-// Stop.
+// Start registers the worker and polls only after the registry has accepted it. It waits for an
+// absent control plane until ctx ends, and returns a [*RefusedError] when another live worker
+// holds the id. After an error call Stop.
 func (n *Node) Start(ctx context.Context) error {
 	n.prepare(ctx)
 	if err := n.deliverOutbox(ctx); err != nil {
@@ -59,8 +58,7 @@ func (n *Node) Start(ctx context.Context) error {
 	return nil
 }
 
-// prepare lets handlers deal with what a killed process of this worker left on the
-// node.
+// prepare lets handlers clean up after a killed process of this worker on the node.
 func (n *Node) prepare(ctx context.Context) {
 	if n.options.DataDir == "" {
 		return
@@ -78,9 +76,9 @@ func (n *Node) prepare(ctx context.Context) {
 	}
 }
 
-// deliverOutbox gives what the last incarnation left behind a head start: once
-// this one is registered, the other is fenced and nothing it did counts any
-// more. The rest is delivered in the background.
+// deliverOutbox delivers the outcomes of the last incarnation for a while before the
+// registration: from then on that incarnation is fenced, and its outcomes no longer count. The
+// rest is delivered in the background.
 func (n *Node) deliverOutbox(ctx context.Context) error {
 	delivered, err := n.jobs.DeliverOutbox()
 	if err != nil {
@@ -92,8 +90,8 @@ func (n *Node) deliverOutbox(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns nil when ctx ends, and an error when the node can no longer
-// work: another instance has taken its id over, or the server refuses it.
+// Wait returns nil when ctx ends, and an error when the node can no longer work: another
+// instance has taken its id over, or the server rejects it.
 func (n *Node) Wait(ctx context.Context) error {
 	select {
 	case err := <-n.failed:
@@ -112,12 +110,11 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
 }
 
-// stayRegistered notices that the registry forgot this worker and registers
-// again. Being refused then means that another instance was started: this one
-// is fenced.
+// stayRegistered registers again when the registry has lost this worker. A refusal then means
+// that another instance was started: this one is fenced.
 func (n *Node) stayRegistered(ctx context.Context) {
 	for {
-		// Spread by ±10 %, so that a thousand workers do not ask at once.
+		// A spread of ±10 % avoids simultaneous requests of a thousand workers.
 		spread := time.Duration(rand.Int64N(int64(n.options.CheckInterval)/5 + 1))
 		if n.nap(ctx, n.options.CheckInterval*9/10+spread) != nil {
 			return
@@ -153,11 +150,10 @@ func (n *Node) stayRegistered(ctx context.Context) {
 	}
 }
 
-// Stop ends the worker: it takes no more work, deregisters, lets running jobs
-// end for DrainTimeout, or until ctx ends if that is sooner, and then cancels
-// them, so that they are handed back with their checkpoint. Handlers that
-// ignore that are left behind after CancelGrace; the registry sees their
-// heartbeat end with the process. Repeating it returns the first result.
+// Stop ends the worker. It accepts no more work, deregisters, and lets running jobs continue for
+// DrainTimeout, or until ctx ends. Then it cancels them, so that they are handed back with their
+// checkpoint. Handlers that ignore the cancel are abandoned after CancelGrace; their heartbeats
+// end with the process. A repeat returns the first result.
 func (n *Node) Stop(ctx context.Context) error {
 	n.stopOnce.Do(func() { n.stopErr = n.stop(ctx) })
 	return n.stopErr
@@ -196,9 +192,8 @@ func (n *Node) stop(ctx context.Context) error {
 	return nil
 }
 
-// deregister tells the registry, also one whose answer to the registration was not
-// waited for. A server that is away may be back before the last
-// job has ended: until the returned function is called it is tried again.
+// deregister deregisters from the registry, even if the registration was not answered. A server
+// that is away may be back before the last job has ended, so it is retried until end is called.
 func (n *Node) deregister() (end func()) {
 	if !n.registry.introduced.Load() {
 		return func() {}
@@ -222,8 +217,8 @@ func (n *Node) deregister() (end func()) {
 	}
 }
 
-// stopPolling stops all queues at once, after the linger; the channel is closed
-// when every running activity has returned.
+// stopPolling stops all queues at once, after the linger. The channel is closed when every
+// running activity has returned.
 func (n *Node) stopPolling(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

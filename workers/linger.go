@@ -9,17 +9,15 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// Runs learn of a deregistration a moment after the registry, and what they have sent
-// until then is on its way. A worker that stopped polling at once would leave it in
-// a queue that no process reads, for the five seconds in which it must be taken; and what
-// a poll brings in the moment in which it ends is lost with its attempt. So a worker
-// that had work lately lingers: it answers that it takes nothing any more.
+// Runs receive a deregistration a moment after the registry, and their earlier tasks are still
+// in transit. A worker that stopped polling at once would leave them in a queue without a
+// reader, for their start timeout of five seconds. A task that a poll returns while it ends is
+// lost with its attempt. So a worker with recent work lingers: it refuses tasks for a while.
 
-// lingerAfter is for how long after its last task a worker is taken to be one
-// that more is on its way to.
+// lingerAfter is the time after the last task in which more are expected.
 const lingerAfter = 5 * time.Second
 
-// lately is when a task for this worker alone came last.
+// lately is the time of the last task from the worker's own queue.
 type lately struct{ at atomic.Int64 }
 
 func (l *lately) note(now time.Time) { l.at.Store(now.UnixNano()) }
@@ -29,8 +27,8 @@ func (l *lately) within(d time.Duration, now time.Time) bool {
 	return at != 0 && now.Sub(time.Unix(0, at)) < d
 }
 
-// linger answers what still comes, for options.Linger or until ctx ends, if something
-// came lately. Shared queues are not pulled any more: others can do what lies there.
+// linger refuses tasks for options.Linger or until ctx ends, if there was recent work. Shared
+// queues are not polled any more: other workers can serve them.
 func (n *Node) linger(ctx context.Context) {
 	n.executeSlots.Hold(contract.SharedQueuePrefix)
 	if n.options.Linger <= 0 || !n.gates.lately.within(lingerAfter, time.Now()) {

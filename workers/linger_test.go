@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// What is sent to a worker that is being stopped, by somebody who has not heard of
-// that yet, goes back at once.
+// A task for a worker that is being stopped is refused at once.
 func TestNodeAnswersWhileItLeaves(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -36,7 +35,7 @@ func TestNodeAnswersWhileItLeaves(t *testing.T) {
 	assert.Equal(t, 1, total)
 }
 
-// Nothing is on its way to a worker that had nothing to do.
+// No task is in transit to a worker without recent work.
 func TestIdleNodeLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxPollers is how many polls one queue keeps open at most. The slot supplier
-// allows fewer where there are fewer free slots, also after a [Node.Resize].
+// maxPollers bounds the open polls of one queue. The slot supplier allows fewer if there are
+// fewer free slots, also after a [Node.Resize].
 const maxPollers = 5
 
 // Node is one node worker. Start it once and stop it once.
@@ -40,30 +40,29 @@ type Node struct {
 	notifier                  *notifier
 	heartbeat                 *heartbeat
 
-	// accepted: the registry knew this incarnation when it last answered;
-	// stopping: the node takes nothing new.
+	// accepted means that the registry listed this incarnation in its last answer; stopping
+	// means that the node refuses new work.
 	accepted, stopping atomic.Bool
-	// started are the workers that poll. Written by Start alone.
+	// started are the workers that poll. Only Start writes it.
 	started []worker.Worker
-	// refresh asks for settings before it is time.
+	// refresh triggers an early read of the settings.
 	refresh chan struct{}
 
-	// failed gets why the node can no longer work.
+	// failed receives the reason why the node can no longer work.
 	failed chan error
 	// loops ends the registration loop; running waits for it.
 	loops   context.CancelFunc
 	running sync.WaitGroup
-	// beating ends the node's own heartbeats, which outlive everything else: as long
-	// as it drains, its jobs are its own.
+	// beating ends the node's own heartbeats, after everything else: while it drains, its jobs
+	// are its own.
 	beating  context.CancelFunc
 	beats    sync.WaitGroup
 	stopOnce sync.Once
 	stopErr  error
 }
 
-// NewNode builds a node worker on c. It sends nothing yet, but claims the
-// worker id on this node if there is a data directory: call Stop in any case.
-// c must outlive the node.
+// NewNode builds a node worker on c, which must outlive the node. It sends nothing yet, but it
+// claims the worker id on this node if there is a data directory: call Stop in any case.
 func NewNode(c client.Client, options NodeOptions) (*Node, error) {
 	options = options.WithDefaults().clone()
 	if err := options.Validate(); err != nil {
@@ -182,8 +181,8 @@ func (n *Node) buildWorkers(c client.Client) error {
 	return nil
 }
 
-// newWorker polls one queue. The identity is the worker's, not the client's,
-// so that two nodes in one process can share a connection.
+// newWorker polls one queue. The identity is the worker's, not the client's, so that two nodes
+// in one process can share a connection.
 func (n *Node) newWorker(c client.Client, queue string, shared *slots) (worker.Worker, error) {
 	one, err := worker.NewFixedSizeSlotSupplier(1)
 	if err != nil {
@@ -216,30 +215,29 @@ func (n *Node) ID() string { return n.options.ID }
 // Instance is this incarnation's part of the queue names.
 func (n *Node) Instance() string { return n.instance }
 
-// Identity is what Temporal shows for this worker: <id>@<host>:<pid>.
+// Identity is the worker's identity in Temporal: <id>@<host>:<pid>.
 func (n *Node) Identity() string {
 	return registry.Identity(n.registry.registration)
 }
 
-// StopBudget is the longest that Stop takes: give the process at least as long.
+// StopBudget bounds the duration of Stop: give the process at least as much time.
 func (n *Node) StopBudget() time.Duration {
 	return unregisterTimeout + max(n.options.DrainTimeout, n.options.Linger) + n.options.CancelGrace + reportTime
 }
 
-// Running lists the jobs and detections that run right now.
+// Running lists the running jobs and detections.
 func (n *Node) Running() []jobs.Running { return n.jobs.Running() }
 
 // Zombies counts handlers that ignore their canceled context.
 func (n *Node) Zombies() int { return n.jobs.Zombies() }
 
-// Slots tells how many jobs and detections run and may run.
+// Slots returns the use and the caps of the slots.
 func (n *Node) Slots() (execute, maxExecute, detect, maxDetect int) {
 	return n.gates.execute.Used(), n.executeSlots.MaxSlots(), n.gates.detect.Used(), n.detectSlots.MaxSlots()
 }
 
-// Resize changes the caps without a restart. A job that runs above a smaller cap
-// continues. It does not change what the registry knows, whose word counts again with
-// its next answer: operators resize with the registry's help.
+// Resize changes the caps without a restart. A running job above a smaller cap continues. The
+// registry's caps replace these with its next answer, so operators resize through the registry.
 func (n *Node) Resize(maxDetect, maxExecute int) error {
 	if maxDetect < 1 || maxExecute < 1 || maxDetect > maxSlots || maxExecute > maxSlots {
 		return fmt.Errorf("caps must be between 1 and %d, not %d and %d", maxSlots, maxDetect, maxExecute)
@@ -254,6 +252,6 @@ func (n *Node) Resize(maxDetect, maxExecute int) error {
 func (n *Node) fail(err error) {
 	select {
 	case n.failed <- err:
-	default: // The first reason is the one to tell.
+	default: // The first reason is reported.
 	}
 }

@@ -122,8 +122,8 @@ func TestNodeRegistersAgainWhenForgotten(t *testing.T) {
 	})
 }
 
-// TestNodeAnswersForItself: the process says what it runs, and takes new caps
-// and a hold from the registry as soon as it is told to look.
+// TestNodeAnswersForItself: the process reports its running jobs. It applies new caps and a hold
+// as soon as it is requested to read the registry.
 func TestNodeAnswersForItself(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -181,8 +181,8 @@ func TestNodeFollowsItsDeadSelfAtOnce(t *testing.T) {
 	_, err := workers.NewNode(h.client, workers.NodeOptions{ID: "node-a", DataDir: dir, Handlers: []jobtype.Handler{&handler{}}})
 	var inUse *workers.InUseError
 	require.ErrorAs(t, err, &inUse)
-	// A crash leaves the registration behind and frees the lock. Stop frees the
-	// lock, so the registration is put back as it was.
+	// A crash leaves the registration and frees the lock. Stop frees the lock, so the
+	// registration is restored.
 	require.NoError(t, first.Stop(t.Context()))
 	handle, err := h.client.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: contract.FleetWorkflowID, UpdateName: contract.UpdateRegisterWorker, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -233,8 +233,7 @@ func TestNodeKeepsItsCapsOverAllQueues(t *testing.T) {
 	assert.Equal(t, 3, worst, "the cap is kept, and used")
 }
 
-// What is sent to a full worker is answered: it has no slot, and that is because
-// of others.
+// A full worker answers a task: it has no slot, because of other groups.
 func TestNodeThatIsFullSaysSo(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -265,7 +264,7 @@ func TestNodeThatIsFullSaysSo(t *testing.T) {
 	}
 }
 
-// Likewise what is to detect there.
+// The same applies to detections.
 func TestNodeWithoutADetectSlotSaysSo(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -15,24 +15,21 @@ import (
 )
 
 const (
-	// roomSettle is how long a slot must be free before a run is told: the one that
-	// had it sends its next job within that, and one that was told takes what it
-	// needs before the next is told.
+	// roomSettle is the time for which a slot must be free before a run gets a message. The
+	// slot's last run sends its next job within that time. A notified run uses its room before
+	// the next message.
 	roomSettle = 200 * time.Millisecond
-	// roomTimeout bounds telling one, roomRetry is the wait after the server did
-	// not take it.
+	// roomTimeout bounds one message; roomRetry is the pause after a failure.
 	roomTimeout = 5 * time.Second
 	roomRetry   = 5 * time.Second
-	// maxRefusals bounds the runs that are remembered. Those beyond it try again by
-	// themselves, only later.
+	// maxRefusals bounds the stored runs. Those beyond it retry later by themselves.
 	maxRefusals = 256
 )
 
-// refusal is a run of which a job was sent back, and the handler of the job.
+// refusal is a run with a refused job, and the handler of the job.
 type refusal struct{ workflow, handler string }
 
-// refusals remembers, in order, whom this worker sent jobs back to for want of a
-// slot, each once.
+// refusals holds, in order, the runs whose jobs were refused for lack of a slot, each once.
 type refusals struct {
 	mu   sync.Mutex
 	list []refusal
@@ -46,7 +43,7 @@ func (r *refusals) note(one refusal) {
 	}
 }
 
-// take removes the first for whose handler there is room.
+// take removes the first run for whose handler there is room.
 func (r *refusals) take(room func(handler string) bool) (one refusal, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +56,7 @@ func (r *refusals) take(room func(handler string) bool) (one refusal, ok bool) {
 	return refusal{}, false
 }
 
-// back returns one that was taken and could not be told.
+// back returns a run whose message failed.
 func (r *refusals) back(one refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,16 +71,15 @@ func (r *refusals) empty() bool {
 	return len(r.list) == 0
 }
 
-// notifier tells those whose jobs were sent back that there is room again: one at a
-// time, the one that has waited longest first. Nothing depends on it: a run that is not
-// told tries again by itself.
+// notifier sends a message to runs with refused jobs when there is room again: one at a time, in
+// the order of waiting. Without a message a run retries by itself.
 type notifier struct {
 	refused *refusals
 	gate    *gate
-	// others counts what jobs of other groups run, in all and of one handler.
+	// others counts the running jobs of other groups, in total and of one handler.
 	others func(group, handler string) (all, ofHandler int)
-	// signal tells a group or run; a workflow that is gone is a
-	// [serviceerror.NotFound].
+	// signal sends to a group or DAG run; a [serviceerror.NotFound] means that the workflow is
+	// gone.
 	signal func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error
 	worker string
 	// instance is the process.
@@ -91,7 +87,6 @@ type notifier struct {
 	logger   *slog.Logger
 }
 
-// run continues until ctx ends.
 func (h *notifier) run(ctx context.Context) {
 	for {
 		select {
@@ -104,7 +99,7 @@ func (h *notifier) run(ctx context.Context) {
 	}
 }
 
-// tellOne reports whether there may be another one to tell.
+// tellOne reports whether another run may be due for a message.
 func (h *notifier) tellOne(ctx context.Context) bool {
 	if h.refused.empty() || rpc.Wait(ctx, roomSettle) != nil {
 		return false

@@ -18,12 +18,12 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// told is what a notifier has said.
+// told records the messages of a notifier.
 type told struct {
 	mu sync.Mutex
 	to []string
 	in []contract.WorkerRoomInput
-	// fault is what the server answers.
+	// fault is the server's error.
 	fault error
 }
 
@@ -33,7 +33,6 @@ func (s *told) answer(fault error) {
 	s.fault = fault
 }
 
-// notifying runs a notifier over a gate until the test ends.
 func notifying(t *testing.T, g *gate) (*notifier, *told) {
 	t.Helper()
 	said := &told{}
@@ -106,7 +105,7 @@ func TestWhoWasSentBackIsToldThatThereIsRoom(t *testing.T) {
 	})
 }
 
-// Room in all is no room for a handler whose cap is reached.
+// Free slots are no room for a handler whose cap is reached.
 func TestOnlyWhoHasRoomIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +123,7 @@ func TestOnlyWhoHasRoomIsTold(t *testing.T) {
 	})
 }
 
-// A server that is away is told later; a group that has ended is not looked for.
+// A message that the server missed is repeated later; an ended group is dropped.
 func TestTellingIsRepeatedUntilItIsHeard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,7 +142,7 @@ func TestTellingIsRepeatedUntilItIsHeard(t *testing.T) {
 	})
 }
 
-// Who sends to a shared queue does not choose workers.
+// A run that sends to a shared queue does not choose workers.
 func TestOnlyWhoChoseTheWorkerIsTold(t *testing.T) {
 	t.Parallel()
 	g := &gates{execute: newGate(1, nil)}

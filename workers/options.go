@@ -18,80 +18,70 @@ import (
 const (
 	DefaultMaxDetect  = 1
 	DefaultMaxExecute = 4
-	// DefaultDrainTimeout is how long jobs may continue after the worker was asked
-	// to stop. Below the 90 s that systemd gives a service.
+	// DefaultDrainTimeout is below the 90 s that systemd gives a service.
 	DefaultDrainTimeout = 30 * time.Second
-	// DefaultLinger is twice as long as runs need to learn of a deregistration in a
-	// fleet of some dozen workers.
+	// DefaultLinger is twice the time in which runs receive a deregistration in a fleet of some
+	// dozen workers.
 	DefaultLinger = time.Second
-	// DefaultCheckInterval is how often a worker asks whether it is still
-	// registered.
+	// DefaultCheckInterval is the default of [NodeOptions.CheckInterval].
 	DefaultCheckInterval = time.Minute
 )
 
-// maxSlots is beyond what one process can usefully poll for.
+// maxSlots is above the polls that are useful in one process.
 const maxSlots = 10_000
 
-// outboxMaxWait is how long a start waits for outcomes of the last process.
+// outboxMaxWait bounds the wait of a start for the last process's outcomes.
 const outboxMaxWait = 5 * time.Second
 
-// reportTime is what Stop allows for the last reports after the last handler
-// has ended.
+// reportTime is the time for the last reports after the last handler has ended.
 const reportTime = 3 * time.Second
 
 // NodeOptions describe one node worker.
 type NodeOptions struct {
-	// ID names the worker for as long as the node exists. Empty: it is made up
-	// once and kept in DataDir.
+	// ID identifies the worker for the life of the node. If empty, it is generated once and
+	// stored in DataDir.
 	ID string
-	// DataDir keeps the id and undelivered outcomes; it belongs to this node.
-	// Empty: ID must be given, an outcome that the server has not taken is lost
-	// with the process, and a crashed worker's id is free only once its
-	// heartbeat is stale.
+	// DataDir stores the id and undelivered outcomes; it belongs to this node. If empty, ID is
+	// required, undelivered outcomes are lost with the process, and a crashed worker's id is
+	// free only after its heartbeat is stale.
 	DataDir string
-	// Labels are matched against those that a proposal asks for.
-	Labels map[string]string
-	// Handlers are what this binary can do.
+	// Labels are matched with those of proposals.
+	Labels   map[string]string
 	Handlers []jobtype.Handler
-	// JobTypes restricts the worker to these job types; empty: all of its
-	// handlers'.
+	// JobTypes restricts the worker to these job types; if empty, it serves all job types of its
+	// handlers.
 	JobTypes []string
 	// Shared lists the job types whose shared queue the worker pulls.
 	Shared []string
-	// MaxDetect and MaxExecute cap what runs at once, over all handlers and
-	// queues. 0: the default; to run no detections or no jobs at all, use a
-	// handler that declares it.
+	// MaxDetect and MaxExecute bound concurrent work over all handlers and queues. 0 means the
+	// default; to run no detections or no jobs at all, use a handler that declares it.
 	MaxDetect  int
 	MaxExecute int
-	// DrainTimeout is how long Stop lets running jobs continue. Negative: they are
+	// DrainTimeout is the time for which Stop lets running jobs continue. If negative, they are
 	// handed back at once.
 	DrainTimeout time.Duration
-	// Linger is how long Stop answers what is still sent to a worker that
-	// had work in the last five seconds: that it takes nothing any more. Negative: not
-	// at all.
+	// Linger is the time for which Stop refuses tasks that still arrive, if the worker had work
+	// in the last five seconds. If negative, it is 0.
 	Linger time.Duration
-	// CancelGrace is how long a canceled handler may take to end.
+	// CancelGrace is the time for a canceled handler to end.
 	CancelGrace time.Duration
-	// CheckInterval is how often the worker asks whether it is still
-	// registered.
+	// CheckInterval is the pause between checks of the registration.
 	CheckInterval time.Duration
 	// Namespace of the client; default "default".
 	Namespace string
-	// HeartbeatInterval is that of the client's heartbeats. Where the registry wants
-	// them more often, or it is not given, the node beats by itself.
+	// HeartbeatInterval is the interval of the client's heartbeats. If the registry's is
+	// shorter, or this one is 0, the node beats itself.
 	HeartbeatInterval time.Duration
-	// ExitWhenIdle ends the node with [ErrIdle] when it has run nothing for that long;
-	// 0: never.
+	// ExitWhenIdle ends the node with [ErrIdle] after that time without work; 0 means never.
 	ExitWhenIdle time.Duration
 	// TakeOver fences a live worker of the same id instead of being refused.
 	TakeOver bool
-	// Version is what the registry shows.
+	// Version is shown by the registry.
 	Version string
-	// Logger defaults to none.
-	Logger *slog.Logger
+	Logger  *slog.Logger
 }
 
-// WithDefaults fills what is empty.
+// WithDefaults fills empty fields.
 func (o NodeOptions) WithDefaults() NodeOptions {
 	if o.MaxDetect == 0 {
 		o.MaxDetect = DefaultMaxDetect
@@ -188,7 +178,7 @@ func (o NodeOptions) handlerFaults() []error {
 	return faults
 }
 
-// clone detaches what the caller may still change.
+// clone copies the fields that the caller may still change.
 func (o NodeOptions) clone() NodeOptions {
 	o.Labels = maps.Clone(o.Labels)
 	o.Handlers = slices.Clone(o.Handlers)

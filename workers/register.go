@@ -13,11 +13,11 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
-// Pace of talking to the registry.
+// Timing of requests to the registry.
 const (
 	registerRetry   = time.Second
 	unregisterRetry = 200 * time.Millisecond
-	// unregisterTimeout is what one deregistration takes at most.
+	// unregisterTimeout bounds one deregistration.
 	unregisterTimeout = 2 * time.Second
 )
 
@@ -26,34 +26,33 @@ type RefusedError struct {
 	ID   string
 	Host string
 	PID  int
-	// Age is the time since its registration, SinceBeat the upper bound of the time
-	// since its heartbeat.
+	// Age is the time since its registration, SinceBeat the upper bound of the time since its
+	// heartbeat.
 	Age, SinceBeat time.Duration
 }
 
-// Error implements error and says what to do.
+// Error returns the cause and the remedies.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("worker id %q is held by process %d on host %s, registered %s ago, last heartbeat at most %s ago: "+
 		"stop that process, choose another --id, wait until it is stale, or start with --take-over to fence it",
 		e.ID, e.PID, e.Host, e.Age.Round(time.Second), e.SinceBeat.Round(time.Second))
 }
 
-// registrar speaks for one worker with the fleet's registry.
+// registrar is one worker's access to the fleet's registry.
 type registrar struct {
 	registry     *registry.Registry
 	registration contract.WorkerRegistration
-	// dead are incarnations of this id that are known to have ended; they need
-	// not be waited for.
+	// dead are ended incarnations of this id; a registration need not wait for them.
 	dead []string
-	// introduced: the registry may hold this incarnation, because it was asked for
-	// the id and did not refuse it. An answer that was not waited for counts.
+	// introduced means that the registry may hold this incarnation: a registration was sent and
+	// not refused, even if its answer was not awaited.
 	introduced atomic.Bool
 	wait       func(ctx context.Context, d time.Duration) error
 	warn       func(message string, args ...any)
 }
 
-// register asks until the registry answers: settings when accepted, a
-// [*RefusedError] when not. It waits for a control plane that is not up yet.
+// register retries until the registry answers: with settings if accepted, with a [*RefusedError]
+// if not. It waits for an absent control plane.
 func (r *registrar) register(ctx context.Context, takeOver bool) (contract.WorkerSettings, error) {
 	var settings contract.WorkerSettings
 	registration := r.registration
@@ -70,7 +69,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 		case err == nil:
 			other := verdict.Refused
 			if other != nil && slices.Contains(r.dead, other.Instance) && !registration.TakeOver {
-				// The lock of the dead process is ours: no live process is fenced.
+				// This process has the dead process's lock: no live process is fenced.
 				registration.TakeOver = true
 				continue
 			}
@@ -99,12 +98,11 @@ func refused(id string, other *contract.RegisteredOther) error {
 	return e
 }
 
-// settings returns what the registry tells this incarnation.
+// settings reads this incarnation's settings from the registry.
 func (r *registrar) settings(ctx context.Context) (contract.WorkerSettings, error) {
 	return r.registry.Settings(ctx, r.incarnation())
 }
 
-// unregister deregisters the worker.
 func (r *registrar) unregister(ctx context.Context) error {
 	return r.registry.Unregister(ctx, r.incarnation())
 }
@@ -113,7 +111,6 @@ func (r *registrar) incarnation() contract.Incarnation {
 	return contract.Incarnation{ID: r.registration.ID, Instance: r.registration.Instance}
 }
 
-// registrationOf describes the worker.
 func registrationOf(o NodeOptions, id, instance string) contract.WorkerRegistration {
 	host, err := os.Hostname()
 	if err != nil {

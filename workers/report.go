@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Report says what the node does right now. It may be called at any time.
+// Report returns the running work of the node. It is safe for concurrent use.
 func (n *Node) Report() contract.WorkerReport {
 	report := contract.WorkerReport{
 		ID: n.options.ID, Instance: n.instance, At: time.Now().UTC(), Caps: n.caps(),
@@ -61,12 +61,12 @@ func stateOf(r jobs.Running) contract.WorkerJobState {
 	return contract.WorkerJobRunning
 }
 
-// Usage says how many slots for jobs were in use in the last hours.
+// Usage returns the slots for jobs used in the last hours.
 func (n *Node) Usage() contract.WorkerUsage {
 	return contract.WorkerUsage{ID: n.options.ID, Instance: n.instance, At: time.Now().UTC(), Spans: n.gates.execute.Usage()}
 }
 
-// Attempt says what this process knows of one attempt.
+// Attempt returns the state of one attempt in this process.
 func (n *Node) Attempt(in contract.AttemptQueryInput) contract.AttemptQueryResult {
 	result := contract.AttemptQueryResult{ID: n.options.ID, Instance: n.instance}
 	var running *jobs.Running
@@ -78,7 +78,7 @@ func (n *Node) Attempt(in contract.AttemptQueryInput) contract.AttemptQueryResul
 	return result
 }
 
-// Queues are those that the node polls for work, its own first.
+// Queues lists the queues that the node polls for work, its own first.
 func (n *Node) Queues() []string {
 	queues := []string{contract.WorkerQueue(n.options.ID, n.instance), contract.WorkerDetectQueue(n.options.ID, n.instance)}
 	for _, jobType := range n.options.Shared {

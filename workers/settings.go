@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// obey takes over what the registry says. It is called by one goroutine at a
-// time: Start, and then the registration loop.
+// obey applies the registry's settings. Only one goroutine at a time calls it: Start, and then
+// the registration loop.
 func (n *Node) obey(settings contract.WorkerSettings) {
 	n.heartbeat.follow(settings.Fleet)
 	caps := contract.WorkerCaps{MaxDetect: n.options.MaxDetect, MaxExecute: n.options.MaxExecute}
@@ -35,9 +35,9 @@ func (n *Node) caps() contract.WorkerCaps {
 	return contract.WorkerCaps{MaxDetect: n.detectSlots.MaxSlots(), MaxExecute: n.executeSlots.MaxSlots()}
 }
 
-// keptFromWork reports whether an operator drains or cordons this worker. A job that was
-// sent to one that is held may be sent because that is over, which the sender hears
-// first: so the registry is asked. If it does not answer its last word counts.
+// keptFromWork reports whether an operator drains or cordons this worker. The sender may have
+// received the end of a hold first, so the registry is queried. Without an answer the last
+// settings count.
 func (n *Node) keptFromWork(ctx context.Context) bool {
 	if !n.executeSlots.Held(contract.SharedQueuePrefix) {
 		return false
@@ -52,7 +52,7 @@ func (n *Node) keptFromWork(ctx context.Context) bool {
 	return false
 }
 
-// nap waits for d, or until somebody wants the settings at once.
+// nap waits for d, or until a refresh is requested.
 func (n *Node) nap(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -66,11 +66,11 @@ func (n *Node) nap(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Refresh makes the node ask the registry for its settings now, and not only
-// within [NodeOptions.CheckInterval]. It returns at once.
+// Refresh makes the node read its settings now instead of within [NodeOptions.CheckInterval]. It
+// returns at once.
 func (n *Node) Refresh() {
 	select {
 	case n.refresh <- struct{}{}:
-	default: // Somebody asked already.
+	default: // A refresh is pending already.
 	}
 }

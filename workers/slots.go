@@ -11,41 +11,39 @@ import (
 // slots is a slot supplier for several queues that share one cap. It implements
 // [worker.SlotSupplier].
 //
-// A slot is reserved before a poll and kept while the poll waits, up to a
-// minute on an empty queue. A supplier that counted reservations would let idle
-// queues take all slots. This one counts the slots in use: every queue may
-// always have one poll open while a slot is free, and more only as long as all
-// open polls together would still fit. So at most one task per further queue
-// can arrive above the cap, which the [gate] then holds or refuses.
+// A slot is reserved before a poll and kept while the poll waits, up to a minute on an empty
+// queue. A supplier that counted reservations would let idle queues take all slots. This one
+// counts the slots in use: every queue may have one open poll while a slot is free, and more
+// only while all open polls together would still fit. So at most one task per further queue can
+// arrive above the cap, which the [gate] then holds or refuses.
 //
-// The process's own queue is polled even while no slot is free, see answer.
+// The process's own queue is polled even without a free slot, see answer.
 type slots struct {
 	mu   sync.Mutex
 	cap  int
 	used int
-	// open counts reservations that are not yet in use, by queue.
+	// open counts reservations that are not in use yet, by queue.
 	open    map[string]int
 	waiting []chan struct{}
-	// own is the queue that is polled by a full worker, too, as long as fewer than
-	// maxWaiting wait at its gate.
+	// own is the queue that a full worker polls, too, while fewer than maxWaiting tasks wait at
+	// its gate.
 	own    string
 	atGate func() int
-	// held is the queue prefix that must not be polled; empty: none.
+	// held is the queue prefix that must not be polled; empty for none.
 	held string
 }
 
-// maxWaiting is how many tasks a full worker takes to refuse them. Those beyond
-// it stay in the queue, and are refused in their turn or time out there.
+// maxWaiting bounds the tasks that a full worker takes to refuse them. More tasks stay in the
+// queue until their turn or their timeout.
 const maxWaiting = maxPollers
 
-// answer makes a full worker take what was sent to it alone, one poll at a time.
-// Left in the queue it would look to its sender as if the worker were dead; taken,
-// it gets the first slot that becomes free within [gateMaxWait], or the answer
-// that there is none, with how many others use. atGate counts who waits. Call it
-// before the first poll.
+// answer makes a full worker take tasks of its own queue, one poll at a time. A task left in the
+// queue would look as if the worker were dead. A taken one gets the first slot that becomes free
+// within [gateMaxWait], or a refusal with the load of other groups. atGate counts the waiting
+// tasks. Call answer before the first poll.
 func (s *slots) answer(own string, atGate func() int) { s.own, s.atGate = own, atGate }
 
-// permit is what a reservation carries.
+// permit is the data of a reservation.
 type permit struct {
 	queue string
 	used  bool
@@ -53,8 +51,7 @@ type permit struct {
 
 func newSlots(limit int) *slots { return &slots{cap: limit, open: make(map[string]int)} }
 
-// ReserveSlot implements [worker.SlotSupplier]; it waits until a poll makes
-// sense.
+// ReserveSlot implements [worker.SlotSupplier]; it waits until a poll makes sense.
 func (s *slots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo) (*worker.SlotPermit, error) {
 	for {
 		permit, changed := s.reserve(info.TaskQueue(), true)
@@ -69,15 +66,14 @@ func (s *slots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo
 	}
 }
 
-// TryReserveSlot implements [worker.SlotSupplier]. It serves eager activities,
-// which node workers do not have.
+// TryReserveSlot implements [worker.SlotSupplier]. It serves eager activities, which node
+// workers do not have.
 func (s *slots) TryReserveSlot(info worker.SlotReservationInfo) *worker.SlotPermit {
 	permit, _ := s.reserve(info.TaskQueue(), false)
 	return permit
 }
 
-// reserve returns a permit, or a channel that is closed when it is worth
-// trying again.
+// reserve returns a permit, or a channel that is closed when a retry makes sense.
 func (s *slots) reserve(queue string, wait bool) (reserved *worker.SlotPermit, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +145,7 @@ func (s *slots) closePoll(queue string) {
 	}
 }
 
-// wake lets every waiting reservation look again; the caller holds the lock.
+// wake makes every waiting reservation retry; the caller holds the lock.
 func (s *slots) wake() {
 	for _, wake := range s.waiting {
 		close(wake)
@@ -157,15 +153,14 @@ func (s *slots) wake() {
 	s.waiting = nil
 }
 
-// MaxSlots implements [worker.SlotSupplier]; it is what the worker's heartbeat
-// reports.
+// MaxSlots implements [worker.SlotSupplier]; the worker's heartbeat reports it.
 func (s *slots) MaxSlots() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cap
 }
 
-// Resize changes the cap. A job that already runs above a smaller one is left alone.
+// Resize changes the cap. A running job above a smaller cap continues.
 func (s *slots) Resize(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +168,8 @@ func (s *slots) Resize(limit int) {
 	s.wake()
 }
 
-// Hold keeps the queues that begin with prefix from being polled; empty polls
-// all again. A poll that is open already may still bring a task.
+// Hold stops polls of the queues with the prefix; empty polls all again. An open poll may still
+// return a task.
 func (s *slots) Hold(prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +186,6 @@ func (s *slots) Held(queue string) bool {
 
 func (s *slots) holds(queue string) bool { return s.held != "" && strings.HasPrefix(queue, s.held) }
 
-// Used counts the slots in use.
 func (s *slots) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slotCall is what the SDK passes to a supplier, as far as it is used.
+// slotCall has the used parts of the SDK's arguments.
 type slotCall struct {
 	worker.SlotReleaseInfo
 	queue  string
@@ -85,9 +85,8 @@ func TestSlotsWaitForAFreeSlotAResizeAndTheContext(t *testing.T) {
 	})
 }
 
-// TestSlotsNeverOvershoot: whatever happens, at most one task per further queue
-// can be in use above the cap, and a queue without a poll gets one as long as a
-// slot is free.
+// TestSlotsNeverOvershoot: at most one task per further queue is in use above the cap, and a
+// queue without a poll gets one while a slot is free.
 func TestSlotsNeverOvershoot(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,35 +6,34 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// usageStep is what one span of a worker's past covers, usageSpans how many of them are
-// kept: twelve hours.
+// usageStep is the length of one span, usageSpans the number of stored spans: twelve hours.
 const (
 	usageStep  = 5 * time.Minute
 	usageSpans = 144
 )
 
-// usage adds up how long slots were in use, in spans of the clock. Its size is fixed, and
-// a change of the number in use costs one addition. The zero value has not begun.
+// usage sums up the use of slots, in spans of the clock. Its size is bounded, and a change of
+// the number in use costs one addition. The zero value has not begun.
 type usage struct {
 	began, last time.Time
-	// spans has the span in which last is at its end.
+	// spans ends with the span of last.
 	spans []usageSpan
 }
 
 type usageSpan struct {
 	at time.Time
-	// busy is the time of all slots together, full that in which none was free.
+	// busy is the time of all slots together, full the time without a free slot.
 	busy, full time.Duration
 	slots      int
 }
 
-// pass adds the time since the last change, in which so many of the slots were in use.
+// pass adds the time since the last change, with that many of the slots in use.
 func (u *usage) pass(now time.Time, used, slots int) {
 	if u.began.IsZero() {
 		u.began, u.last = now, now
 		u.spans = append(u.spans, usageSpan{at: now.Truncate(usageStep), slots: slots})
 	}
-	// A process that was stopped for long has nothing to tell of the time before.
+	// A process that was stopped for long has no data of that time.
 	if oldest := now.Add(-usageStep * usageSpans); u.last.Before(oldest) {
 		u.began, u.last = oldest, oldest
 		u.spans = append(u.spans[:0], usageSpan{at: oldest.Truncate(usageStep), slots: slots})
@@ -64,7 +63,7 @@ func (u *usage) pass(now time.Time, used, slots int) {
 	}
 }
 
-// told are the spans as the worker answers with them, the last one as far as it has come.
+// told returns the spans for a query, the last one until now.
 func (u *usage) told() []contract.WorkerUsageSpan {
 	told := make([]contract.WorkerUsageSpan, 0, len(u.spans))
 	for i, span := range u.spans {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUsageIsAddedUp: mean and fullness of each five minutes of the clock, also over
-// spans in which nothing changed.
+// TestUsageIsAddedUp: mean and fullness of each five minutes of the clock, even without a
+// change.
 func TestUsageIsAddedUp(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 1, 0, 0, time.UTC)
@@ -50,7 +50,7 @@ func TestUsageIsAddedUp(t *testing.T) {
 	}
 }
 
-// TestUsageIsBounded: twelve hours, whatever happens and however long nothing does.
+// TestUsageIsBounded: twelve hours, with any changes or pauses.
 func TestUsageIsBounded(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
@@ -69,6 +69,6 @@ func TestUsageIsBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(spans), usageSpans+1)
 	assert.Equal(t, now, spans[len(spans)-1].To)
 	assert.InDelta(t, 3, spans[len(spans)/2].Used, 1e-9)
-	u.pass(now.Add(-time.Hour), 3, 4) // A clock that was set back tells nothing.
+	u.pass(now.Add(-time.Hour), 3, 4) // A clock that was set back adds nothing.
 	assert.Equal(t, now, u.last)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// auditTasks bounds how many tasks an entry names.
+// auditTasks bounds the tasks named in an entry.
 const auditTasks = 10
 
 // goingOn is the state of a run that is not paused, in audit entries.
 const goingOn = "going on"
 
-// auditUpdate records an update that was carried out; before is the result of
-// auditBefore. ctx is the handler's.
+// auditUpdate records a completed update; before is the result of auditBefore. ctx is the
+// context of the update handler.
 func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request dagrun.Request, before string, changed []string) {
 	entry := contract.AuditEntry{Action: "dag." + name, Actor: request.By, Detail: request.Note, Before: before}
 	entry.After = r.auditBefore(request)
@@ -31,7 +31,7 @@ func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request dagrun.R
 	r.runner.Audit.Updated(ctx, entry)
 }
 
-// auditBefore is the state of the object of a request.
+// auditBefore returns the state of the object of a request.
 func (r *dagRun) auditBefore(request dagrun.Request) string {
 	run := r.core.Run()
 	switch request.Kind { //nolint:exhaustive // the others are about tasks
@@ -49,8 +49,7 @@ func (r *dagRun) auditBefore(request dagrun.Request) string {
 	return strings.Join(states, "; ")
 }
 
-// listChanges names the tasks that a request brought back or added, and those that it
-// redefined.
+// listChanges names the tasks that a request retried or added, and the tasks that it redefined.
 func (r *dagRun) listChanges(changed []string) (detail string, count int) {
 	redefined := r.core.Redefined()
 	if detail = listed(changed); len(redefined) > 0 {
@@ -84,8 +83,8 @@ func (r *dagRun) pauseState() string {
 
 func pausedText(note string) string { return strings.TrimSuffix("paused: "+note, ": ") }
 
-// auditCanceled records that somebody canceled the workflow. A part of another
-// workflow is canceled by that one, which has recorded who canceled it.
+// auditCanceled records a cancellation of the workflow. If it is a child, its parent has
+// recorded the sender.
 func (r *dagRun) auditCanceled() {
 	if workflow.GetInfo(r.ctx).ParentWorkflowExecution == nil {
 		r.runner.Audit.Canceled(contract.AuditEntry{Action: "dag.cancel", Before: r.phase()})

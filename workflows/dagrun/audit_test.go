@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestDAGTellsOfOperatorsAndDelays plays both, over a continue-as-new.
+// TestDAGTellsOfOperatorsAndDelays covers both, with a continue-as-new.
 func TestDAGTellsOfOperatorsAndDelays(t *testing.T) {
 	t.Parallel()
 	b := newDAGBench(t)

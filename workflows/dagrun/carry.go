@@ -11,14 +11,14 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// observe gives the core the length of the history, before a step.
+// observe passes the length of the history to the core, before a step.
 func (r *dagRun) observe() {
 	events, bytes := r.runner.History()
 	r.core.Observe(r.runner.Now(), events, bytes, r.backlog.Bytes())
 }
 
-// carryOutAll does what a step decided, as far as it fits into this workflow task.
-// The decisions are read before the next step makes others.
+// carryOutAll carries out a step's decisions that fit into this workflow task. The decisions are
+// only valid until the next step.
 func (r *dagRun) carryOutAll(decisions []dagrun.Decision) {
 	for i := range decisions {
 		if r.backlog.Admit(r.ctx, decisions[i], decisions[i].Bytes) {
@@ -35,10 +35,9 @@ func (r *dagRun) carryOutAll(decisions []dagrun.Decision) {
 	r.runner.Admission.ReportTasks(r.core.Endings())
 }
 
-// id is the name of a task.
 func (r *dagRun) id(item int) string { return r.core.Run().ID(dag.Index(item)) }
 
-// item is the number of the task of that name.
+// item returns the number of the task with that name.
 func (r *dagRun) item(name string) (int, bool) {
 	i, known := r.core.Run().Lookup(name)
 	return int(i), known
@@ -65,8 +64,8 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 		end := *d
 		r.end = &end
 	case engine.Acquire:
-		// Tasks are requested in the order in which they may start, so they all have
-		// the priority of a normal job.
+		// Tasks are requested in the order in which they may start, so all have the priority of
+		// a normal job.
 		r.runner.Admission.SetGrace(jobtype.Duration(d.Grace))
 		r.runner.Acquire(d.Decision, r.id(d.Item), jobtype.PriorityNormal, r.in.Resources)
 	case engine.Release:
@@ -82,7 +81,7 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 	}
 }
 
-// handlerOf is the handler of a kind of work: a job type, or a command.
+// handlerOf returns the handler of a kind of work: a job type, or a command.
 func (r *dagRun) handlerOf(work string) string {
 	if spec, ok := r.jobTypes[work]; ok {
 		return spec.Handler
@@ -107,14 +106,13 @@ func (r *dagRun) startJob(d *dagrun.Decision) {
 	r.runner.Execute(d.Decision, in, job.Policy)
 }
 
-// about describes the run to the worker of a task, which knows its id.
+// about describes the run to the worker of a task, which has its id already.
 func (r *dagRun) about() jobtype.RunInfo {
 	about := r.core.About()
 	about.ID = ""
 	return about
 }
 
-// ready reports whether there is anything to collect.
 func (r *dagRun) ready() bool {
 	if r.runner.Ready() || r.cancels.Len() > 0 {
 		return true
@@ -127,8 +125,8 @@ func (r *dagRun) ready() bool {
 	return false
 }
 
-// collect gives the core everything that is ready. Messages come first: a
-// cancellation that came with results must hold for what they set off.
+// collect applies all ready events to the core. Messages come first: a cancellation applies to
+// the tasks that results of the same workflow task would start.
 func (r *dagRun) collect() {
 	tick := r.runner.Collect()
 	r.observe()
@@ -161,7 +159,7 @@ func (r *dagRun) collect() {
 	r.describe(false)
 }
 
-// collectAdmission gives the core the answers of admission.
+// collectAdmission applies the answers of admission.
 func (r *dagRun) collectAdmission() {
 	now := r.runner.Now()
 	if r.runner.WasReset(nil) {
@@ -181,7 +179,7 @@ func (r *dagRun) collectAdmission() {
 	}
 }
 
-// collectLookups gives the core the job types that were looked up.
+// collectLookups applies the results of job type lookups.
 func (r *dagRun) collectLookups() {
 	for i := 0; i < len(r.lookups); {
 		l := r.lookups[i]
@@ -195,7 +193,7 @@ func (r *dagRun) collectLookups() {
 	}
 }
 
-// describe writes the text of the Web UI for the workflow.
+// describe sets the Web UI's text for the workflow.
 func (r *dagRun) describe(now bool) {
 	if text, changed := r.details(now); changed {
 		workflow.SetCurrentDetails(r.ctx, text)

@@ -11,9 +11,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestWhoseSizesOfPoolsARunDeclares: one without a configuration none, so that a
-// pool that it names does not shrink for everybody; one below another workflow that
-// one's, which newer ones may have replaced.
+// TestWhoseSizesOfPoolsARunDeclares: a run without a configuration declares none, so that a pool
+// that it names does not shrink. A child declares its parent's sizes, which may be stale.
 func TestWhoseSizesOfPoolsARunDeclares(t *testing.T) {
 	t.Parallel()
 	before := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -1,4 +1,3 @@
-// Package dagrun is the workflow of one run of a DAG. It receives what happens, asks
-// [graph.Graph] what to do, and carries it out with a [run.Runner]. No rule lives
-// here.
+// Package dagrun is the workflow of one run of a DAG. It passes events to [graph.Graph], and
+// carries out its decisions with a [run.Runner]. It has no rules.
 package dagrun

@@ -21,14 +21,13 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// DAG is one run of a DAG. encoded is the output of [dag.Graph.Encode]; state is
-// empty for a new run, and otherwise that of dagrun.Prepare or of the workflow run
-// before. They are arguments of their own because bytes inside a JSON document
-// would grow by a third.
+// DAG is one run of a DAG. encoded is the output of [dag.Graph.Encode]. state is empty for a new
+// run, and otherwise the output of dagrun.Prepare or of the previous workflow run. They are
+// separate arguments because JSON would make their bytes a third longer.
 //
-// A completed run returns its result. A failed one fails with it as the detail
-// of a [contract.RunFailedError], a canceled one is Canceled with it as the detail, so that
-// Temporal's own status tells the outcome.
+// A completed run returns its result. A failed one fails with a [contract.RunFailedError] that
+// has the result as its detail. A canceled one is Canceled with the result as the detail. So
+// Temporal's own status shows the outcome.
 func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (contract.DAGResult, error) {
 	r, err := newRun(ctx, in)
 	if err != nil {
@@ -49,12 +48,12 @@ func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (con
 	return r.finish()
 }
 
-// dagRun carries out what the core of one run decides.
+// dagRun carries out the decisions of the core of one run.
 type dagRun struct {
 	ctx    workflow.Context
 	runner *run.Runner
 	in     contract.DAGInput
-	// encoded travels when the run continues as new.
+	// encoded is passed on when the run continues as new.
 	encoded  []byte
 	core     *dagrun.Graph
 	jobTypes map[string]contract.JobTypeSpec
@@ -92,9 +91,8 @@ func newRun(ctx workflow.Context, in contract.DAGInput) (*dagRun, error) {
 	return r, r.listen()
 }
 
-// declaredAt is when the sizes of pools were read that the run declares. One that
-// has no configuration leaves them as they are: its declaration is from the
-// beginning of time.
+// declaredAt returns the time at which the declared sizes of pools were read. A run without a
+// configuration leaves the sizes unchanged: its time is zero.
 func declaredAt(ctx workflow.Context, in contract.DAGInput) time.Time {
 	switch {
 	case len(in.Resources) == 0:
@@ -105,8 +103,8 @@ func declaredAt(ctx workflow.Context, in contract.DAGInput) time.Time {
 	return in.DeclaredAt
 }
 
-// open reads graph and state, compiling the graph first where the run was given
-// a source, and begins or continues.
+// open decodes graph and state, and begins or continues. If the run has a source instead of a
+// graph, open compiles it first.
 func (r *dagRun) open(encoded, state []byte) error {
 	if r.in.Source != "" && len(encoded) == 0 {
 		compiled, err := r.compile()
@@ -172,7 +170,7 @@ func jobTypeOf(spec contract.JobTypeSpec) dagrun.JobType {
 	}
 }
 
-// digestOf is a hash of all that an attempt gets of a job type.
+// digestOf returns a hash of the parts of a job type that attempts receive.
 func digestOf(spec contract.JobTypeSpec) string {
 	hash := sha256.New()
 	for _, part := range []json.RawMessage{spec.Params, spec.Execute, spec.Cluster} {
@@ -187,7 +185,7 @@ func invalid(what string, err error) error {
 	return temporal.NewNonRetryableApplicationError(what+": "+err.Error(), contract.DAGInvalidError, err)
 }
 
-// compile has the source of a job's DAG made into a graph.
+// compile compiles the source of a job's DAG in the control plane.
 func (r *dagRun) compile() ([]byte, error) {
 	name := r.in.SourceName
 	if name == "" {
@@ -208,7 +206,7 @@ func (r *dagRun) compile() ([]byte, error) {
 	return encoded, err
 }
 
-// name fills in what a sub-DAG or a job's DAG learns from its graph.
+// name sets the name of a sub-DAG or a job's DAG from its graph.
 func (r *dagRun) name() {
 	if r.in.Name == "" {
 		if header, err := spec.HeaderOf(r.core.Run().Graph()); err == nil {
@@ -218,13 +216,13 @@ func (r *dagRun) name() {
 	r.runner.SetJobType(r.in.Name)
 }
 
-// mayContinueAsNew: nothing is on its way that would be lost, and no message is
+// mayContinueAsNew reports whether nothing is in transit that would be lost, and no message is
 // unread.
 func (r *dagRun) mayContinueAsNew() bool {
 	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len() == 0
 }
 
-// continueAsNew returns the error that does so; nil: the run stays.
+// continueAsNew returns the continue-as-new error; nil if the run stays.
 func (r *dagRun) continueAsNew() error {
 	if !r.mayContinueAsNew() {
 		return nil
@@ -240,7 +238,7 @@ func (r *dagRun) continueAsNew() error {
 	}
 	state, pages, saved := r.runner.Save(whole, len(others)+len(r.encoded))
 	if !saved || len(pages) > 0 && !r.mayContinueAsNew() {
-		r.runner.Drop(pages) // Messages came meanwhile.
+		r.runner.Drop(pages) // Messages arrived meanwhile.
 		return nil
 	}
 	in = r.carry()
@@ -248,7 +246,7 @@ func (r *dagRun) continueAsNew() error {
 	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.encoded, state)
 }
 
-// carry is the input of the next workflow run, but for the pages of its state.
+// carry returns the input of the next workflow run, without the pages of its state.
 func (r *dagRun) carry() contract.DAGInput {
 	in := r.in
 	in.DeclaredAt = r.runner.Admission.DeclaredAt()
@@ -258,7 +256,7 @@ func (r *dagRun) carry() contract.DAGInput {
 	return in
 }
 
-// finish gives back what tasks held and writes the result down.
+// finish releases the tasks' resources and returns the result.
 func (r *dagRun) finish() (contract.DAGResult, error) {
 	if err := r.runner.Close(); err != nil {
 		return contract.DAGResult{}, err
@@ -279,7 +277,7 @@ func (r *dagRun) finish() (contract.DAGResult, error) {
 	return result, nil
 }
 
-// failure is the cause of a failed run, in one line.
+// failure returns the cause of a failed run, in one line.
 func (r *dagRun) failure(result contract.DAGResult) string {
 	failed, _ := r.core.Tasks(dagrun.Filter{States: []string{dag.Failed.String()}, Limit: 1})
 	switch {

@@ -23,17 +23,15 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// dagBench is a run of a DAG in the time-skipping environment with simulated
-// workers.
+// dagBench is a run of a DAG in the time-skipping environment with simulated workers.
 type dagBench struct {
 	*sdktest.TestWorkflowEnvironment
 	t       *testing.T
 	execute func(in contract.ExecuteInput) (contract.ExecuteState, error)
 	audit   *envtest.Audit
-	// params are those of job types, by name.
-	params map[string]json.RawMessage
-	mu     sync.Mutex
-	calls  []contract.ExecuteInput
+	params  map[string]json.RawMessage
+	mu      sync.Mutex
+	calls   []contract.ExecuteInput
 }
 
 func newDAGBench(t *testing.T) *dagBench {
@@ -73,7 +71,7 @@ func newDAGBench(t *testing.T) *dagBench {
 	return b
 }
 
-// run executes a spec to its end and returns the result, however it ended.
+// run executes a spec to its end and returns the result with any outcome.
 func (b *dagBench) run(text string, in contract.DAGInput) contract.DAGResult {
 	b.t.Helper()
 	loaded, err := spec.Load("dag.yaml", []byte(text))
@@ -134,8 +132,7 @@ func TestDAGRetriesWithGrowingBackoff(t *testing.T) {
 	assert.Equal(t, []string{"x", "{{"}, b.calls[0].Job.Argv, "what looks like a template is none any more")
 }
 
-// The keys of a program reach the worker, and what looks like a template there is none
-// any more.
+// The keys of a program reach the worker, where text that looks like a template is literal.
 func TestDAGKeysOfPrograms(t *testing.T) {
 	t.Parallel()
 	b := newDAGBench(t)

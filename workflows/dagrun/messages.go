@@ -15,8 +15,8 @@ import (
 
 var errNotBegun = temporal.NewApplicationError("the run has not begun yet; try again in a moment", contract.RunNotBegunError)
 
-// listen opens the run to messages. Update handlers never wait, so that none is
-// unfinished when the run ends or continues as new.
+// listen registers the run's messages. Update handlers never wait, so that none is unfinished
+// when the run ends or continues as new.
 func (r *dagRun) listen() error {
 	r.cancels = workflow.GetSignalChannel(r.ctx, contract.SignalCancelDAG)
 	return errors.Join(
@@ -64,8 +64,8 @@ func decideRequest(kind dagrun.RequestKind) func(contract.DecideTaskInput) dagru
 	}
 }
 
-// onUpdate serves one update: its validator refuses what the core would refuse,
-// its handler carries it out.
+// onUpdate registers one update: its validator refuses requests that the core would refuse, its
+// handler carries them out.
 func onUpdate[T any](r *dagRun, name, description string, request func(T) dagrun.Request) error {
 	return workflow.SetUpdateHandlerWithOptions(r.ctx, name, func(ctx workflow.Context, in T) (contract.DAGChanged, error) {
 		return r.operate(ctx, name, request(in))
@@ -98,8 +98,8 @@ func (r *dagRun) operate(ctx workflow.Context, name string, request dagrun.Reque
 	return result, nil
 }
 
-// collectMessages gives the core all signals that have come, but outcomes. A
-// signal that cannot be decoded is logged and dropped by the SDK.
+// collectMessages applies all received signals except outcomes. The SDK logs and drops those it
+// cannot decode.
 func (r *dagRun) collectMessages() {
 	now := r.runner.Now()
 	if views := r.runner.Fleet(); len(views) > 0 {
@@ -130,7 +130,7 @@ func (r *dagRun) collectMessages() {
 	r.collectAdmission()
 }
 
-// jobTypeFound reads the answer to a lookup.
+// jobTypeFound returns the result of a lookup.
 func (r *dagRun) jobTypeFound(l lookup) (found dagrun.JobType, problem string) {
 	var result contract.LookUpJobTypeResult
 	err := l.future.Get(r.ctx, &result)
@@ -148,11 +148,11 @@ func (r *dagRun) jobTypeFound(l lookup) (found dagrun.JobType, problem string) {
 	return jobTypeOf(*result.Spec), ""
 }
 
-// maxCarried bounds what a run is given besides its state when it continues as new:
-// the rest is for what it holds and has not recorded yet.
+// maxCarried bounds the arguments besides the state when a run continues as new. The rest is for
+// the run's resources and unrecorded entries.
 const maxCarried = run.MaxArguments - 256<<10
 
-// carries is how many bytes of graph and job types travel, with one more.
+// carries returns the bytes of graph and job types in the arguments, with one more job type.
 func (r *dagRun) carries(more contract.JobTypeSpec) int {
 	total := len(r.encoded) + sizeOf(more)
 	//workflowcheck:ignore a sum does not depend on the order
@@ -165,7 +165,7 @@ func (r *dagRun) carries(more contract.JobTypeSpec) int {
 func sizeOf(spec contract.JobTypeSpec) int {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
-		return maxCarried // It was read from JSON.
+		return maxCarried // It was decoded from JSON.
 	}
 	return len(encoded)
 }

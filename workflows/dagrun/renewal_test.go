@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// A run that continued as new before it saw the fleet for the first time asks
-// again: the registry may have been rebuilt without its subscription.
+// A run that continued as new before its first view of the fleet subscribes again: a rebuilt
+// registry has no subscription.
 func TestDAGRenewsASubscriptionThatItNeverHeardOf(t *testing.T) {
 	t.Parallel()
 	loaded, err := spec.Load("dag.yaml", []byte("version: 1\nname: waits\ntasks: [{id: a, command: [x]}]\n"))

@@ -21,8 +21,8 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// rolledRun is a run that continues as new after every task, over as many workflow
-// runs as it takes, with an admission that loses the first requests for a pool.
+// rolledRun is a run that continues as new after every task, over any number of workflow runs,
+// with an admission that loses the first requests for a pool.
 type rolledRun struct {
 	t        *testing.T
 	loses    int64
@@ -31,9 +31,8 @@ type rolledRun struct {
 	children int
 	began    time.Time
 	lasted   time.Duration
-	// params are those of job types.
-	params map[string]json.RawMessage
-	// largest is how many bytes a workflow run was given at most.
+	params   map[string]json.RawMessage
+	// largest is the largest input of a workflow run, in bytes.
 	largest int
 	// operate is called at the beginning of every workflow run.
 	operate func(b *dagBench, run int)
@@ -102,17 +101,16 @@ func (r *rolledRun) bench(now time.Time) *dagBench {
 	return b
 }
 
-// updated requires that an update is answered, if only with a refusal.
+// updated requires an answer to an update, possibly a refusal.
 type updated struct{ t *testing.T }
 
 func (updated) Accept()             {}
 func (updated) Reject(error)        {}
 func (updated) Complete(any, error) {}
 
-// TestASubDAGThatWaitsStartsInALaterRun: the task of a sub-DAG waits for a resource
-// while the run, whose concurrency is 1, continues as new again and again and
-// operators meddle. The others run meanwhile, the request is repeated by whichever
-// workflow run comes next, and the child starts once.
+// TestASubDAGThatWaitsStartsInALaterRun: the task of a sub-DAG waits for a resource while the
+// run, with concurrency 1, continues as new repeatedly and operators interfere. The other tasks
+// run meanwhile. The next workflow run repeats the request, and the child starts once.
 func TestASubDAGThatWaitsStartsInALaterRun(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -142,7 +140,7 @@ func TestASubDAGThatWaitsStartsInALaterRun(t *testing.T) {
 							if run == at+i {
 								b.RegisterDelayedCallback(func() { do(b) }, time.Millisecond)
 							} else if run == at && i > 0 {
-								b.RegisterDelayedCallback(func() { do(b) }, time.Hour) // Where no other run comes.
+								b.RegisterDelayedCallback(func() { do(b) }, time.Hour) // If no other run follows.
 							}
 						}
 					}
@@ -165,9 +163,9 @@ func TestASubDAGThatWaitsStartsInALaterRun(t *testing.T) {
 	}
 }
 
-// TestSettingsOfManyJobTypesTravel: what a run is given when it continues as new stays
-// below the server's 2 MiB, whatever the settings of the job types in it are; the task
-// whose job type would be too much fails, and says why.
+// TestSettingsOfManyJobTypesTravel: the arguments of continue-as-new stay below the server's 2
+// MiB with any settings of job types. A task whose job type exceeds the bound fails with the
+// cause.
 func TestSettingsOfManyJobTypesTravel(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
-// A run of a DAG does the same with its tasks.
+// A DAG run waits for room in the same way with its tasks.
 func TestDAGWaitsForRoomOnAWorkerThatOthersFill(t *testing.T) {
 	t.Parallel()
 	b := newDAGBench(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// Bounds of what a status and an explanation list: a person reads them.
+// Bounds of the lists in a status and an explanation, which people read.
 const (
 	maxApprovals = 100
 	maxFailed    = 50
@@ -20,8 +20,8 @@ const (
 	maxTasksLimit     = 5000
 )
 
-// detailsEvery is how many task ends pass at most between two texts for the Web
-// UI, as a share of all tasks: the text is not worth building for each.
+// detailsEvery bounds the task ends between two texts for the Web UI: one part in detailsEvery
+// of all tasks.
 const detailsEvery = 100
 
 func taskOf(v dagrun.TaskView) contract.DAGTask {
@@ -96,7 +96,7 @@ func (r *dagRun) final() ([]byte, error) {
 	return r.core.Snapshot()
 }
 
-// explain answers what the run, or one task of it, waits for.
+// explain returns the waits of the run, or of one of its tasks.
 func (r *dagRun) explain(in contract.ExplainQueryInput) (contract.ExplainQueryResult, error) {
 	if r.core == nil {
 		return contract.ExplainQueryResult{State: "preparing", Waits: []contract.WaitReason{{
@@ -142,8 +142,8 @@ func (r *dagRun) waitReasons(waits []dagrun.Wait) []contract.WaitReason {
 	return list
 }
 
-// details is the text of the Web UI for the workflow, if it is time for another
-// one. While nothing runs each event may change what is waited for.
+// details returns the Web UI text for the workflow, if an update is due. While nothing runs,
+// each event may change the cause of the wait.
 func (r *dagRun) details(now bool) (text string, changed bool) {
 	run := r.core.Run()
 	done := run.Count(dag.Completed) + run.Count(dag.Failed) + run.Count(dag.UpstreamFailed) + run.Count(dag.Skipped) + run.Count(dag.Canceled)

@@ -13,9 +13,9 @@ import (
 
 func workerName(id string) string { return "worker/" + id }
 
-// auditTransition records a worker that went silent: it gets nothing new, and its
-// jobs are placed elsewhere. One that unregistered, or that an operator removed,
-// did as requested. It also records a worker on which programs do not start.
+// auditTransition records a worker that went silent: it gets no new work, and its jobs are
+// placed elsewhere. It omits workers that unregistered or that an operator removed, as
+// requested. It also records a worker on which programs do not start.
 func (r *run) auditTransition(t fleet.Transitioned) {
 	code := "WORKER_" + string(t.To)
 	switch t.Code { //nolint:exhaustive // the others are as requested
@@ -30,7 +30,7 @@ func (r *run) auditTransition(t fleet.Transitioned) {
 	})
 }
 
-// auditRefused records a process whose id another one holds.
+// auditRefused records a process whose id another process holds.
 func (r *run) auditRefused(in contract.WorkerRegistration, holder contract.RegisteredOther) {
 	r.loop.Audit.Decided(recorder.Decision{
 		Action: recorder.Refused, Code: "WORKER_ID_TAKEN", Object: workerName(in.ID),
@@ -38,8 +38,7 @@ func (r *run) auditRefused(in contract.WorkerRegistration, holder contract.Regis
 	})
 }
 
-// auditTakeOver records a process that was started with --take-over and fenced
-// another.
+// auditTakeOver records a process that was started with --take-over and fenced another.
 func (r *run) auditTakeOver(ctx workflow.Context, in contract.WorkerRegistration, fenced string, before contract.WorkerRegistration) {
 	if !in.TakeOver || fenced == "" {
 		return
@@ -67,7 +66,7 @@ func (r *run) auditCaps(ctx workflow.Context, in contract.ResizeWorkerInput, bef
 	})
 }
 
-// capsText says besides whether an operator has set the caps, so that they can be put back.
+// capsText includes whether an operator has set the caps, so that the action can be reverted.
 func capsText(r contract.WorkerRegistration) string {
 	caps := r.Caps()
 	text := fmt.Sprintf("detect: %d; execute: %d", caps.MaxDetect, caps.MaxExecute)
@@ -85,8 +84,8 @@ func (r *run) auditCleanup(ctx workflow.Context, in contract.CleanupWorkersInput
 	r.loop.Audit.Updated(ctx, entry)
 }
 
-// auditThresholds records other thresholds and the control plane that brought them.
-// A control plane sends its own whenever it starts.
+// auditThresholds records changed thresholds and the control plane that sent them. A control
+// plane sends its thresholds at every start.
 func (r *run) auditThresholds(ctx workflow.Context, plane *contract.ControlPlane, before, after contract.FleetConfig) {
 	was, is := recorder.Changes(before, after)
 	if was == is {

@@ -17,11 +17,11 @@ import (
 	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
-// auditSink keeps what the registry records.
+// auditSink stores the entries that the registry records.
 type auditSink struct {
 	*envtest.Audit
 	mu sync.Mutex
-	// ended is how the registry before ended, asked has the entities that were asked about.
+	// ended is the end of the previous registry; asked lists the queried entities.
 	ended contract.EntityEndResult
 	asked []string
 }
@@ -37,8 +37,8 @@ func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
 	return s
 }
 
-// TestFleetTells of what operators do to workers, of silence and of refusals; a
-// worker that deregisters is no news.
+// TestFleetTells: operators' actions on workers, silence and refusals are recorded; a
+// deregistration is not.
 func TestFleetTells(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -73,8 +73,7 @@ func TestFleetTells(t *testing.T) {
 	}
 }
 
-// TestManyObjectsAreAddedUp: a fleet that goes silent as a whole does not flood
-// the log.
+// TestManyObjectsAreAddedUp: a whole fleet that goes silent does not flood the log.
 func TestManyObjectsAreAddedUp(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -104,7 +103,7 @@ func TestManyObjectsAreAddedUp(t *testing.T) {
 	require.Len(t, b.audit.Records(), 1)
 }
 
-// TestSilentWorkersAreTold: one that deregisters is no news.
+// TestSilentWorkersAreTold: a deregistration is not recorded.
 func TestSilentWorkersAreTold(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -117,8 +116,8 @@ func TestSilentWorkersAreTold(t *testing.T) {
 	assert.Equal(t, []string{"noticed WORKER_UNREACHABLE worker/a"}, b.audit.Lines())
 }
 
-// TestWhatHappensAgainAndAgainIsToldLessOften: a process that is refused every
-// second for ten minutes.
+// TestWhatHappensAgainAndAgainIsToldLessOften: a process is refused every second for ten
+// minutes.
 func TestWhatHappensAgainAndAgainIsToldLessOften(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// observeTimeout bounds one attempt of the observation. Ending and starting
-	// again within the activity's retries costs no history.
+	// observeTimeout bounds one attempt of the observation. A retry of the activity adds no
+	// events to the history.
 	observeTimeout = 24 * time.Hour
-	// observeHeartbeat is how soon the server notices that the observing control
-	// plane is gone. It bounds how long the workers are not observed after a kill -9.
+	// observeHeartbeat bounds the time until the server detects the loss of the observing
+	// control plane. It bounds the gap in the observation after a kill -9.
 	observeHeartbeat = 10 * time.Second
-	// observeRetry is the pause before the next attempt: short, because every
-	// restart of a control plane or server leads here.
+	// observeRetry is the pause before the next attempt. It is short, because it applies to
+	// every restart of a control plane or server.
 	observeRetry = time.Second
 )
 

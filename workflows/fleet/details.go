@@ -12,10 +12,10 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
-// detailedWorkers is how many workers the Web UI names that get no work.
+// detailedWorkers bounds the workers without work that the Web UI names.
 const detailedWorkers = 10
 
-// showDetails writes the details of the Web UI if they have changed.
+// showDetails sets the Web UI's details if they have changed.
 func (r *run) showDetails() {
 	if text := details(r.core, r.fault); text != r.details {
 		r.details = text
@@ -23,8 +23,8 @@ func (r *run) showDetails() {
 	}
 }
 
-// details says how many workers are in each state, and which are not ONLINE, since
-// when and why, as Markdown.
+// details returns the number of workers in each state, and the workers that are not ONLINE with
+// time and cause, as Markdown.
 func details(core *fleet.Registry, fault string) string {
 	text := fmt.Sprintf("**%d online**", core.Counts(contract.WorkerOnline))
 	for _, state := range []contract.WorkerState{contract.WorkerUnreachable, contract.WorkerOffline, contract.WorkerDraining, contract.WorkerCordoned} {
@@ -51,7 +51,7 @@ func details(core *fleet.Registry, fault string) string {
 	return text
 }
 
-// awayText is about one worker.
+// awayText describes one worker.
 func awayText(w contract.WorkerDetail) string {
 	reason := explain.Transition(w.Cause)
 	if w.Cause.By != "" {

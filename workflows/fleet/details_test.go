@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
-// TestFleetDetails: the Web UI names who gets no work, since when and why, and stays
-// readable whatever the size of the fleet.
+// TestFleetDetails: the Web UI names the workers without work, with time and cause, and stays
+// readable for any size of the fleet.
 func TestFleetDetails(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

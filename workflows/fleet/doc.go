@@ -1,5 +1,4 @@
-// Package fleet is the workflow of the worker registry, one per namespace. It
-// carries what happens to the core, internal/engine/fleet, and carries out what that
-// decides: it runs the observer, sends views to watchers, and records in the audit
-// log. See docs/fleet.md.
+// Package fleet is the workflow of the worker registry, one per namespace. It passes events to
+// the core, internal/engine/fleet, and carries out its decisions: it runs the observer, sends
+// views to watchers, and records in the audit log. See docs/fleet.md.
 package fleet

@@ -15,30 +15,29 @@ import (
 )
 
 const (
-	// observerPause is how long the registry waits after the observer failed for
-	// good: somebody has to change the server's configuration first.
+	// observerPause is the pause after a final failure of the observer: the server's
+	// configuration must change first.
 	observerPause = 5 * time.Minute
-	// cancelPause is how long the registry waits after the server canceled the
-	// observer: it does so for a moment when it restarts.
+	// cancelPause is the pause after the server canceled the observer, which it does briefly
+	// during a restart.
 	cancelPause = time.Second
 )
 
-// Limits of one run: an observation of 5,000 workers is an input of 200 KiB.
+// limits bounds one run: an observation of 5,000 workers is an input of 200 KiB.
 func limits() entity.Limits {
 	l := entity.DefaultLimits()
 	l.Events = 10_000
 	return l
 }
 
-// Workflow is the one worker registry of a namespace. It lives for ever, as a
-// chain of runs.
+// Workflow is the one worker registry of a namespace. It lives for ever, as a chain of runs.
 //
-// Each client that needs it creates it: a worker that registers, a group that
-// watches, the control plane at boot, the observer that finds it gone. One that was
-// terminated is therefore rebuilt within seconds. Its transitions are lost then, and
-// the operators' settings of workers that are away; the others repeat theirs.
+// Each of its clients can start it: a worker that registers, a group that watches, the control
+// plane at boot, the observer that finds it missing. So a terminated registry is rebuilt within
+// seconds. Its transitions are lost then, and the operators' settings of absent workers; present
+// workers repeat their settings.
 //
-// A cancellation ends nothing. It fails only on a bug.
+// A cancellation has no effect. Workflow fails only on a bug.
 func Workflow(ctx workflow.Context, in contract.FleetInput) error {
 	r, err := newRun(ctx, in)
 	if err != nil {
@@ -59,28 +58,27 @@ func Workflow(ctx workflow.Context, in contract.FleetInput) error {
 	}
 }
 
-// run is the registry between its core and Temporal.
+// run connects the core of the registry with Temporal.
 type run struct {
 	ctx     workflow.Context
 	loop    *entity.Loop
 	core    *fleet.Registry
 	signals signals
-	// sent are the views on their way, in the order of sending.
+	// sent are the views in transit, in the order of sending.
 	sent        []sentView
 	observation *observation
-	// fault is why the workers are not observed; retryAt is when to try again.
+	// fault is the reason why the workers are not observed; retryAt is the time of the next
+	// attempt.
 	fault   string
 	retryAt time.Time
 	details string
 }
 
-// observation is one run of the observer.
 type observation struct {
 	future workflow.Future
 	cancel workflow.CancelFunc
 }
 
-// sentView is a view on its way.
 type sentView struct {
 	workflowID string
 	future     workflow.Future
@@ -100,7 +98,7 @@ func newRun(ctx workflow.Context, in contract.FleetInput) (*run, error) {
 	return r, r.listen()
 }
 
-// step tells the core one event.
+// step applies one event to the core.
 func (r *run) step(event fleet.Event) []fleet.Decision {
 	decisions := r.core.Next(r.loop.Now(), event)
 	for _, decision := range decisions {
@@ -117,7 +115,7 @@ func (r *run) step(event fleet.Event) []fleet.Decision {
 	return decisions
 }
 
-// observe makes sure that the observer runs.
+// observe starts the observer if it does not run.
 func (r *run) observe() {
 	if r.observation != nil || r.loop.Now().Before(r.retryAt) {
 		return
@@ -127,8 +125,8 @@ func (r *run) observe() {
 	r.step(fleet.Watching{})
 }
 
-// stopObserving lets the next [run.observe] start a new observation. The old one
-// ends when its heartbeat is answered; its reports are ignored.
+// stopObserving makes the next [run.observe] start a new observation. The old one ends with its
+// next heartbeat; its reports are ignored.
 func (r *run) stopObserving() {
 	if r.observation != nil {
 		r.observation.cancel()
@@ -136,8 +134,8 @@ func (r *run) stopObserving() {
 	}
 }
 
-// publish sends the newest view to each watcher that has an older one, as many as
-// one workflow task may send; the next task continues.
+// publish sends the newest view to each watcher with an older one, up to the limit of a workflow
+// task; the next task continues.
 func (r *run) publish() {
 	for {
 		now := r.loop.Now()
@@ -167,7 +165,6 @@ func (r *run) nextWake() time.Time {
 	return entity.Earlier(entity.Earlier(r.core.NextDeadline(), r.core.NextSend(r.loop.Now())), r.retryAt)
 }
 
-// collect takes in all that has happened.
 func (r *run) collect() {
 	r.collectSignals()
 	r.collectDelivered()
@@ -180,7 +177,7 @@ func (r *run) collect() {
 	r.step(fleet.Tick{})
 }
 
-// collectDelivered drops the watchers whose workflow is gone.
+// collectDelivered drops the watchers whose workflow does not exist.
 func (r *run) collectDelivered() {
 	waiting := r.sent[:0]
 	for _, view := range r.sent {
@@ -211,7 +208,7 @@ func (r *run) collectObservation() {
 	r.step(fleet.Observed(result))
 }
 
-// faultOf is the text for operators when the workers are not observed.
+// faultOf returns the operators' text for an observer that failed.
 func faultOf(err error) string {
 	if application, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return application.Message()
@@ -219,8 +216,8 @@ func faultOf(err error) string {
 	return err.Error()
 }
 
-// continueAsNew hands everything to the next run. Handlers never wait, so none
-// is unfinished; signals that came with this very task are taken in first.
+// continueAsNew passes the state to the next run. Handlers never wait, so none is unfinished.
+// Signals that arrive with this workflow task are applied first.
 func (r *run) continueAsNew() error {
 	if err := r.loop.Finish(); err != nil {
 		return err

@@ -25,26 +25,24 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// fleetBench is the registry in the time-skipping environment with an observer
-// that is told what to see and when.
+// fleetBench is the registry in the time-skipping environment with a scripted observer.
 type fleetBench struct {
 	*sdktest.TestWorkflowEnvironment
 	audit *auditSink
 	t     *testing.T
 	mu    sync.Mutex
-	// inputs are what the observer was told at each start.
+	// inputs are the observer's inputs at each start.
 	inputs []contract.ObserveWorkersInput
 	start  time.Time
-	// updates numbers the updates that were sent.
+	// updates counts the updates sent.
 	updates int
 	sent    map[string][]contract.FleetView
 	gone    map[string]bool
 }
 
-// look is one report of the observer.
 type look struct {
 	after time.Duration
-	// sight is for how long it has looked then without a gap; 0: for an hour.
+	// sight is the length of the gapless span before the look; 0 means an hour.
 	sight   time.Duration
 	changes []contract.WorkerPulse
 }
@@ -78,21 +76,21 @@ func newFleetBench(t *testing.T) *fleetBench {
 	return b
 }
 
-// note keeps what the observer was told.
+// note stores an input of the observer.
 func (b *fleetBench) note(in contract.ObserveWorkersInput) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.inputs = append(b.inputs, in)
 }
 
-// told is what the observer was told at each start.
+// told returns the observer's inputs at each start.
 func (b *fleetBench) told() []contract.ObserveWorkersInput {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.inputs)
 }
 
-// views are those that a watcher was sent.
+// views returns the views sent to a watcher.
 func (b *fleetBench) views(id string) []contract.FleetView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,13 +160,13 @@ func (b *fleetBench) worker(id string) contract.WorkerDetail {
 	return result.Workers[0]
 }
 
-// run starts the registry and ends the test at d: it continues as new.
+// run starts the registry and ends it at d with continue-as-new.
 func (b *fleetBench) run(d time.Duration) contract.FleetInput {
 	b.t.Helper()
 	return b.play(d, contract.FleetInput{Config: &contract.FleetConfig{}})
 }
 
-// play is run with another input. It returns that of the next run.
+// play is run with another input. It returns the next run's input.
 func (b *fleetBench) play(d time.Duration, in contract.FleetInput) (next contract.FleetInput) {
 	b.t.Helper()
 	b.at(d, func() {
@@ -421,8 +419,7 @@ func TestFleetSaysWhyNobodyObserves(t *testing.T) {
 	assert.Equal(t, 5, tries, "every five minutes")
 }
 
-// The next run continues where the last one was: states, modes, descriptors,
-// watchers, thresholds.
+// The next run has the states, modes, descriptors, watchers and thresholds of the last one.
 func TestFleetContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -464,8 +461,7 @@ func TestFleetContinuesAsNew(t *testing.T) {
 	assert.True(t, has(views[0]), "the next run says it")
 }
 
-// A registration whose worker never beats is followed by a new observation that
-// knows of it.
+// A registration whose worker never beats is followed by a new observation that includes it.
 func TestFleetObservesAnewForWhoWasNeverSeen(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -486,8 +482,8 @@ func TestFleetObservesAnewForWhoWasNeverSeen(t *testing.T) {
 	b.run(2 * time.Minute)
 }
 
-// A restart in one workflow task: the registration of the new process comes before
-// the loop has seen that the old one unregistered.
+// A restart in one workflow task: the registration of the new process arrives before the loop
+// has applied the old one's deregistration.
 func TestFleetTakesEarlierSignalsIntoAccount(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -506,7 +502,7 @@ func TestFleetTakesEarlierSignalsIntoAccount(t *testing.T) {
 	b.run(3 * time.Minute)
 }
 
-// A cancellation ends nothing: it is recorded, and the next run has everything.
+// A cancellation has no effect: it is recorded, and the next run has everything.
 func TestFleetSurvivesACancellation(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -530,7 +526,7 @@ func TestFleetSurvivesACancellation(t *testing.T) {
 	assert.Empty(t, after.audit.asked, "it continues its predecessor")
 }
 
-// The registry that comes after a terminated one records who terminated it.
+// A registry that follows a terminated one records the sender of the termination.
 func TestFleetRecordsATermination(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -542,9 +538,8 @@ func TestFleetRecordsATermination(t *testing.T) {
 	assert.Equal(t, "ann", b.audit.Entries()[0].Actor)
 }
 
-// A group that watches a rebuilt registry learns at once that the view is incomplete,
-// then of each worker that registers, by what has changed, and then from a whole view
-// that none is missing.
+// A group that watches a rebuilt registry receives an incomplete view at once, then a change for
+// each worker that registers, and then a whole view without missing workers.
 func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -568,7 +563,8 @@ func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 	assert.Zero(t, inputs[1].WakeAt, "and only once")
 }
 
-// Without an observer the registry is complete when every worker has asked.
+// Without an observer the registry is complete after the time in which every worker sends a
+// request.
 func TestFleetIsCompleteAfterAWhile(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

@@ -11,11 +11,10 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
-// rejectedType is the type of the error for a request that cannot be carried out:
-// an operator's action, a registration after the process has unregistered.
+// rejectedType is the type of the error for a rejected request: an operator's action, or a
+// registration after the process has unregistered.
 const rejectedType = "rejected"
 
-// signals are the channels of the registry's signals.
 type signals struct {
 	unregister, watch, unwatch, trouble workflow.ReceiveChannel
 }
@@ -24,8 +23,8 @@ func (s signals) waiting() bool {
 	return s.unregister.Len()+s.watch.Len()+s.unwatch.Len()+s.trouble.Len() > 0
 }
 
-// listen opens the registry to messages. Handlers never wait: at most ten
-// updates may be in flight, and a hundred workers may register at once.
+// listen registers the registry's messages. Handlers never wait: at most ten updates may be in
+// flight, and a hundred workers may register at once.
 func (r *run) listen() error {
 	r.signals = signals{
 		unregister: workflow.GetSignalChannel(r.ctx, contract.SignalUnregisterWorker),
@@ -108,17 +107,16 @@ func (r *run) listenUpdates() error {
 	)
 }
 
-// beginUpdate takes in the signals that came before an update: a handler runs
-// before the loop sees them, and a process that unregistered before its successor
-// registers must have left.
+// beginUpdate applies the signals received before an update: a handler runs before the loop
+// reads them, and the deregistration of a process must precede the registration of its
+// successor.
 func (r *run) beginUpdate() {
 	r.collectSignals()
 	r.loop.Touch()
 	r.loop.Received(1)
 }
 
-// collectSignals takes in all signals that have come. A signal that cannot be
-// decoded is logged and dropped by the SDK.
+// collectSignals applies all received signals. The SDK logs and drops those it cannot decode.
 func (r *run) collectSignals() {
 	for {
 		var in contract.UnregisterWorkerInput
@@ -180,12 +178,11 @@ func (r *run) register(ctx workflow.Context, in contract.WorkerRegistration) (co
 	return result, nil
 }
 
-// rejected is the error of an update that cannot be carried out.
+// rejected returns the error of a rejected update.
 func rejected(d fleet.Rejected) error {
 	return temporal.NewNonRetryableApplicationError(explain.Rejection(contract.WorkerRejection(d)), rejectedType, nil)
 }
 
-// rejection returns the error if the core rejected the event.
 func rejection(decisions []fleet.Decision) error {
 	for _, decision := range decisions {
 		if d, ok := decision.(fleet.Rejected); ok {

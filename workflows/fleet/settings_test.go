@@ -35,8 +35,8 @@ func (b *fleetBench) resize(in contract.ResizeWorkerInput, refusal string) {
 	})
 }
 
-// An operator's caps are what groups see, outlive the worker's process, and end
-// with a reset.
+// An operator's caps are in the groups' views, outlive the worker's process, and end with a
+// reset.
 func TestFleetResize(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -89,7 +89,7 @@ func TestFleetResize(t *testing.T) {
 	assert.Equal(t, []int{4, 9, 4}, seen, "what a group was told")
 }
 
-// A registry that was terminated has lost the caps and cordons; the worker repeats them.
+// A terminated registry has lost the caps and cordons; the worker repeats them.
 func TestFleetTakesTheWorkersWordForItsCaps(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

@@ -10,22 +10,20 @@ import (
 )
 
 const (
-	// maxPacked bounds the packed state. The server refuses an input over 2 MiB,
-	// and bytes inside a JSON document grow by a third.
+	// maxPacked bounds the packed state. The server refuses an input over 2 MiB, and bytes
+	// inside a JSON document grow by a third.
 	maxPacked = 1152 << 10
 	// maxUnpacked guards against a corrupt input.
 	maxUnpacked = 64 << 20
 )
 
-// state is what the registry carries across continue-as-new.
+// state is the state for continue-as-new.
 type state struct {
-	Core fleet.Snapshot `json:"core"`
-	// Fault is the observer's last fault.
-	Fault string `json:"fault,omitempty"`
+	Core  fleet.Snapshot `json:"core"`
+	Fault string         `json:"fault,omitempty"`
 }
 
-// pack writes the state for the next run. Of a state that is too big the oldest
-// transitions are dropped.
+// pack packs the state for the next run. If it is too large, the oldest transitions are dropped.
 func (r *run) pack() ([]byte, error) {
 	for keep := fleet.MaxTransitions; ; keep /= 2 {
 		packed, err := pack.JSON(state{Core: r.core.Snapshot(keep), Fault: r.fault})
@@ -36,7 +34,7 @@ func (r *run) pack() ([]byte, error) {
 	}
 }
 
-// restore begins with the state of the run before, or with nothing.
+// restore begins with the state of the previous run, or without one.
 func (r *run) restore(in contract.FleetInput) error {
 	if len(in.State) == 0 {
 		r.core = fleet.New(in.Config, r.loop.Now())

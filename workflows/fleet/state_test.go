@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// A thousand workers with full histories and large descriptors must pass
-// through continue-as-new: the server refuses inputs over 2 MiB.
+// A thousand workers with full histories and large descriptors must fit into continue-as-new:
+// the server refuses inputs over 2 MiB.
 func TestFleetStateOfAThousandWorkersIsSmall(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -14,53 +14,53 @@ import (
 )
 
 const (
-	// repeatFirst is how long an answer is waited for before the request is
-	// repeated: it may have been lost with an admission that was terminated.
+	// repeatFirst is the wait for an answer before the request is repeated: it may have been
+	// lost with a terminated admission.
 	repeatFirst = time.Minute
-	// repeatMost is how rare that becomes: an admission that is started again asks
-	// for what was requested.
+	// repeatMost is the longest pause between repeats: a new admission requests an assertion
+	// anyway.
 	repeatMost = 6 * time.Hour
 )
 
-// ClaimsPrefix begins the ids of items that are claims of keys. The keys are not
-// kept by the link: their holder knows them.
+// ClaimsPrefix is the prefix of the ids of claims. The link does not store their keys; the group
+// does.
 const ClaimsPrefix = "claims"
 
-// Link is a run's side of admission: it sends as few signals as possible, one after
-// the other so that they keep their order, repeats them while there is no answer,
-// and starts admission if it is missing. A run that requests nothing pays nothing.
+// Link is a run's connection to admission. It sends as few signals as possible, one after the
+// other to keep their order. It repeats them while there is no answer, and starts admission if
+// it is missing. A run without requests sends nothing.
 type Link struct {
 	ctx  workflow.Context
 	base contract.AdmissionRequest
-	// next is the content of the next signal; dirty: it has some.
+	// next is the content of the next signal; dirty means that it is not empty.
 	next  contract.AdmissionRequest
 	dirty bool
-	// waiting are the items without an answer, held those that were granted.
+	// waiting are the items without an answer, held the granted ones.
 	waiting register[contract.AdmissionItem]
 	held    register[contract.AdmissionHeld]
-	// sending is the signal or, with calling, the call on its way, and sent its
-	// content; ensuring is the activity that sends it instead because nobody received
-	// it.
+	// sending is the signal or, with calling, the call in transit, and sent its content.
+	// ensuring is the activity that sends it again after nothing received it.
 	sending, ensuring workflow.Future
 	calling           bool
-	// calls: the run may call admission; atOnce: the next request is a call.
+	// calls means that the run may call admission; atOnce, that the next request is a call.
 	calls, atOnce bool
-	// answers are those that calls have returned.
+	// answers are the results of calls.
 	answers []contract.AdmissionAnswer
 	sent    contract.AdmissionRequest
 	repeat  backoff
-	// lost are endings, and released items, that could not be delivered yet.
+	// lost are undelivered endings, released the undelivered releases.
 	lost     []contract.AdmissionEndings
 	released []string
-	// results are the last ones that were given back with their keys.
+	// results are the last ones released with their keys.
 	results []contract.KeyResult
-	// recent are the last endings that were sent.
+	// recent are the last endings sent.
 	recent []contract.AdmissionEndings
-	// open is the time of the report in next that more ends of tasks may join; zero: there is none.
+	// open is the time of the report in next that later ends of tasks may join; zero without
+	// one.
 	open time.Time
-	// used: the run has requested something, which must be given back.
+	// used means that the run has requested something, which it must release.
 	used bool
-	// run is the id of the workflow run, as far as it was noticed.
+	// run is the id of the workflow run at the last check.
 	run string
 }
 
@@ -70,10 +70,10 @@ func newLink(ctx workflow.Context, base contract.AdmissionRequest, calls bool) *
 	return &Link{ctx: ctx, base: base, calls: calls, repeat: backoff{first: repeatFirst, most: repeatMost}}
 }
 
-// DeclaredAt is when the sizes of the pools were read that the run declares.
+// DeclaredAt is the time at which the declared sizes of pools were read.
 func (l *Link) DeclaredAt() time.Time { return l.base.DeclaredAt }
 
-// Request requests an item; the answer comes as a signal, however long it takes.
+// Request requests an item. The answer is a signal, at any later time.
 func (l *Link) Request(item contract.AdmissionItem) {
 	l.waiting.put(item.ID, item)
 	l.next.Items = append(l.next.Items, item)
@@ -81,32 +81,31 @@ func (l *Link) Request(item contract.AdmissionItem) {
 	l.repeat.stop()
 }
 
-// RequestTurn requests an item without which the run does not begin: it is worth a call.
+// RequestTurn requests an item without which the run cannot begin, by a call if possible.
 func (l *Link) RequestTurn(item contract.AdmissionItem) {
 	l.Request(item)
 	l.atOnce = l.calls
 }
 
-// Release gives an item back, granted or not.
+// Release releases an item, granted or not.
 func (l *Link) Release(id string) {
 	l.Forget(id)
 	l.next.Items = slices.DeleteFunc(l.next.Items, func(item contract.AdmissionItem) bool { return item.ID == id })
-	// An assertion in the same signal would be believed.
+	// An assertion in the same signal would be accepted.
 	l.next.Held = slices.DeleteFunc(l.next.Held, func(held contract.AdmissionHeld) bool { return held.ID == id })
 	l.next.Release = append(l.next.Release, id)
 	l.dirty = true
 }
 
-// ReleaseKey gives an item back, and keeps what its task returned for others with its
-// key: both in one message, so that nobody does it again in between.
+// ReleaseKey releases an item and stores its task's result for others with its key. Both are in
+// one message, so that no other task repeats the work in between.
 func (l *Link) ReleaseKey(id string, result contract.KeyResult) {
 	l.Release(id)
 	result.ID = id
 	l.next.Results = append(l.next.Results, result)
 }
 
-// ReleaseUnasked gives back an item that a call may have requested in a workflow task
-// that was lost.
+// ReleaseUnasked releases an item that a call of a lost workflow task may have requested.
 func (l *Link) ReleaseUnasked(id string) {
 	if l.calls {
 		l.Release(id)
@@ -114,7 +113,7 @@ func (l *Link) ReleaseUnasked(id string) {
 	}
 }
 
-// Knows reports whether an item is held or waited for.
+// Knows reports whether an item is held or requested.
 func (l *Link) Knows(id string) bool { return l.waiting.has(id) || l.held.has(id) }
 
 // Forget drops an item that admission has given to another, or will not grant.
@@ -123,8 +122,8 @@ func (l *Link) Forget(id string) {
 	l.held.remove(id)
 }
 
-// SetGrace raises how long after the run's end its items stay taken: a heartbeat
-// timeout, the longest one that anything of it may run under.
+// SetGrace raises the time for which the run's items stay taken after its end: the longest
+// heartbeat timeout of any of its attempts.
 func (l *Link) SetGrace(timeout jobtype.Duration) {
 	if timeout > l.base.Grace {
 		l.base.Grace = timeout
@@ -132,14 +131,13 @@ func (l *Link) SetGrace(timeout jobtype.Duration) {
 	}
 }
 
-// SetBudget sets what the job type may fail, and whether endings are reported at the
-// run's end because of it.
+// SetBudget sets the job type's retry budget, and whether endings are reported at the run's end.
 func (l *Link) SetBudget(budget *contract.RetryBudget, reports bool) {
 	l.base.Budget = budget
 	l.used = l.used || reports
 }
 
-// granted moves an item from waiting to held; false if it was not waited for.
+// granted moves an item from waiting to held; false if it was not waiting.
 func (l *Link) granted(grant contract.AdmissionGrant) bool {
 	item, waited := l.waiting.get(grant.ID)
 	if !waited {
@@ -151,7 +149,7 @@ func (l *Link) granted(grant contract.AdmissionGrant) bool {
 	return true
 }
 
-// renewed takes new fences for what is held; false if it is not.
+// renewed sets new fences of a held item; false if it is not held.
 func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 	held, known := l.held.get(grant.ID)
 	if !known || grant.Fence <= held.Fence {
@@ -162,7 +160,7 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 	return true
 }
 
-// reassert sends everything: admission has forgotten it. keys returns those of the
+// reassert sends everything to an admission that has lost it. keys returns the keys of the
 // claims.
 func (l *Link) reassert(keys func() []byte) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
@@ -184,7 +182,7 @@ func (l *Link) reassert(keys func() []byte) {
 // repeats reports whether something may have to be sent again.
 func (l *Link) repeats() bool { return l.waiting.len()+len(l.lost)+len(l.released) > 0 }
 
-// wake is the time of the next repetition; zero: there is none.
+// wake returns the time of the next repeat; zero for none.
 func (l *Link) wake() time.Time {
 	if !l.repeats() || !l.idle() {
 		return time.Time{}
@@ -192,7 +190,7 @@ func (l *Link) wake() time.Time {
 	return l.repeat.at
 }
 
-// sendAgain repeats what has no answer.
+// sendAgain repeats unanswered requests.
 func (l *Link) sendAgain() {
 	now := workflow.Now(l.ctx)
 	if !l.repeat.due(now) || !l.repeats() || l.dirty || !l.idle() {
@@ -207,7 +205,7 @@ func (l *Link) sendAgain() {
 	l.next.Release, l.released = append(l.released, l.next.Release...), nil
 }
 
-// flush sends the next request, unless one is on its way.
+// flush sends the next request, unless one is in transit.
 func (l *Link) flush() {
 	if !l.dirty || !l.idle() {
 		return
@@ -228,12 +226,12 @@ func (l *Link) flush() {
 	l.sending = workflow.SignalExternalWorkflow(l.ctx, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, l.sent)
 }
 
-// maxResultBytes bounds the results of one message, and those that are said again to an
-// admission that was started again: it may not have read what it was sent.
+// maxResultBytes bounds the results of one message, and the results repeated to a new admission,
+// which may not have read them.
 const maxResultBytes = 128 << 10
 
-// postpone leaves the results that are too much for one message, and the items that
-// are given back with them, to the next one.
+// postpone moves results beyond the bound, and the items released with them, to the next
+// message.
 func (l *Link) postpone() {
 	size := 0
 	at := slices.IndexFunc(l.sent.Results, func(result contract.KeyResult) bool {
@@ -261,7 +259,7 @@ func (l *Link) postpone() {
 	}
 }
 
-// newest leaves out the oldest results that are too much for one message.
+// newest drops the oldest results beyond the bound.
 func newest(results []contract.KeyResult) []contract.KeyResult {
 	size, first := 0, len(results)
 	for ; first > 0 && size <= maxResultBytes; first-- {
@@ -272,14 +270,13 @@ func newest(results []contract.KeyResult) []contract.KeyResult {
 
 func (l *Link) idle() bool { return l.sending == nil && l.ensuring == nil }
 
-// ready reports whether something was delivered, or was not.
+// ready reports whether a delivery has ended.
 func (l *Link) ready() bool {
 	return l.sending != nil && l.sending.IsReady() || l.ensuring != nil && l.ensuring.IsReady()
 }
 
-// collect looks at what became of the signal. If nobody received it, an activity
-// sends it, and starts admission if that is missing; giving everything back is not
-// worth a start.
+// collect handles the end of a delivery. If nothing received the signal, an activity sends it
+// and starts admission if that is missing. A release of everything is not worth a start.
 func (l *Link) collect() {
 	if l.sending != nil && l.sending.IsReady() {
 		missing, err := l.sendingEnded()
@@ -300,10 +297,10 @@ func (l *Link) collect() {
 	}
 }
 
-// errNoAdmission: a call found nobody.
+// errNoAdmission means that a call found no admission.
 var errNoAdmission = errors.New("no admission runs")
 
-// sendingEnded takes in the signal or the call that has ended.
+// sendingEnded returns the result of the signal or the call.
 func (l *Link) sendingEnded() (missing bool, err error) {
 	sending, calling := l.sending, l.calling
 	l.sending, l.calling = nil, false
@@ -324,7 +321,7 @@ func (l *Link) sendingEnded() (missing bool, err error) {
 	return false, nil
 }
 
-// settle waits until everything was delivered.
+// settle waits until everything is delivered.
 func (l *Link) settle() error {
 	for l.dirty || !l.idle() {
 		l.flush()
@@ -336,8 +333,8 @@ func (l *Link) settle() error {
 	return nil
 }
 
-// close gives everything back and sends the last endings. A workflow that has
-// ended cannot send any more, so the delivery is waited for.
+// close releases everything and sends the last endings. It waits for the delivery, because an
+// ended workflow cannot send.
 func (l *Link) close(last ...contract.AdmissionEndings) error {
 	if !l.used {
 		return nil
@@ -354,7 +351,7 @@ func (l *Link) close(last ...contract.AdmissionEndings) error {
 	return l.settle()
 }
 
-// State is what travels when the workflow continues as new.
+// State returns the state for continue-as-new.
 func (l *Link) State() *contract.AdmissionLinkState {
 	if !l.used {
 		return nil
@@ -364,7 +361,7 @@ func (l *Link) State() *contract.AdmissionLinkState {
 	}
 }
 
-// Restore is the inverse of [Link.State]; nil: nothing travels.
+// Restore is the inverse of [Link.State]; nil means no state.
 func (l *Link) Restore(state *contract.AdmissionLinkState) {
 	if state == nil {
 		return

@@ -17,20 +17,18 @@ import (
 )
 
 const (
-	// FencesPerItem is how many attempts an item has on average before the run needs
-	// more fences.
+	// FencesPerItem bounds the average attempts per item before the run needs more fences.
 	FencesPerItem = 1 << 12
-	// FencesOfRun are for the items of a run that need no claims.
+	// FencesOfRun is for the items of a run that need no claims.
 	FencesOfRun = 1 << 20
 
 	fencesPrefix = "fences"
-	// maxRenewal is how long a workflow that was reset waits for admission's answer
-	// about what it holds, before it continues with what it knows.
+	// maxRenewal bounds the wait of a reset workflow for admission's answer. After it, the
+	// workflow continues with the grants it remembers.
 	maxRenewal = time.Minute
 )
 
-// Acquire requests what an item needs. sizes are those of the pools that the run
-// declares.
+// Acquire requests the needs of an item. sizes are the pool sizes that the run declares.
 func (r *Runner) Acquire(d engine.Decision, name string, priority jobtype.Priority, sizes map[string]int) {
 	item := contract.AdmissionItem{ID: contract.AskID(name, d.Ask), Priority: priority.Rank(), Fences: FencesPerItem, For: name}
 	for _, pool := range slices.Sorted(maps.Keys(d.Needs.Pools)) {
@@ -47,7 +45,7 @@ func (r *Runner) Acquire(d engine.Decision, name string, priority jobtype.Priori
 	r.Admission.Request(item)
 }
 
-// askOf is the item and the number of a request; 0: the request is not an item's.
+// askOf returns the item and the number of a request; 0 if the request is not for an item.
 func askOf(id string) (name string, ask int) {
 	name, ask, _ = contract.ItemOfAsk(id)
 	return name, ask
@@ -58,40 +56,37 @@ func (r *Runner) moreFences() {
 	r.Admission.Request(contract.AdmissionItem{ID: fmt.Sprintf("%s-%d", fencesPrefix, r.fenceAsks), Fences: FencesOfRun})
 }
 
-// AnswerKind says what an [Answer] is.
+// AnswerKind is the kind of an [Answer].
 type AnswerKind uint8
 
 // The kinds of answer.
 const (
-	// Granted: the item is the run's.
+	// Granted grants the item.
 	Granted AnswerKind = iota + 1
-	// Renewed: it has new fences, because the run was reset.
+	// Renewed grants new fences after a reset of the run.
 	Renewed
-	// Refused: the item will never be granted.
+	// Refused means that the item will never be granted.
 	Refused
-	// Lost: another holder has it.
+	// Lost means that another holder has the item.
 	Lost
-	// Stopped: Stop must not start any more.
+	// Stopped means that Stop must not start any more.
 	Stopped
-	// Waiting: the item cannot be granted yet.
+	// Waiting means that the item cannot be granted yet.
 	Waiting
 )
 
 // Answer is one answer of admission.
 type Answer struct {
 	Kind AnswerKind
-	// ID is the requested item. Name and Ask are set if that was for an item of the
-	// run.
-	ID, Name string
-	Ask      int
-	// Code and Reason are set for Refused and Lost.
+	// ID is the requested item. Name and Ask are set for requests of an item of the run.
+	ID, Name     string
+	Ask          int
 	Code, Reason string
 	Grant        contract.AdmissionGrant
 	Stop         contract.AdmissionStop
 }
 
-// Event is the engine's event for an answer to a request of an item, by the item's
-// number; nil if it is none.
+// Event returns the engine's event for an answer, by the item's number; nil if it needs none.
 func (a Answer) Event(item int) engine.Event {
 	switch a.Kind {
 	case Granted:
@@ -109,7 +104,7 @@ func (a Answer) Event(item int) engine.Event {
 	return nil
 }
 
-// itemReason is the error of the item. That of one that is held back begins with the code.
+// itemReason returns the error of the item. For a held-back item it begins with the code.
 func (a Answer) itemReason() string {
 	if a.Code == contract.HoldRetryBudget || a.Code == contract.HoldMarkedDone {
 		return a.Code + ": " + a.Reason
@@ -117,23 +112,22 @@ func (a Answer) itemReason() string {
 	return a.Reason
 }
 
-// MoreFences reports whether the answer is about fences for the run as a whole.
+// MoreFences reports whether the answer has fences for the run as a whole.
 func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix) }
 
-// WasReset reports once that an operator has reset the workflow. Whatever was in the
-// inbox is dropped, and what is believed to be held or requested is sent again. keys
-// returns those of the claims; it is called only if they are sent.
+// WasReset reports once that an operator has reset the workflow. It empties the inbox and sends
+// all held and requested items again. keys returns the keys of the claims; it is called only if
+// they are sent.
 //
-// Admission knows the holder as before, since a reset keeps the first run of the
-// chain; but everything after the point of reset is forgotten here, and the server
-// delivers the answers of that time once more. A grant among them may have been
-// given back since, and belong to another. A resource that is another's by now is answered as
-// lost, all else is granted again with new fences. The run waits for that: what it
-// starts before could be next to another, with fences that it has used up in the
-// time that it has forgotten.
+// A reset keeps the first run of the chain, so admission keeps the holder. But the workflow has
+// lost all changes since the point of reset, and the server delivers that time's answers again.
+// Such a grant may have been released since, and belong to another holder. Admission answers
+// such a resource as lost, and grants all others again with new fences. The run waits for these
+// answers. An earlier start could run next to another holder, with fences that it used and
+// forgot.
 func (r *Runner) WasReset(keys func() []byte) bool {
 	l := r.Admission
-	// A run that is asked what it holds must know that it forgot.
+	// A run that must assert its holdings must first detect the reset.
 	l.used = l.used || r.inbox.reassert.Len() > 0
 	if !l.noticeReset() {
 		return false
@@ -160,8 +154,8 @@ func (r *Runner) WasReset(keys func() []byte) bool {
 
 func (r *Runner) renewalReady() bool { return r.inbox.admission.Len() > 0 || r.Admission.ready() }
 
-// Answers returns the answers of admission. keys returns those of the claims; it is called
-// only for an admission that has forgotten them.
+// Answers returns the answers of admission. keys returns the keys of the claims; it is called
+// only for an admission that has lost them.
 func (r *Runner) Answers(keys func() []byte) []Answer {
 	l := r.Admission
 	l.collect()
@@ -173,7 +167,7 @@ func (r *Runner) Answers(keys func() []byte) []Answer {
 		} else if !r.inbox.admission.ReceiveAsync(&answer) {
 			break
 		}
-		// Another holder's is for a workflow that had this id before.
+		// An answer to another holder is for an earlier workflow with this id.
 		if answer.Holder == l.base.Holder {
 			list = r.take(list, answer)
 		}
@@ -226,8 +220,8 @@ func (r *Runner) taken(kind AnswerKind, refusal contract.AdmissionRefusal) Answe
 	return Answer{Kind: kind, ID: refusal.ID, Name: name, Ask: ask, Code: refusal.Code, Reason: refusal.String()}
 }
 
-// noteRefusal records that admission will never grant something. A turn is recorded
-// by the run that is skipped.
+// noteRefusal records a final refusal of admission. A skipped run itself records the refusal of
+// its turn.
 func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
 	if name, ask := askOf(refusal.ID); ask > 0 || strings.HasPrefix(refusal.ID, ClaimsPrefix) {
 		r.Audit.Decided(recorder.Decision{
@@ -236,10 +230,9 @@ func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
 	}
 }
 
-// noticeReset reports whether the id of the run is not the one that it was when
-// it was looked at last, or when the run began. A side effect is what tells: during
-// the replay of the history before the reset it has the value of then. A workflow
-// that requests nothing does not pay for it.
+// noticeReset reports whether the run id differs from the one at the last check, or at the
+// beginning. It compares run IDs through a side effect, which replays the value recorded before
+// the reset. A workflow without requests skips this cost.
 func (l *Link) noticeReset() bool {
 	if !l.used {
 		return false
@@ -254,6 +247,6 @@ func (l *Link) noticeReset() bool {
 	}
 	before := cmp.Or(l.run, info.OriginalRunID)
 	l.run = run
-	// A test environment knows no original run.
+	// A test environment has no original run.
 	return before != "" && before != run
 }

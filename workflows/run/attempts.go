@@ -14,19 +14,18 @@ import (
 // attempt is a running activity or child workflow of an item.
 type attempt struct {
 	item, n int
-	// activity is the id of its activity, child that of its workflow, if it is one.
+	// activity is the id of its activity, child that of its child workflow; the other is empty.
 	activity, child string
 	noop            bool
-	// recovery is that of a child's run, by which it ends for a lost worker.
+	// recovery is the recovery of a child, which may end it after the loss of a worker.
 	recovery jobtype.Recovery
 	worker   string
 	future   workflow.Future
-	cancel   workflow.CancelFunc // nil for what ends by itself at once
+	cancel   workflow.CancelFunc // nil for an attempt that ends by itself at once
 }
 
-// Execute starts an attempt of an item on the worker that the engine has chosen, or
-// on the shared queue. in has the handler and what the attempt is about; the item's
-// name is in.Job.ID.
+// Execute starts an attempt of an item on the engine's chosen worker, or on the shared queue. in
+// has the handler and the data of the attempt; the item's name is in.Job.ID.
 func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy jobtype.Policy) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
@@ -45,9 +44,8 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	r.execute(ctx, d, call, cancel)
 }
 
-// Given reports whether the process that the engine has chosen was sent a job before, and
-// notes that it is now. All processes of a shared queue are one: which of them draws a
-// job is not known.
+// Given reports whether the engine's chosen process was sent a job before, and records that it
+// is now. All processes of a shared queue count as one, because the next reader is unknown.
 func (r *Runner) Given(d engine.Decision) bool {
 	process := d.Worker + "/" + d.Instance
 	if d.Shared {
@@ -68,7 +66,7 @@ func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCa
 	})
 }
 
-// Adopt has another activity take the place of one that the server has timed out,
+// Adopt starts another activity for an attempt whose first activity has timed out on the server,
 // while the worker may still run the attempt.
 func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
@@ -87,8 +85,8 @@ func (r *Runner) Noop(d engine.Decision, name string) {
 	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, noop: true, future: callNoop(r.noop, name, d.Attempt)})
 }
 
-// ExecuteDAG starts an attempt that is a DAG of its own, as a child workflow. All
-// attempts of the item have the same workflow id.
+// ExecuteDAG starts an attempt that is a DAG, as a child workflow. All attempts of the item have
+// the same workflow id.
 func (r *Runner) ExecuteDAG(d engine.Decision, name, summary string, in contract.DAGInput, graph []byte) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	in.DeclaredAt = r.Admission.base.DeclaredAt
@@ -96,18 +94,18 @@ func (r *Runner) ExecuteDAG(d engine.Decision, name, summary string, in contract
 	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, child: id, recovery: in.Recovery, future: callDAG(ctx, id, summary, in, graph), cancel: cancel})
 }
 
-// ChildID is the workflow id of an item's DAG.
+// ChildID returns the workflow id of an item's DAG.
 func (r *Runner) ChildID(name string) string {
 	return contract.SubDAGWorkflowID(workflow.GetInfo(r.ctx).WorkflowExecution.ID, name)
 }
 
-// RepeatCancel repeats the cancellation of an item's DAG, which can be requested
-// only once but signaled as often as one likes.
+// RepeatCancel repeats the cancellation of an item's DAG. A cancel request works only once, but
+// a signal can be repeated.
 func (r *Runner) RepeatCancel(name, reason string) {
 	callCancelDAG(r.ctx, r.ChildID(name), contract.CancelDAGInput{Reason: reason})
 }
 
-// find returns the index of an attempt; -1: it does not run.
+// find returns the index of an attempt; -1 if it does not run.
 func (r *Runner) find(d engine.Decision) int {
 	for i := range r.attempts {
 		if r.attempts[i].item == d.Item && r.attempts[i].n == d.Attempt {
@@ -130,9 +128,8 @@ func (r *Runner) forgetAttempt(d engine.Decision) {
 	}
 }
 
-// abandonAttempt ends an attempt in its worker's place. Its activity then reports
-// that to the run, so nothing is waited for here; if this fails, the heartbeat
-// timeout does the same later.
+// abandonAttempt ends an attempt in its worker's place. Its activity then reports the end to the
+// run, so there is nothing to await. If this fails, the heartbeat timeout does the same later.
 func (r *Runner) abandonAttempt(d engine.Decision) {
 	i := r.find(d)
 	if i < 0 {
@@ -144,8 +141,8 @@ func (r *Runner) abandonAttempt(d engine.Decision) {
 	})
 }
 
-// Endings returns how attempts have ended: what workers reported, then the outcomes that they
-// delivered by themselves, then the endings that the server made in their place. One workflow
+// Endings returns the ends of attempts: first the reports of workers, then the outcomes that
+// they delivered themselves, then the endings that the server made in their place. One workflow
 // task may have a delivered outcome and a failed adoption of the same attempt: the outcome
 // counts. item returns the number of the item of that name.
 func (r *Runner) Endings(item func(name string) (int, bool)) []engine.Event {
@@ -190,7 +187,7 @@ func (r *Runner) endingOf(a *attempt) engine.Ending {
 	return EndingOf(state, r.options.Results)
 }
 
-// delivered returns the outcomes that workers sent because the server had ended their attempts.
+// delivered returns the outcomes sent by workers whose attempts the server had ended.
 func (r *Runner) delivered(item func(name string) (int, bool)) []engine.Event {
 	var list []engine.Event
 	for {

@@ -6,8 +6,8 @@ import (
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
-// Backlog keeps commands in their order, and returns as many as the current
-// workflow task may order; at least one. The zero value is empty.
+// Backlog is a queue of commands. It returns as many as fit into the current workflow task, but
+// at least one. The zero value is empty.
 type Backlog[C any] struct {
 	waiting []sized[C]
 	bytes   int
@@ -19,8 +19,8 @@ type sized[C any] struct {
 	size    int
 }
 
-// Admit takes a command of that size into the current workflow task, or keeps it
-// for a later one, with all that come after it.
+// Admit takes a command of that size into the current workflow task, or queues it with all later
+// ones.
 func (b *Backlog[C]) Admit(ctx workflow.Context, command C, size int) bool {
 	if len(b.waiting) > 0 || !b.tasks.Fits(ctx, size) {
 		b.waiting = append(b.waiting, sized[C]{command, size})
@@ -42,8 +42,8 @@ func (b *Backlog[C]) Next(ctx workflow.Context) (command C, ok bool) {
 	return first.command, true
 }
 
-// Empty reports whether everything that was decided has been ordered.
+// Empty reports whether no command is queued.
 func (b *Backlog[C]) Empty() bool { return len(b.waiting) == 0 }
 
-// Bytes is the size of all that wait.
+// Bytes returns the size of the queued commands.
 func (b *Backlog[C]) Bytes() int { return b.bytes }

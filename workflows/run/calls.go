@@ -13,21 +13,18 @@ import (
 	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
-// Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in
-// docs/workers.md.
+// Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in docs/workers.md.
 const (
-	// adoptTimeout is [engine.TakeTimeout] for an adoption: a job whose worker is gone is to be
+	// adoptTimeout is [engine.TakeTimeout] for an adoption: a job whose worker is gone must be
 	// elsewhere within heartbeat_timeout and 5 s.
 	adoptTimeout = 4 * time.Second
-	// probeTimeout bounds a probe: three heartbeat intervals of at most 60 s
-	// would be too long to be of use, so it gives up after 20 s.
+	// probeTimeout bounds a probe: three heartbeat intervals of up to 60 s would be too long.
 	probeTimeout = 20 * time.Second
-	// stopMargin is what the server allows a handler beyond its timeout, so that
-	// the worker's own, better explained end arrives first: the 12 s that the
-	// worker gives a canceled handler, and time to report.
+	// stopMargin is the server's extra time beyond a handler's timeout, so that the worker's own
+	// report arrives first: the 12 s that a worker gives a canceled handler, and time to report.
 	stopMargin = 15 * time.Second
-	// noopTimeout bounds one attempt of an activity that does nothing: it is the
-	// time in which a control plane that was killed is noticed.
+	// noopTimeout bounds one attempt of an activity that does nothing, and so the time until a
+	// killed control plane is detected.
 	noopTimeout = 10 * time.Second
 )
 
@@ -41,7 +38,7 @@ func callEnsureAdmission(ctx workflow.Context, in contract.EnsureAdmissionInput)
 	return workflow.ExecuteActivity(ctx, contract.EnsureAdmissionActivity, in)
 }
 
-// callAdmission sends a request within the workflow task, which waits for the answer.
+// callAdmission sends a request and awaits the answer within the workflow task.
 func callAdmission(ctx workflow.Context, in contract.AdmissionRequest) workflow.Future {
 	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("request of admission"))
 	return workflow.ExecuteLocalActivity(ctx, contract.CallAdmissionActivity, in)
@@ -59,7 +56,7 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
 }
 
-// executeCall is where and for how long one attempt runs, under which id.
+// executeCall has the options of one attempt.
 type executeCall struct {
 	activity         string
 	queue, worker    string
@@ -68,7 +65,7 @@ type executeCall struct {
 	input            contract.ExecuteInput
 }
 
-// summary names what runs where: the key of the item, and the worker.
+// summary names the key of the item, and the worker.
 func (c executeCall) summary() string {
 	name := jobtype.OneLine(cmp.Or(c.input.Job.DedupeKey, c.input.Job.ID), jobtype.MaxSummaryBytes)
 	if c.worker == "" {
@@ -91,7 +88,7 @@ func callExecute(ctx workflow.Context, call executeCall) workflow.Future {
 	return workflow.ExecuteActivity(ctx, contract.ExecuteActivity, call.input)
 }
 
-// noopContext is what all no-op attempts of a run are called in.
+// noopContext returns the context for all no-op attempts of a run.
 func noopContext(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: contract.ControlQueue, StartToCloseTimeout: noopTimeout,
@@ -99,19 +96,18 @@ func noopContext(ctx workflow.Context) workflow.Context {
 	})
 }
 
-// callNoop runs an attempt that does nothing. ctx is a noopContext.
+// callNoop starts an attempt that does nothing. ctx is a noopContext.
 func callNoop(ctx workflow.Context, name string, n int) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	options.ActivityID = contract.AttemptID(name, n)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.NoopActivity)
 }
 
-// callDAG runs a DAG as a child workflow, under an id of its own.
 func callDAG(ctx workflow.Context, id, summary string, in contract.DAGInput, graph []byte) workflow.Future {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: id, TaskQueue: contract.ControlQueue,
-		// The child ends properly, with its own running tasks, when it is
-		// canceled or its parent is gone.
+		// The child ends in order, with its own running tasks, when it is canceled or its parent
+		// is gone.
 		WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         summary,
@@ -119,8 +115,7 @@ func callDAG(ctx workflow.Context, id, summary string, in contract.DAGInput, gra
 	return workflow.ExecuteChildWorkflow(ctx, contract.DAGWorkflow, in, graph, []byte(nil))
 }
 
-// callPutPage stores a page within the workflow task: as a local activity, so that its
-// bytes are not in the history.
+// callPutPage stores a page as a local activity, so that its bytes are not in the history.
 func callPutPage(ctx workflow.Context, in contract.PageInput, data []byte) workflow.Future {
 	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("store a part of the run"))
 	return workflow.ExecuteLocalActivity(ctx, contract.PutPageActivity, in, data)
@@ -136,8 +131,8 @@ func callClosePages(ctx workflow.Context, in contract.ClosePagesInput) {
 	workflow.ExecuteActivity(ctx, contract.ClosePagesActivity, in)
 }
 
-// callCancelDAG signals a run to end. A run that has ended, or has not begun, needs
-// no signal: its cancellation was requested before.
+// callCancelDAG signals a run to end. A run that has ended, or has not begun, needs no signal:
+// its cancellation was requested before.
 func callCancelDAG(ctx workflow.Context, id string, in contract.CancelDAGInput) {
 	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalCancelDAG, in)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// TestADeferralReachesTheEngine: as the failure of an activity, and as an outcome that the worker delivers.
+// TestADeferralReachesTheEngine: as an activity's failure, and as an outcome delivered by the
+// worker.
 func TestADeferralReachesTheEngine(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []contract.FailureKind{contract.FailureDeferred, contract.FailureGuard} {

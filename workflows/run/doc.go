@@ -1,7 +1,6 @@
-// Package run is the part of a run's workflow that does not depend on where its
-// items come from: a job group and a DAG both have a [Runner]. The core of the
-// workflow decides, the Runner carries its [engine.Decision] values out and
-// returns what happens as events:
+// Package run is the common part of the workflows of job groups and DAGs: both have a [Runner].
+// The core of the workflow decides. The Runner carries out its [engine.Decision] values and
+// returns events:
 //
 //	for !ended {
 //		continueAsNew()
@@ -10,11 +9,11 @@
 //		for _, event := range runner.Endings(item) { step(event) }  // and the other collect methods
 //	}
 //
-// The Runner keeps attempts, probes, the subscription to the fleet, requests to
-// admission ([Link]), the audit recorder, timers, and what does not fit into one
-// workflow task ([Backlog]). No rule about items lives here.
+// The Runner holds attempts, probes, the subscription to the fleet, requests to admission
+// ([Link]), the audit recorder, timers, and the commands beyond one workflow task ([Backlog]).
+// It has no rules about items.
 //
-// Everything happens in one coroutine, on a context that a cancellation of the
-// workflow does not reach: wait until anything is ready, tell the core, carry out
-// its decisions. A Selector would cost twice as much per event.
+// All code runs in one coroutine, on a context that a cancellation of the workflow does not
+// reach: wait until anything is ready, step the core, carry out its decisions. A Selector would
+// cost twice as much per event.
 package run

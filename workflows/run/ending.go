@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// EndingOf reads what a worker reports about an attempt. The result of a success is
-// worked out only where other items see it.
+// EndingOf converts a worker's report of an attempt. The result of a success is computed only if
+// other items see it.
 func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
 	end := engine.Ending{
 		Failure: state.Failure, Message: state.Message, Checkpoint: state.Checkpoint, Done: state.Done,
@@ -28,8 +28,7 @@ func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
 	return end
 }
 
-// loadOf is what the worker of an attempt runs for others; none if the report is
-// not the worker's own.
+// loadOf returns the worker's load from other runs; empty if the report is not the worker's own.
 func loadOf(state contract.ExecuteState) engine.LoadReport {
 	if state.Instance == "" || state.StartedAt.IsZero() {
 		return engine.LoadReport{}
@@ -40,14 +39,14 @@ func loadOf(state contract.ExecuteState) engine.LoadReport {
 	}
 }
 
-// resultOf is the part of a result that other items see: its data, and the handler's summary as
-// summary unless that is the line with the data.
+// resultOf returns the part of a result that other items see: its data, and the handler's
+// summary as summary unless that is the line with the data.
 func resultOf(result jobtype.Result) json.RawMessage {
 	fields, printed := contract.ResultData(result)
 	if _, own := fields["summary"]; result.Summary != "" && !own && !printed {
 		fields["summary"] = result.Summary
 	}
-	// It came out of JSON, so it goes into JSON; keys are sorted.
+	// It was decoded from JSON, so it can be encoded; keys are sorted.
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return nil
@@ -55,8 +54,8 @@ func resultOf(result jobtype.Result) json.RawMessage {
 	return data
 }
 
-// EndingOfError reads an activity's error. worker is where it was sent, if it was
-// sent to one.
+// EndingOfError converts an activity's error. worker is the worker that was sent the attempt;
+// empty for a shared queue.
 func EndingOfError(err error, worker string) engine.Ending {
 	ending := engine.Ending{Failure: contract.FailureFailed, Message: err.Error(), Worker: worker}
 	var timeout *temporal.TimeoutError
@@ -109,7 +108,7 @@ func readHeartbeat(last contract.Heartbeat, worker, name string, ending *engine.
 	}
 }
 
-// lastReport is the last known progress of a handler, as text.
+// lastReport returns the last known progress of a handler, as text.
 func lastReport(last contract.Heartbeat) string {
 	switch {
 	case last.Percent > 0 && last.Stage != "":
@@ -138,8 +137,8 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 	}
 }
 
-// endingOfDAG describes the end of a DAG's child workflow in words of ours: the
-// SDK's are about its own things.
+// endingOfDAG describes the end of a DAG's child workflow. The SDK's messages are about its own
+// concepts.
 func endingOfDAG(err error, id string, recovery jobtype.Recovery) engine.Ending {
 	var (
 		canceled    *temporal.CanceledError

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds of the endings that are sent again. They keep them small enough to travel
-// when the run continues as new.
+// Bounds of the repeated endings, so that they fit into the state for continue-as-new.
 const (
 	maxRecent         = 4
 	maxRecentFailures = 500
@@ -23,8 +22,8 @@ func (l *Link) Report(endings contract.AdmissionEndings) {
 	l.remember(endings)
 }
 
-// ReportTasks adds the ends of tasks to the next request. Those that one request carries are one report,
-// which is known by its time.
+// ReportTasks adds the ends of tasks to the next request. The ends in one request are one
+// report, identified by its time.
 func (l *Link) ReportTasks(tasks []contract.TaskEnding) {
 	if len(tasks) == 0 {
 		return
@@ -43,8 +42,8 @@ func (l *Link) ReportTasks(tasks []contract.TaskEnding) {
 	l.Report(contract.AdmissionEndings{At: l.open, Tasks: tasks})
 }
 
-// remember keeps the last endings that were sent. One that admission had received
-// and not looked at when it was ended is known to nobody else.
+// remember stores the last endings sent. An ending that a terminated admission had received but
+// not applied exists nowhere else.
 func (l *Link) remember(endings contract.AdmissionEndings) {
 	l.recent = append(l.recent, endings)
 	failures, keys, from := 0, 0, len(l.recent)
@@ -58,7 +57,7 @@ func (l *Link) remember(endings contract.AdmissionEndings) {
 	l.recent = slices.Clone(l.recent[from:])
 }
 
-// once joins lists of endings, each once: a report is known by its time.
+// once joins lists of endings without duplicates: a report is identified by its time.
 func once(lists ...[]contract.AdmissionEndings) []contract.AdmissionEndings {
 	var all []contract.AdmissionEndings
 	for _, list := range lists {
@@ -71,8 +70,7 @@ func once(lists ...[]contract.AdmissionEndings) []contract.AdmissionEndings {
 	return all
 }
 
-// lastEndings leaves out of the last endings what follows from giving everything
-// back.
+// lastEndings omits the parts of the last endings that follow from the release of everything.
 func (l *Link) lastEndings(last []contract.AdmissionEndings) []contract.AdmissionEndings {
 	var short []contract.AdmissionEndings
 	for _, endings := range last {

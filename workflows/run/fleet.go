@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// renewFirst is how soon a run repeats its subscription: a registry that was
-	// terminated comes back without any. Repeating it changes nothing otherwise.
+	// renewFirst is the first pause before a repeat of the subscription: a rebuilt registry has
+	// no subscriptions. A repeat is otherwise harmless.
 	renewFirst = 5 * time.Minute
-	// renewEmpty is the same for a run whose view has no worker that is ONLINE, or is
-	// incomplete because the registry was just rebuilt.
+	// renewEmpty is the first pause if the run's view has no ONLINE worker, or is incomplete
+	// because the registry was just rebuilt.
 	renewEmpty = 15 * time.Second
-	// renewMost is how rare it becomes while nothing happens: a run may wait for
-	// months.
+	// renewMost is the longest pause: a run may wait for months.
 	renewMost = 24 * time.Hour
 )
 
-// subscription is the run's place among the watchers of the fleet.
+// subscription is the run's subscription to views of the fleet.
 type subscription struct {
 	sending workflow.Future
 	renew   backoff
@@ -31,7 +30,7 @@ type subscription struct {
 	deserted bool
 }
 
-// plan sets when the subscription is repeated for the first time.
+// plan schedules the first repeat of the subscription.
 func (s *subscription) plan(now time.Time) {
 	s.renew.first, s.renew.most = renewFirst, renewMost
 	if s.deserted {
@@ -50,8 +49,8 @@ func (r *Runner) probe(id, instance string) {
 	r.probes = append(r.probes, probe{in, callProbeWorker(r.ctx, in)})
 }
 
-// reportTrouble tells the registry whether programs start on a worker. A registry that is
-// away misses it; the engine reports a trouble again that it does not see.
+// reportTrouble reports to the registry whether programs start on a worker. An absent registry
+// misses it; the engine repeats a trouble that is not in its view.
 func (r *Runner) reportTrouble(d engine.Decision) {
 	workflow.SignalExternalWorkflow(r.ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, contract.WorkerTroubleInput{
 		Incarnation: contract.Incarnation{ID: d.Worker, Instance: d.Instance}, Code: d.Trouble, Detail: d.Reason,
@@ -65,11 +64,11 @@ func (r *Runner) Watch() {
 	r.fleet.plan(workflow.Now(r.ctx))
 }
 
-// Rewatch plans to repeat a subscription that an earlier run has made.
+// Rewatch schedules a repeat of an earlier run's subscription.
 func (r *Runner) Rewatch() { r.fleet.plan(workflow.Now(r.ctx)) }
 
-// Unwatch repeats the subscription no more. The registry drops it once the workflow
-// has ended; until then its views are ignored for nothing.
+// Unwatch stops the repeats of the subscription. The registry drops it after the end of the
+// workflow; views until then are ignored.
 func (r *Runner) Unwatch() { r.fleet.renew.stop() }
 
 func (r *Runner) subscribe() {
@@ -78,14 +77,14 @@ func (r *Runner) subscribe() {
 	r.fleet.sending = callEnsureFleet(r.ctx, contract.EnsureFleetInput{Watch: &in})
 }
 
-// Seen is the newest view of the fleet, by its number.
+// Seen returns the number of the newest view of the fleet.
 func (r *Runner) Seen() int64 { return r.fleet.views.Seen }
 
-// SetSeen says which view the run has already.
+// SetSeen sets the number of the newest view that the run has.
 func (r *Runner) SetSeen(seq int64) { r.fleet.views.Seen = seq }
 
-// Fleet returns the views that have come, in order. It requests a whole one if some
-// are missing. Once the core has them, [Runner.Viewed] follows.
+// Fleet returns the received views, in order. It requests a whole view if some are missing. Call
+// [Runner.Viewed] after applying them.
 func (r *Runner) Fleet() []engine.WorkersChanged {
 	var list []engine.WorkersChanged
 	for {
@@ -130,8 +129,8 @@ func (r *Runner) Probed() []engine.WorkerProbed {
 	return list
 }
 
-// Rooms returns the reports of workers that returned items and have room again. It
-// comes after Ended, which tells that they returned them.
+// Rooms returns the reports of workers that refused items and have room again. Call it after
+// Endings, which has the refusals.
 func (r *Runner) Rooms() []engine.WorkerHasRoom {
 	var list []engine.WorkerHasRoom
 	for {
@@ -146,7 +145,7 @@ func (r *Runner) Rooms() []engine.WorkerHasRoom {
 	}
 }
 
-// collectFleet takes in what became of the subscription, and repeats it in time.
+// collectFleet handles the end of a subscription request, and repeats the subscription in time.
 func (r *Runner) collectFleet() {
 	f := &r.fleet
 	if f.sending != nil && f.sending.IsReady() {

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// maxFirst bounds the part of a state that travels as the workflow's argument.
+	// maxFirst bounds the part of a state in the workflow's argument.
 	maxFirst = 1280 << 10
-	// MaxArguments bounds all that a run is given when it continues as new, below the
-	// server's 2 MiB by what encoding adds.
+	// MaxArguments bounds all arguments of continue-as-new. The difference to the server's 2 MiB
+	// is for encoding.
 	MaxArguments = 1900 << 10
-	// saveAgain is after how long a state that could not be stored is stored again.
+	// saveAgain is the pause before a failed store is retried.
 	saveAgain = 10 * time.Second
 )
 
-// Save divides a state that is larger than one payload: first travels as the
-// workflow's argument, besides others of so many bytes, the rest in pages. Afterwards
-// the state may have changed, or messages may have come: then the run stays, and
-// calls [Runner.Drop]. It returns false if a page could not be written: the run
-// stays, and is not [Runner.Idle] for a while.
+// Save divides a state that is larger than one payload. first is for the workflow's argument,
+// besides others of that many bytes; the rest is in pages. If the state has changed or messages
+// have arrived meanwhile, the run stays and calls [Runner.Drop]. saved is false if a page could
+// not be written: the run stays, and is not [Runner.Idle] for a while.
 func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, saved bool) {
 	room := max(min(maxFirst, MaxArguments-others), 0)
 	if len(state) <= room {
@@ -45,7 +44,7 @@ func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, s
 	return first, pages, true
 }
 
-// PutPage stores a page of the run. The future has its name.
+// PutPage stores a page of the run. The future returns its name.
 func (r *Runner) PutPage(data []byte) workflow.Future {
 	return callPutPage(r.ctx, r.pageInput(""), data)
 }
@@ -54,15 +53,15 @@ func (r *Runner) pageInput(page string) contract.PageInput {
 	return contract.PageInput{Run: workflow.GetInfo(r.ctx).WorkflowExecution.ID, Page: page}
 }
 
-// Drop closes pages that are not needed. Nothing waits for it: the keeper of the
-// control plane closes what the run leaves.
+// Drop closes unused pages without waiting. The keeper of the control plane closes any that
+// remain.
 func (r *Runner) Drop(pages []string) {
 	if len(pages) > 0 {
 		callClosePages(r.ctx, contract.ClosePagesInput{Run: r.pageInput("").Run, Pages: pages})
 	}
 }
 
-// Load puts a state together that the run before has divided.
+// Load joins a state that the previous run has divided.
 func (r *Runner) Load(first []byte, pages []string) ([]byte, error) {
 	if len(pages) == 0 {
 		return first, nil

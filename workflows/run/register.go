@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// register has items by their id and returns them in the order in which they came. A
-// lookup, an addition and a removal cost the same however many there are. The zero value
-// is empty.
+// register holds items by id and lists them in the order of addition. The costs of a lookup, an
+// addition and a removal do not depend on its size. The zero value is empty.
 type register[T any] struct {
 	byID map[string]registered[T]
 	last int
@@ -30,7 +29,7 @@ func (r *register[T]) get(id string) (T, bool) {
 	return one.value, known
 }
 
-// put adds an item, or replaces the one with its id, which keeps its place.
+// put adds an item, or replaces the one with its id in its place.
 func (r *register[T]) put(id string, value T) {
 	if r.byID == nil {
 		r.byID = map[string]registered[T]{}
@@ -46,7 +45,7 @@ func (r *register[T]) put(id string, value T) {
 
 func (r *register[T]) remove(id string) { delete(r.byID, id) }
 
-// all lists the items in their order. It costs all of them.
+// all lists the items in order. Its cost grows with their number.
 func (r *register[T]) all() []T {
 	list := make([]registered[T], 0, len(r.byID))
 	//workflowcheck:ignore sorted right below

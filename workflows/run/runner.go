@@ -14,51 +14,50 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// Options describe a run.
+// Options are the options of [New].
 type Options struct {
-	// JobType is what audit entries call the run's kind: a job type, or a DAG.
+	// JobType is the name of the run's kind in audit entries: a job type, or a DAG.
 	JobType string
-	// Watch says which workers the run must know.
+	// Watch selects the workers for the run.
 	Watch contract.WatchFleetInput
-	// Request is what every request to admission has: the declaration of pools, the
+	// Request has the constant fields of requests to admission: the declaration of pools, the
 	// budget, the grace.
 	Request contract.AdmissionRequest
-	// Results: other items see the result of an item.
+	// Results means that other items see the result of an item.
 	Results bool
-	// Calls: admission is called within the workflow task for a turn and for the
-	// last release. That is for runs that nothing brings back once they have decided
-	// to end: a task that fails after the call is repeated with what came meanwhile.
+	// Calls means that the run calls admission within the workflow task for a turn and for the
+	// last release. It is for runs that never resume after the decision to end: a task that
+	// fails after the call is repeated with the messages received meanwhile.
 	Calls bool
 }
 
-// Runner is one workflow run between its core and Temporal.
+// Runner connects the core of one workflow run with Temporal.
 type Runner struct {
-	// root is the workflow's own context, ctx one that its cancellation does not
-	// reach, so that a canceled run can end its items properly.
+	// root is the workflow's own context. Its cancellation does not reach ctx, so that a
+	// canceled run can end its items in order.
 	root, ctx, noop workflow.Context
 	options         Options
-	// Audit records what operators do and what the run refuses or delays.
+	// Audit records operators' actions, and work that the run refuses or delays.
 	Audit *recorder.Recorder
-	// Admission is the way to admission.
+	// Admission is the connection to admission.
 	Admission *Link
 
 	inbox    inbox
 	attempts []attempt
-	// given are the processes that were sent what the items have in common; a run that
-	// continues as new sends it again.
-	given  map[string]bool
-	probes []probe
-	fleet  subscription
-	timers entity.Timers
-	// fenceAsks counts the requests for more fences.
+	// given are the processes that have the common part of the items; a run that continues as
+	// new sends it again.
+	given     map[string]bool
+	probes    []probe
+	fleet     subscription
+	timers    entity.Timers
 	fenceAsks int
-	// saveAt is when a state that could not be stored is stored again.
+	// saveAt is the time of the next attempt to store a state.
 	saveAt   time.Time
 	touched  bool
 	canceled bool
 }
 
-// inbox has the signals that every run takes.
+// inbox has the signals that every run receives.
 type inbox struct {
 	pause, resume, outcome, room, fleet, admission, reassert workflow.ReceiveChannel
 }
@@ -67,7 +66,7 @@ func (m inbox) waiting() bool {
 	return m.pause.Len()+m.resume.Len()+m.outcome.Len()+m.room.Len()+m.fleet.Len()+m.admission.Len()+m.reassert.Len() > 0
 }
 
-// New opens a run to its messages.
+// New registers the signals of a run.
 func New(ctx workflow.Context, options Options) *Runner {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	object := workflow.GetInfo(ctx).WorkflowExecution.ID
@@ -87,32 +86,32 @@ func New(ctx workflow.Context, options Options) *Runner {
 	}
 }
 
-// Context survives a cancellation of the workflow. Everything in the run uses it.
+// Context returns the context for everything in the run; it survives a cancellation of the
+// workflow.
 func (r *Runner) Context() workflow.Context { return r.ctx }
 
-// Now is the workflow's time.
+// Now returns the workflow's time.
 func (r *Runner) Now() time.Time { return workflow.Now(r.ctx) }
 
-// SetJobType renames the run's kind, once that is known.
+// SetJobType sets the run's kind, when it becomes known.
 func (r *Runner) SetJobType(name string) {
 	r.Admission.base.JobType = name
 	r.Audit.SetJobType(name)
 }
 
-// History is the length of the workflow's history, in events and bytes.
+// History returns the length of the workflow's history, in events and bytes.
 func (r *Runner) History() (events, bytes int) {
 	info := workflow.GetInfo(r.ctx)
 	return info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
 }
 
-// Touch makes the workflow look again: the handler of an update has changed
-// something.
+// Touch makes the workflow loop run after an update handler has changed the state.
 func (r *Runner) Touch() { r.touched = true }
 
-// Canceled reports whether somebody canceled the workflow.
+// Canceled reports whether the workflow was canceled.
 func (r *Runner) Canceled() bool { return errors.Is(r.root.Err(), workflow.ErrCanceled) }
 
-// NewlyCanceled reports once that somebody canceled the workflow.
+// NewlyCanceled reports once that the workflow was canceled.
 func (r *Runner) NewlyCanceled() bool {
 	if r.canceled || !r.Canceled() {
 		return false
@@ -139,9 +138,9 @@ func (r *Runner) Ready() bool {
 	return r.fleet.sending != nil && r.fleet.sending.IsReady()
 }
 
-// Wait sends what is to be sent, and blocks until ready reports true or until wake,
-// when the core must get the time. With ordered false commands wait for a workflow
-// task of their own, and Wait returns in the next one.
+// Wait sends pending messages, and blocks until ready returns true, or until wake, when the core
+// needs the time. If ordered is false, commands wait for another workflow task, and Wait returns
+// in that one.
 func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 	if !ordered {
 		wake = r.Now()
@@ -159,7 +158,7 @@ func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 	return workflow.Await(r.ctx, ready)
 }
 
-// Await is Wait without a timer, for what ends within the workflow task.
+// Await is Wait without a timer, for events within the workflow task.
 func (r *Runner) Await(ready func() bool) error {
 	r.flush()
 	return workflow.Await(r.ctx, ready)
@@ -170,8 +169,8 @@ func (r *Runner) flush() {
 	r.Audit.Flush()
 }
 
-// Collect takes in what the core need not know. It returns whether time has passed
-// for which a timer was set: the core gets a tick then, as the last event.
+// Collect handles the events that the core does not need. It returns whether a timer has fired;
+// the core then gets a tick, as the last event.
 func (r *Runner) Collect() (tick bool) {
 	r.touched = false
 	r.Audit.Collect()
@@ -180,14 +179,14 @@ func (r *Runner) Collect() (tick bool) {
 	return tick
 }
 
-// Idle reports whether nothing is on its way that would be lost if the workflow
-// continued as new. A lost probe is requested again by the engine.
+// Idle reports whether nothing is in transit that continue-as-new would lose. The engine repeats
+// a lost probe.
 func (r *Runner) Idle() bool {
 	return !r.touched && r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && !r.Now().Before(r.saveAt)
 }
 
-// CarryOut does what a decision says, but for Start, Adopt and Acquire, which
-// depend on what the item is. name is the item's, where the decision is about one.
+// CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of
+// item. name is the item's, if the decision is about one.
 func (r *Runner) CarryOut(d engine.Decision, name string) {
 	switch d.Kind {
 	case engine.Start, engine.Adopt, engine.Acquire:
@@ -210,16 +209,16 @@ func (r *Runner) CarryOut(d engine.Decision, name string) {
 	}
 }
 
-// Note records one decision that refused or delayed work. object is the name of the
-// item, if it is about one.
+// Note records a decision that refused or delayed work. object is the name of the item, if it is
+// about one.
 func (r *Runner) Note(note engine.Note, object string) {
 	r.Audit.Decided(recorder.Decision{
 		Action: string(note.Verdict), Code: string(note.Code), Detail: note.Detail, Object: object, N: note.Count, Waited: note.Waited,
 	})
 }
 
-// Close gives everything back, reports the last endings, and waits until all that
-// is recorded: a workflow that has ended cannot send any more.
+// Close releases everything, reports the last endings, and waits for the delivery and the audit
+// log: an ended workflow cannot send.
 func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	r.Audit.Hurry()
 	r.Audit.Flush()
@@ -229,11 +228,11 @@ func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	return r.Audit.Settle()
 }
 
-// InFlight is how many attempts have not ended.
+// InFlight returns the number of attempts that have not ended.
 func (r *Runner) InFlight() int { return len(r.attempts) }
 
-// Details is the text of the Web UI for a run: what it waits for, if anything, the
-// command that says more, and where it is.
+// Details returns the Web UI text of a run: its wait, if any, the command that explains it, and
+// its progress.
 func (r *Runner) Details(wait *contract.WaitReason, progress string) string {
 	if wait == nil {
 		return progress
@@ -241,7 +240,7 @@ func (r *Runner) Details(wait *contract.WaitReason, progress string) string {
 	return fmt.Sprintf("%s\n`roundsman explain %s`\n\n%s", wait, workflow.GetInfo(r.ctx).WorkflowExecution.ID, progress)
 }
 
-// SetOutcome makes the outcome searchable, unless Temporal's own status tells it.
+// SetOutcome makes the outcome searchable, unless Temporal's own status shows it.
 func (r *Runner) SetOutcome(outcome contract.Outcome) {
 	if outcome == contract.OutcomeCompleted {
 		return

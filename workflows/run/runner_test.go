@@ -23,7 +23,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// bench is a workflow of one runner in the time-skipping environment.
+// bench is a workflow with one runner in the time-skipping environment.
 type bench struct {
 	*sdktest.TestWorkflowEnvironment
 	t        *testing.T
@@ -31,7 +31,7 @@ type bench struct {
 	watches  []time.Time
 	seen     []int64 // with each of them
 	ensured  []contract.AdmissionRequest
-	// refuse is the answer of the server to a signal for admission.
+	// refuse is the server's error for a signal to admission.
 	refuse func(in contract.AdmissionRequest) error
 }
 
@@ -63,8 +63,8 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// play runs a workflow that does begin first, then collects for so long; see gets
-// every answer of admission.
+// play runs a workflow that calls begin first, and then collects for lasts; see gets every
+// answer of admission.
 func (b *bench) play(lasts time.Duration, begin func(*run.Runner), see func(*run.Runner, run.Answer)) {
 	b.t.Helper()
 	b.ExecuteWorkflow(func(ctx workflow.Context) error {
@@ -95,8 +95,8 @@ func pool(ask int) engine.Decision {
 	return engine.Decision{Kind: engine.Acquire, Ask: ask, Needs: &engine.Needs{Pools: map[string]int{"net": 1}}}
 }
 
-// TestAWaitCostsNoHistory: a run that waits for 90 days repeats its request and its
-// subscription so rarely that both together stay far below 5,000 events.
+// TestAWaitCostsNoHistory: in 90 days of waiting, a run's repeats of its request and its
+// subscription cost far less than 5,000 events.
 func TestAWaitCostsNoHistory(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -110,15 +110,15 @@ func TestAWaitCostsNoHistory(t *testing.T) {
 		require.Len(t, repeated.Items, 1)
 		assert.Equal(t, "job-00001.1", repeated.Items[0].ID)
 	}
-	// A repeated request is a timer (2 events), a signal (2) and two workflow tasks
-	// (6); a subscription an activity (3) instead of the signal.
+	// A repeated request is a timer (2 events), a signal (2) and two workflow tasks (6); a
+	// subscription is an activity (3) instead of the signal.
 	assert.Greater(t, len(b.requests), 90)
 	assert.Less(t, 10*len(b.requests)+11*len(b.watches), 5000)
 	assert.LessOrEqual(t, b.requests[0].Items[0].Fences, int64(run.FencesPerItem))
 }
 
-// TestAnEmptyViewIsDoubted: a registry that was rebuilt knows no worker yet, and may
-// have no subscription; a run that was told so asks again within seconds.
+// TestAnEmptyViewIsDoubted: a rebuilt registry has no workers yet, and may have no subscription,
+// so a run with an empty view subscribes again within seconds.
 func TestAnEmptyViewIsDoubted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -131,8 +131,8 @@ func TestAnEmptyViewIsDoubted(t *testing.T) {
 	assert.WithinDuration(t, began.Add(75*time.Second), b.watches[1], 2*time.Second)
 }
 
-// TestAMissingViewIsRequested: what changed since a view that did not arrive means
-// nothing; the run requests a whole one, once.
+// TestAMissingViewIsRequested: changes since a missing view are useless, so the run requests a
+// whole view, once.
 func TestAMissingViewIsRequested(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -149,8 +149,7 @@ func TestAMissingViewIsRequested(t *testing.T) {
 	assert.Equal(t, []int64{0, 0}, b.seen)
 }
 
-// TestAReleaseThatFailedIsRepeated: what is given back and does not arrive would be
-// lost for ever.
+// TestAReleaseThatFailedIsRepeated: an undelivered release would otherwise be lost for ever.
 func TestAReleaseThatFailedIsRepeated(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -169,8 +168,8 @@ func TestAReleaseThatFailedIsRepeated(t *testing.T) {
 	assert.Equal(t, []string{"job-00001.1"}, b.ensured[0].Release)
 }
 
-// TestWhatIsReleasedIsNotAsserted: an item that ends in the workflow task in which
-// admission asks what the run holds is released, not asserted.
+// TestWhatIsReleasedIsNotAsserted: an item that ends in the workflow task in which admission
+// requests an assertion is released, not asserted.
 func TestWhatIsReleasedIsNotAsserted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -214,8 +213,8 @@ func TestWhatIsReleasedIsNotAsserted(t *testing.T) {
 	assert.Equal(t, []string{"job-00001.1"}, asserted.Release)
 }
 
-// TestResultsTravelWithTheirKeys: what is too much for one message is given back with the
-// next one, and an admission that asks what is held hears the last ones again.
+// TestResultsTravelWithTheirKeys: results beyond one message are sent with the next one, and a
+// new admission receives the last ones again.
 func TestResultsTravelWithTheirKeys(t *testing.T) {
 	t.Parallel()
 	const many = 100
@@ -253,8 +252,8 @@ func TestResultsTravelWithTheirKeys(t *testing.T) {
 	assert.Greater(t, again, 50)
 }
 
-// TestKeysAreListedOnlyForAnAssertion: a list of the keys costs all open jobs of a group.
-// Answers of admission do not need it; an admission that has forgotten them does.
+// TestKeysAreListedOnlyForAnAssertion: a list of the keys costs all open jobs of a group. Only
+// an admission that has lost the keys needs it.
 func TestKeysAreListedOnlyForAnAssertion(t *testing.T) {
 	t.Parallel()
 	const answers = 20

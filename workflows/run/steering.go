@@ -7,18 +7,17 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Signals of different names come through different channels, which do not know
-// of each other. While no control plane runs, a resume and the pause after it are
-// both unread, and the last one must count: so the order of their arrival is kept
-// as the events are read, which is the same in every replay.
+// Signals with different names have separate channels without a common order. While no control
+// plane runs, a resume and a later pause are both unread, and the later one must count. So their
+// order is recorded while the events are read; it is the same in every replay.
 
-// steering is the order of the pauses and resumes that were not read yet.
+// steering is the order of the unread pauses and resumes.
 type steering struct{ names []string }
 
 type steeringKey struct{}
 
-// Steering returns what a worker, replayer or test environment of the runs needs as
-// its interceptor. Without it pauses are taken before resumes.
+// Steering returns the interceptor for workers, replayers and test environments of runs. Without
+// it pauses come before resumes.
 func Steering() interceptor.WorkerInterceptor { return &steeringKeeper{} }
 
 type steeringKeeper struct {
@@ -50,7 +49,7 @@ func (s *steered) HandleSignal(ctx workflow.Context, in *interceptor.HandleSigna
 	return s.Next.HandleSignal(ctx, in)
 }
 
-// steeringOf is the known order; empty without the interceptor.
+// steeringOf returns the recorded order; empty without the interceptor.
 func steeringOf(ctx workflow.Context) *steering {
 	if s, ok := ctx.Value(steeringKey{}).(*steering); ok {
 		return s
@@ -58,14 +57,14 @@ func steeringOf(ctx workflow.Context) *steering {
 	return &steering{}
 }
 
-// Steer is a pause, or else a resume.
+// Steer is a pause or a resume.
 type Steer struct {
 	Pause bool
 	contract.PauseInput
 }
 
-// Steers returns all pauses and resumes, in the order of their arrival. The
-// workflow records each in the audit log.
+// Steers returns all pauses and resumes, in the order of their arrival. The workflow records
+// each in the audit log.
 func (r *Runner) Steers() []Steer {
 	s, pause, resume := steeringOf(r.ctx), r.inbox.pause, r.inbox.resume
 	var steers []Steer
@@ -75,7 +74,7 @@ func (r *Runner) Steers() []Steer {
 			steers = append(steers, one)
 		}
 	}
-	s.names = nil // Of those that could not be decoded.
+	s.names = nil // Names of undecodable signals.
 	return steers
 }
 

@@ -10,31 +10,30 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// JobType is what the forecast knows of one job type.
+// JobType is the input about one job type.
 type JobType struct {
 	Name string
-	// Lane is its exclusive lane; empty: it needs no turn.
+	// Lane is its exclusive lane; empty if it needs no turn.
 	Lane string
 	// Ticks are the instants at which it is due, in order.
 	Ticks   []time.Time
 	Overlap jobtype.Overlap
-	// MaxWait is how long a run waits for its window.
+	// MaxWait bounds the wait of a run for its window.
 	MaxWait time.Duration
 	// Windowed job types run within Open only.
 	Windowed bool
 	Open     []window.Span
-	// Typical is how long a run takes; 0: not known, runs end at once.
+	// Typical is the usual duration of a run; if 0 (unknown), runs end at once.
 	Typical time.Duration
-	// MaxRuntime bounds a run, DrainGrace is what it may take longer at its deadline
-	// and at the end of its window.
+	// MaxRuntime bounds a run. DeadlineGrace and WindowGrace are its extra time after the
+	// deadline and after the end of its window.
 	MaxRuntime, DeadlineGrace, WindowGrace time.Duration
-	// Paused job types are due at no instant. Those that are HeldUntil are refused
-	// their turn until then.
+	// Paused job types are due at no instant. Until HeldUntil a job type is refused its turn.
 	Paused    bool
 	HeldUntil time.Time
-	// Open runs at the beginning, oldest first.
+	// Running are the open runs at the beginning, oldest first.
 	Running []Running
-	// Buffered counts the runs that the Schedule keeps back until the open one ends.
+	// Buffered counts the runs that the Schedule starts after the open one ends.
 	Buffered int
 }
 
@@ -42,7 +41,7 @@ type JobType struct {
 type Running struct {
 	WorkflowID string
 	Since      time.Time
-	// Waiting: it has not begun. It stands in its lane since then.
+	// Waiting means that it has not begun, and waits in its lane since Since.
 	Waiting bool
 }
 
@@ -51,19 +50,17 @@ type Tick struct {
 	JobType string             `json:"job_type"`
 	At      time.Time          `json:"at"`
 	State   contract.TickState `json:"state"`
-	// Code says why it is skipped, or why its run begins later or ends early.
+	// Code is the reason for a skip, a late start or an early end.
 	Code contract.Code `json:"code,omitempty"`
-	// Object is what it waits for: a lane, or the run before.
-	Object string `json:"object,omitempty"`
-	// Begins and Ends are the expected times of its run.
+	// Object is the cause of the wait: a lane, or the previous run.
+	Object string    `json:"object,omitempty"`
 	Begins time.Time `json:"begins_at,omitzero"`
 	Ends   time.Time `json:"ends_at,omitzero"`
-	// Waits is how long the run waits before it begins.
+	// Waits is the wait of the run before it begins.
 	Waits jobtype.Duration `json:"waits,omitempty"`
 }
 
-// Of forecasts the instants of all job types, in order of time and then of name.
-// Instants before from are left out.
+// Of forecasts the instants of all job types from from on, in order of time and then of name.
 func Of(from time.Time, types []JobType) []Tick {
 	s := newModel(from, types)
 	for {
@@ -80,17 +77,15 @@ func Of(from time.Time, types []JobType) []Tick {
 	return s.ticks
 }
 
-// run is an open run.
 type run struct {
 	of *typeState
 	// tick is the index of its forecast, or before.
 	tick int
 	id   string
-	// since is when it began to wait for its window, asked for its lane.
+	// since is the start of the wait for its window, asked the start of the wait for its lane.
 	since, asked time.Time
 	begun        bool
-	// request is the number of its request in the lane.
-	request int
+	request      int
 }
 
 // typeState is a job type in the model.
@@ -102,12 +97,12 @@ type typeState struct {
 	buffered []int
 }
 
-// lane serves one run at a time: of those that wait the first job type by name, except
-// that one that had its turn while another waited goes behind that one.
+// lane serves one run at a time: the first waiting job type by name, except that one that had
+// its turn while another waited goes behind that one.
 type lane struct {
 	holder  *run
 	waiting []*run
-	// had is the last turn of each job type, counted with the requests.
+	// had is the last turn of each job type, in the numbering of requests.
 	had map[string]int
 }
 
@@ -120,7 +115,7 @@ func (l *lane) take(r *run, at int) {
 	l.had[r.of.Name] = at
 }
 
-// next removes the run whose turn comes next.
+// next removes and returns the run whose turn comes next.
 func (l *lane) next() *run {
 	chosen, oldest := 0, l.waiting[0].request
 	for i, r := range l.waiting {
@@ -143,7 +138,6 @@ type model struct {
 	queue    queue
 }
 
-// count returns the number of the next request or turn.
 func (s *model) count() int {
 	s.requests++
 	return s.requests
@@ -174,7 +168,7 @@ func newModel(from time.Time, types []JobType) *model {
 // before is the tick of a run that was due before the forecast begins.
 const before = -1
 
-// buffer puts in the runs that are kept back. The instants that they were due at are over.
+// buffer adds the buffered runs. Their instants are over.
 func (s *model) buffer(t *typeState) {
 	for range t.Buffered {
 		t.buffered = append(t.buffered, before)
@@ -185,8 +179,7 @@ func (s *model) buffer(t *typeState) {
 	}
 }
 
-// resume puts the open runs in: those that have begun first, so that they hold
-// their lanes.
+// resume adds the open runs: first those that have begun, so that they hold their lanes.
 func (s *model) resume(from time.Time, states []*typeState) {
 	type resumed struct {
 		Running
@@ -225,7 +218,7 @@ func (s *model) resume(from time.Time, states []*typeState) {
 	}
 }
 
-// lane of a run; nil: it needs no turn.
+// lane returns the lane of a run; nil if it needs no turn.
 func (s *model) lane(r *run) *lane {
 	name := r.of.Lane
 	if name == "" {

@@ -58,7 +58,7 @@ func genType(rt *rapid.T, name string) forecast.JobType {
 	return t
 }
 
-// TestForecastAgreesWithTheWeek: the forecast of a week is what the week then does.
+// TestForecastAgreesWithTheWeek: the forecast of a week equals the simulated week.
 func TestForecastAgreesWithTheWeek(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -132,8 +132,8 @@ func TestOpenRuns(t *testing.T) {
 	assert.Equal(t, at(180), told[3].Begins, "a run that ends at the instant is not in its way")
 }
 
-// TestBufferedRuns: a run that the Schedule keeps back begins when the open one ends, and the next tick
-// finds it open.
+// TestBufferedRuns: a buffered run begins when the open one ends, and the next tick finds it
+// open.
 func TestBufferedRuns(t *testing.T) {
 	t.Parallel()
 	known := forecast.JobType{
@@ -154,7 +154,8 @@ func TestBufferedRuns(t *testing.T) {
 	assert.Equal(t, at(60), told[0].Begins, "the first of both starts now")
 }
 
-// TestALaneIsWaitedFor: a run keeps its place in a lane that is busy for longer than its interval.
+// TestALaneIsWaitedFor: a run keeps its place in a lane that is busy for longer than its
+// interval.
 func TestALaneIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	long := forecast.JobType{Name: "long", Lane: "disk", Typical: 5 * time.Hour, Running: []forecast.Running{{WorkflowID: "group/long-1", Since: monday}}}

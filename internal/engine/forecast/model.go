@@ -31,7 +31,7 @@ func (s *model) waitsForLane(r *run) bool {
 	return r.of.open == r && !r.begun && !r.asked.IsZero()
 }
 
-// due is a tick of the Schedule.
+// due handles a tick of the Schedule.
 func (s *model) due(t *typeState, tick int) {
 	switch {
 	case t.Paused:
@@ -43,7 +43,7 @@ func (s *model) due(t *typeState, tick int) {
 	}
 }
 
-// overlap applies policy.overlap to a tick that comes while a run is open.
+// overlap applies policy.overlap to a tick during an open run.
 func (s *model) overlap(t *typeState, tick int) {
 	switch t.Overlap {
 	case jobtype.OverlapBufferAll:
@@ -63,7 +63,7 @@ func (s *model) overlap(t *typeState, tick int) {
 	s.ticks[tick].State, s.ticks[tick].Code, s.ticks[tick].Object = contract.TickSkipped, contract.CodeOverlap, t.open.id
 }
 
-// cut ends a run for the sake of the next one.
+// cut ends a run in favor of the next one.
 func (s *model) cut(r *run) {
 	if r.tick >= 0 {
 		forecast := &s.ticks[r.tick]
@@ -76,7 +76,7 @@ func (s *model) cut(r *run) {
 	s.release(r)
 }
 
-// start makes the run of a tick.
+// start creates the run of a tick.
 func (s *model) start(t *typeState, tick int) {
 	r := &run{of: t, tick: tick, since: s.now}
 	t.open = r
@@ -86,8 +86,8 @@ func (s *model) start(t *typeState, tick int) {
 	s.awaitWindow(r)
 }
 
-// awaitWindow lets the run wait for an open window, or skips it if none opens
-// within its max wait.
+// awaitWindow makes the run wait for an open window, or skips it if none opens within its max
+// wait.
 func (s *model) awaitWindow(r *run) {
 	opens, isOpen := r.of.opensAt(s.now)
 	switch {
@@ -101,8 +101,8 @@ func (s *model) awaitWindow(r *run) {
 	}
 }
 
-// opensAt reports whether the window is open, or when the next one opens; zero: none
-// does.
+// opensAt reports whether the window is open, or returns the time of the next opening; zero for
+// none.
 func (t *typeState) opensAt(now time.Time) (opens time.Time, isOpen bool) {
 	if !t.Windowed {
 		return time.Time{}, true
@@ -118,7 +118,7 @@ func (t *typeState) opensAt(now time.Time) (opens time.Time, isOpen bool) {
 	return time.Time{}, false
 }
 
-// closesAt is when the window closes that is open now; zero: never.
+// closesAt returns the closing time of the open window; zero for never.
 func (t *typeState) closesAt(now time.Time) time.Time {
 	if !t.Windowed {
 		return time.Time{}
@@ -131,7 +131,7 @@ func (t *typeState) closesAt(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// awaitLane asks for the lane's turn.
+// awaitLane requests the lane's turn.
 func (s *model) awaitLane(r *run) {
 	r.asked, r.request = s.now, s.count()
 	if s.now.Before(r.of.HeldUntil) {
@@ -153,7 +153,7 @@ func (s *model) awaitLane(r *run) {
 	}
 }
 
-// begin lets the run work from then on, and works out when it ends.
+// begin starts the run's work at at, and computes its end.
 func (s *model) begin(r *run, at time.Time) {
 	r.begun = true
 	ends := at.Add(r.of.Typical)
@@ -170,7 +170,7 @@ func (s *model) begin(r *run, at time.Time) {
 		bound(closes.Add(r.of.WindowGrace), contract.CodeWindowEnd)
 	}
 	if ends.Before(s.now) {
-		ends = s.now // It was expected to have ended.
+		ends = s.now // Its expected end has passed.
 	}
 	if r.tick >= 0 {
 		forecast := &s.ticks[r.tick]
@@ -182,14 +182,13 @@ func (s *model) begin(r *run, at time.Time) {
 	s.queue.push(event{at: ends, kind: runEnds, run: r})
 }
 
-// note says what the run waits for.
+// note records the cause of the run's wait.
 func (s *model) note(r *run, code contract.Code, object string) {
 	if r.tick >= 0 {
 		s.ticks[r.tick].Code, s.ticks[r.tick].Object = code, object
 	}
 }
 
-// skip ends a run that has not begun.
 func (s *model) skip(r *run, code contract.Code, object string) {
 	s.note(r, code, object)
 	if r.tick >= 0 {
@@ -198,7 +197,7 @@ func (s *model) skip(r *run, code contract.Code, object string) {
 	s.end(r)
 }
 
-// end makes room for the next run of the job type.
+// end ends a run and starts the next one of the job type.
 func (s *model) end(r *run) {
 	s.release(r)
 	t := r.of

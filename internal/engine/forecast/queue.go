@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// kind of an event. At the same moment they apply in this order: nothing begins at
-// the closing of its window, and what ends makes room for what begins.
+// kind of an event. Events at the same moment apply in this order: nothing begins at the closing
+// of its window, and ends come before starts.
 type kind int
 
 const (
@@ -17,7 +17,6 @@ const (
 	tickDue
 )
 
-// event is something that happens to a job type or a run.
 type event struct {
 	at   time.Time
 	kind kind
@@ -28,7 +27,7 @@ type event struct {
 	number int
 }
 
-// queue gives events in the order in which they happen.
+// queue returns events in chronological order.
 type queue struct {
 	events eventHeap
 	pushed int

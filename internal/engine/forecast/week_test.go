@@ -10,9 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// week is a simulated week: a clock that advances minute by minute, and at each
-// minute takes what the state allows, one thing at a time. It has no list of coming
-// events.
+// week is a simulated week: a clock that advances minute by minute, and at each minute makes
+// every possible transition, one at a time. It has no list of coming events.
 type week struct {
 	now   time.Time
 	types []*weekType
@@ -39,7 +38,7 @@ type weekRun struct {
 	beganAs, askedAs, openedAs int
 }
 
-// simulate lets the week happen until nothing is open any more.
+// simulate runs the week until no run is open.
 func simulate(from time.Time, types []forecast.JobType) []forecast.Tick {
 	w := &week{now: from}
 	for _, t := range types {
@@ -58,7 +57,7 @@ func (w *week) over() bool {
 	return !slices.ContainsFunc(w.types, func(t *weekType) bool { return t.open != nil || t.next < len(t.Ticks) || len(t.buffered) > 0 })
 }
 
-// act does the first thing that is possible at this minute.
+// act makes the first possible transition of this minute.
 func (w *week) act() bool {
 	for _, r := range w.sorted(func(r *weekRun) int { return r.askedAs }) {
 		waits := !r.asked.IsZero() && r.begun.IsZero()
@@ -101,7 +100,7 @@ func (w *week) sorted(by func(*weekRun) int) []*weekRun {
 	return open
 }
 
-// number numbers what happens; only the order counts.
+// number numbers the transitions; only the order counts.
 func (w *week) number() int { w.counter++; return w.counter }
 
 func (w *week) due(t *weekType, tick int) {
@@ -162,7 +161,7 @@ func (w *week) ask(r *weekRun) {
 	}
 }
 
-// holder is the run that works in a lane.
+// holder returns the run that works in a lane.
 func (w *week) holder(lane string) *weekRun {
 	for _, r := range w.runs {
 		if lane != "" && !r.ended && !r.begun.IsZero() && r.of.Lane == lane {
@@ -205,7 +204,7 @@ func (w *week) finish(r *weekRun) {
 	}
 }
 
-// leave ends a run; the one that has waited longest for its lane begins.
+// leave ends a run and begins the next one in its lane.
 func (w *week) leave(r *weekRun) {
 	r.ended, r.of.open = true, nil
 	if r.begun.IsZero() || r.of.Lane == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// silence is what a server reports that was away for longer than heartbeat_timeout.
+// silence is the report of a server that was away for longer than heartbeat_timeout.
 func silence() Ending {
 	return Ending{Failure: contract.FailureWorkerLost, Message: "no heartbeat from a", Unreported: true, Silent: true, Worker: "a"}
 }
@@ -25,8 +25,8 @@ func adoptions(decisions []Decision) (list []Decision) {
 	return list
 }
 
-// TestASilentAttemptIsAdopted: a server that was away times out attempts whose handlers
-// continue; their work must not be lost.
+// TestASilentAttemptIsAdopted: an absent server times out attempts whose handlers continue;
+// their work must not be lost.
 func TestASilentAttemptIsAdopted(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{Adopt: true}, jobtype.Policy{ExecutionTimeout: seconds(3600), WorkerLossLimit: 1}, node("a", 1), node("b", 1))
@@ -45,8 +45,8 @@ func TestASilentAttemptIsAdopted(t *testing.T) {
 	assert.Equal(t, "1 completed", s.ended(), "neither a loss nor a retry")
 }
 
-// TestAnAttemptThatCannotBeAdopted is placed again; the worker is only counted as lost
-// where it did not answer.
+// TestAnAttemptThatCannotBeAdopted: it is placed again. The worker counts as lost only if it did
+// not respond.
 func TestAnAttemptThatCannotBeAdopted(t *testing.T) {
 	t.Parallel()
 	for failure, ends := range map[Failure]string{contract.FailureNotRunning: "", contract.FailureNotTaken: "1 failed no heartbeat from a (lost 1 times, worker_loss_limit is 0)"} {
@@ -67,8 +67,8 @@ func TestAnAttemptThatCannotBeAdopted(t *testing.T) {
 	}
 }
 
-// TestAnOutcomeComesBeforeAFailedAdoption: the process has ended the attempt, and knows nothing of
-// it any more. The attempt is not repeated.
+// TestAnOutcomeComesBeforeAFailedAdoption: the process has ended the attempt and forgotten it.
+// The attempt is not repeated.
 func TestAnOutcomeComesBeforeAFailedAdoption(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{Adopt: true}, jobtype.Policy{ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))

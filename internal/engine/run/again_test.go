@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// A retry and a replacement count when they start: an item that never starts again was
-// neither retried nor replaced.
+// A retry and a replacement count when they start: an item that never starts again has neither.
 func TestWhatIsDoneAgainCountsWhenItStarts(t *testing.T) {
 	t.Parallel()
 	for failure, want := range map[Failure][2]int{contract.FailureFailed: {1, 0}, contract.FailureDraining: {0, 1}} {

@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// scale is how large a run is: items that wait, and workers. Half of the items are
-// pinned, so that there is a class for each worker.
+// scale is the size of a run: waiting items, and workers. Half of the items are pinned, so that
+// there is a class for each worker.
 type scale struct{ items, workers int }
 
 var scales = []scale{{1_000, 20}, {10_000, 200}, {100_000, 2_000}}
@@ -35,7 +35,7 @@ type bench struct {
 	e    *Engine
 	now  time.Time
 	view []contract.WorkerView
-	// running has what runs, next the id of the next item.
+	// running has the running attempts, next the id of the next item.
 	running []Decision
 	next    int
 }
@@ -80,7 +80,7 @@ func (b *bench) take() {
 	b.e.NextWake()
 }
 
-// end completes the attempt that has run longest.
+// end completes the oldest attempt.
 func (b *bench) end(failure Failure) {
 	d := b.running[0]
 	b.running = b.running[1:]
@@ -125,8 +125,8 @@ func BenchmarkReturned(b *testing.B) {
 	})
 }
 
-// BenchmarkBurst ends as many attempts as there are workers, at most 450, in one
-// step each, as after a pause of the server. The figure is for one of them.
+// BenchmarkBurst ends one attempt per worker, at most 450, in one step each, as after a pause of
+// the server. The figure is for one attempt.
 func BenchmarkBurst(b *testing.B) {
 	each(b, func(b *testing.B, s scale, p *bench) {
 		b.Helper()
@@ -145,7 +145,7 @@ func BenchmarkBurst(b *testing.B) {
 	})
 }
 
-// BenchmarkWorkerChange tells that one worker of the fleet has become stale or fresh.
+// BenchmarkWorkerChange reports one worker of the fleet as stale or fresh.
 func BenchmarkWorkerChange(b *testing.B) {
 	each(b, func(b *testing.B, s scale, p *bench) {
 		b.Helper()
@@ -158,8 +158,8 @@ func BenchmarkWorkerChange(b *testing.B) {
 
 func (b *bench) flip(n int) { b.view[n].Fresh = !b.view[n].Fresh }
 
-// TestOneWorkerAllocatesTheSameInALargeFleet: a change of one worker that copied the whole
-// view would allocate a hundred times as much. BenchmarkWorkerChange measures the time.
+// TestOneWorkerAllocatesTheSameInALargeFleet: a change of one worker that copied the whole view
+// would allocate a hundred times as much. BenchmarkWorkerChange measures the time.
 func TestOneWorkerAllocatesTheSameInALargeFleet(t *testing.T) {
 	few, many := changeAllocations(scale{1_000, 20}), changeAllocations(scale{10_000, 2_000})
 	t.Logf("%.0f allocations among 20 workers, %.0f among 2,000", few, many)
@@ -176,7 +176,7 @@ func changeAllocations(s scale) float64 {
 	})
 }
 
-// BenchmarkWholeView does the same to the whole view.
+// BenchmarkWholeView reports the same change in a whole view.
 func BenchmarkWholeView(b *testing.B) {
 	each(b, func(b *testing.B, s scale, p *bench) {
 		b.Helper()
@@ -207,7 +207,7 @@ func BenchmarkTick(b *testing.B) {
 	})
 }
 
-// BenchmarkOffer offers an item and takes it back.
+// BenchmarkOffer offers an item and withdraws it.
 func BenchmarkOffer(b *testing.B) {
 	each(b, func(b *testing.B, s scale, p *bench) {
 		b.Helper()
@@ -220,7 +220,6 @@ func BenchmarkOffer(b *testing.B) {
 	})
 }
 
-// BenchmarkWait explains why an item waits.
 func BenchmarkWait(b *testing.B) {
 	each(b, func(b *testing.B, s scale, p *bench) {
 		b.Helper()
@@ -258,7 +257,7 @@ func BenchmarkRestore(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory measures what a waiting item takes.
+// BenchmarkMemory measures the memory of a waiting item.
 func BenchmarkMemory(b *testing.B) {
 	for _, s := range scales {
 		b.Run(s.String(), func(b *testing.B) {

@@ -10,22 +10,22 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Checkpoints travel with the state of a run, so all of them together are bounded.
+// Bounds of all checkpoints of a run, which are part of its state.
 const (
 	maxCheckpoints = 512 << 10
-	// checkpointsLeft is what stays when the bound is exceeded: less, so that the
-	// items are not looked through for every checkpoint.
+	// checkpointsLeft is the total after a cut. It is smaller than the bound, so that not every
+	// checkpoint causes a search through the items.
 	checkpointsLeft = maxCheckpoints * 3 / 4
 )
 
-// checkpoints are the items that have one, and the bytes of all of them.
+// checkpoints has the sizes of the items' checkpoints, and their sum.
 type checkpoints struct {
 	of    map[int]int
 	bytes int
 }
 
-// keepCheckpoint counts the checkpoint of an item. Beyond maxCheckpoints the largest
-// ones are dropped: the next attempts of their items start from the beginning.
+// keepCheckpoint counts the checkpoint of an item. Beyond maxCheckpoints the largest ones are
+// dropped: the next attempts of their items start from the beginning.
 func (e *Engine) keepCheckpoint(it *item) {
 	e.forgetCheckpoint(it)
 	c := &e.checkpoints
@@ -64,7 +64,7 @@ func (e *Engine) dropCheckpoints() {
 		e.forgetCheckpoint(it)
 		it.Checkpoint, it.Done = nil, 0
 		if !it.inFlight() {
-			e.watchClosing(it) // It needs all of its time again.
+			e.watchClosing(it) // It needs its whole time again.
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/ranked"
 )
 
-// class is a kind of item as placement sees it: all items of a class can run on
-// the same workers, so that one look decides for all of them, and a class without
-// a worker does not delay the others.
+// class is a kind of item for placement: all items of a class can run on the same workers. So
+// one evaluation decides for all of them, and a class without a worker does not delay the
+// others.
 type class struct {
 	key              string
 	handler, jobType string
@@ -19,28 +19,27 @@ type class struct {
 	labels           map[string]string
 	work             string
 	perWorker        int
-	// nowhere: its items take no slot. shared: they go to the shared queue. asks:
-	// they still need their resources.
+	// nowhere means that its items take no slot; shared, that they are sent to the shared queue;
+	// asks, that they still need their resources.
 	nowhere, shared, asks bool
-	// lacks are processes without the program of its items. direct: shared does not hold.
+	// lacks are processes without the program of its items. direct overrides shared.
 	lacks  []string
 	direct bool
-	// crowd: its items have the same needs, for which some wait already. nil: any needs.
+	// crowd is set if items with the same needs wait already. nil means any needs.
 	crowd *crowd
 
 	items ranked.Heap[*item]
-	// workers are ranked candidates, the best first; possible counts those that
-	// could serve if they were not busy.
+	// workers are the ranked candidates, the best first; possible counts those that could serve
+	// if they were not busy.
 	workers  ranked.Heap[*candidate]
 	possible int
-	// noWorkerSince is when the last possible worker was lost; zero while there is
-	// one.
+	// noWorkerSince is the loss of the last possible worker; zero while there is one.
 	noWorkerSince time.Time
-	// failAt is when the first item has waited for a worker for too long.
+	// failAt is the time at which the first item has waited too long for a worker.
 	failAt time.Time
-	// tryAt is when the class looks again at a worker that seems full.
+	// tryAt is the time of the next trial of a worker that seems full.
 	tryAt time.Time
-	// dirty: the class must be looked at. at is its place among the ready classes,
+	// dirty means that the class must be evaluated. at is its place among the ready classes,
 	// first the order of its first item when it was put there.
 	dirty bool
 	at    int
@@ -53,8 +52,7 @@ func (c *class) Before(o *class) bool { return c.first.before(o.first) }
 // Seat implements [ranked.Seated].
 func (c *class) Seat() *int { return &c.at }
 
-// rankOfItem is an item's order. Items that hold resources come first, so that
-// what is granted is used.
+// rankOfItem is an item's order. Items that hold resources come first, so that grants are used.
 type rankOfItem struct {
 	waits bool // for its resources
 	order int64
@@ -70,7 +68,7 @@ func (r rankOfItem) before(o rankOfItem) bool {
 	return cmp.Or(cmp.Compare(r.order, o.order), cmp.Compare(r.id, o.id)) < 0
 }
 
-// candidate is a worker's place in a class.
+// candidate is a worker's rank in a class.
 type candidate struct {
 	c        *class
 	w        *worker
@@ -81,8 +79,8 @@ type candidate struct {
 	at       int
 }
 
-// tier orders candidates: a free slot, a slot that will be free in a moment, a
-// worker that only others seem to fill, none.
+// tier orders candidates: a free slot, a slot that will soon be free, a worker that only others
+// seem to fill, none.
 type tier uint8
 
 const (
@@ -92,7 +90,7 @@ const (
 	tierNone
 )
 
-// rank works out what the worker is to the class now.
+// rank computes the worker's current rank in the class.
 func (d *candidate) rank(now time.Time) {
 	d.tier, d.room, d.waits, d.possible = tierNone, 0, time.Time{}, false
 	if d.c.shared {
@@ -140,8 +138,8 @@ func (d *candidate) usable(now time.Time) bool {
 	return d.tier < tierTrial || d.tier == tierTrial && !d.waits.After(now)
 }
 
-// pick chooses the worker for an item: the best, but not the one that it avoids if
-// another is as good. nil: none has room.
+// pick returns the best worker for an item, except the one to avoid if another is as good; nil
+// if none has room.
 func (c *class) pick(avoid string, now time.Time) *worker {
 	if len(c.workers) == 0 || !c.workers[0].usable(now) {
 		return nil
@@ -161,10 +159,10 @@ func (c *class) pick(avoid string, now time.Time) *worker {
 	return best.w
 }
 
-// waitingSince is when an item of a class without workers began to wait for one.
+// waitingSince returns the start of an item's wait in a class without workers.
 func (c *class) waitingSince(it *item) time.Time { return latest(it.QueuedAt, c.noWorkerSince) }
 
-// head is the item to start next; nil: none waits.
+// head returns the next item to start; nil if none waits.
 func (c *class) head() *item {
 	if len(c.items) == 0 {
 		return nil
@@ -172,7 +170,7 @@ func (c *class) head() *item {
 	return c.items[0]
 }
 
-// keyOf names the class of an item. The bytes are valid until the next call.
+// keyOf returns the key of the item's class. The bytes are valid until the next call.
 func (e *Engine) keyOf(it *item) []byte {
 	key := e.key[:0]
 	if it.requests() {
@@ -203,7 +201,7 @@ func (e *Engine) keyOf(it *item) []byte {
 	return key
 }
 
-// classOf finds the item's class, or makes it.
+// classOf returns the item's class, new if necessary.
 func (e *Engine) classOf(it *item, now time.Time) *class {
 	key := e.keyOf(it)
 	if c := e.classes[string(key)]; c != nil {
@@ -216,7 +214,7 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 	c.adopt(e.work[it.Work])
 	e.classes[c.key] = c
 	e.joinCrowd(c, it)
-	e.touch(c) // One that stays empty is discarded.
+	e.touch(c) // An empty one is discarded.
 	if c.nowhere {
 		return c
 	}
@@ -234,13 +232,12 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 	return c
 }
 
-// adopt takes the settings of the work of the class.
+// adopt sets the settings of the class from its work.
 func (c *class) adopt(work Work) {
 	c.handler, c.jobType, c.perWorker = work.Handler, work.JobType, work.PerWorker
 	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct
 }
 
-// enlist makes a worker a candidate of a class.
 func (e *Engine) enlist(c *class, w *worker, now time.Time) {
 	if !w.fits(c.node, c.labels) || slices.Contains(c.lacks, w.Instance) {
 		return
@@ -254,7 +251,6 @@ func (e *Engine) enlist(c *class, w *worker, now time.Time) {
 	w.candidates = append(w.candidates, d)
 }
 
-// dismiss removes a worker from all classes.
 func (e *Engine) dismiss(w *worker) {
 	for _, d := range w.candidates {
 		d.c.workers.Remove(d)
@@ -266,7 +262,7 @@ func (e *Engine) dismiss(w *worker) {
 	w.candidates = nil
 }
 
-// rerank looks at a worker again whose room, state or pauses have changed.
+// rerank updates the ranks of a worker whose room, state or pauses have changed.
 func (e *Engine) rerank(w *worker, now time.Time) {
 	if w == nil {
 		return
@@ -284,7 +280,7 @@ func (e *Engine) rerank(w *worker, now time.Time) {
 	}
 }
 
-// touch has a class looked at before the step ends.
+// touch schedules an evaluation of a class before the step ends.
 func (e *Engine) touch(c *class) {
 	if !c.dirty {
 		c.dirty = true
@@ -292,8 +288,8 @@ func (e *Engine) touch(c *class) {
 	}
 }
 
-// discard forgets a class without items that is pinned, of a crowd, or without some
-// workers: there may be as many as nodes, or as needs.
+// discard drops an empty class that is pinned, of a crowd, or without some workers: there may be
+// as many such classes as nodes, or as needs.
 func (e *Engine) discard(c *class) {
 	if c.node == "" && len(c.lacks) == 0 && c.crowd == nil || len(c.items) > 0 {
 		return

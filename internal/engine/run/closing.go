@@ -2,15 +2,15 @@ package run
 
 import "time"
 
-// Closing bounds when items may start.
+// Closing bounds the starts of items.
 type Closing struct {
-	// At is when nothing may run any more; zero: no bound.
+	// At is the time after which nothing may run; zero means no bound.
 	At time.Time `json:"at,omitzero"`
-	// Learned is how long an item without an estimate is taken to run.
+	// Learned is the expected duration of an item without an estimate.
 	Learned time.Duration `json:"learned,omitempty"`
 }
 
-// SetClosing bounds when items may start.
+// SetClosing sets the bound of starts.
 func (e *Engine) SetClosing(now time.Time, closing Closing) {
 	if e.closing.At.Equal(closing.At) && e.closing.Learned == closing.Learned {
 		return
@@ -28,7 +28,7 @@ func (e *Engine) SetClosing(now time.Time, closing Closing) {
 	}
 }
 
-// retryLate gives items that did not fit another chance.
+// retryLate queues late items again.
 func (e *Engine) retryLate(now time.Time) {
 	if e.late == 0 {
 		return
@@ -41,8 +41,7 @@ func (e *Engine) retryLate(now time.Time) {
 	}
 }
 
-// park takes an item out that does not fit before the window closes: later it
-// fits even less.
+// park removes an item that does not end before the window closes: later it fits even less.
 func (e *Engine) park(it *item, now time.Time) {
 	e.leave(it)
 	e.release(it)
@@ -56,12 +55,11 @@ func (e *Engine) fits(it *item, at time.Time) bool {
 	return closes.IsZero() || at.Before(closes) && !at.Add(e.estimate(it)).After(closes)
 }
 
-// maxDone is the most that a checkpoint stands for: an item that has not ended has
-// something left to do.
+// maxDone bounds the progress of a checkpoint: an item that has not ended has some work left.
 const maxDone = 99
 
-// estimate is how long an item is taken to run from now on; 0: unknown. One that
-// continues from a checkpoint needs what is left, if its handler reported that.
+// estimate returns the expected rest of an item's run; 0 if unknown. After a checkpoint it is
+// the work left, if the handler reported that.
 func (e *Engine) estimate(it *item) time.Duration {
 	whole := e.whole(it)
 	if len(it.Checkpoint) > 0 && it.Done > 0 {
@@ -77,7 +75,7 @@ func (e *Engine) whole(it *item) time.Duration {
 	return e.closing.Learned
 }
 
-// refit looks again at an item that waits: its rest may have become shorter.
+// refit evaluates a waiting item again: its rest may be shorter now.
 func (e *Engine) refit(it *item, now time.Time) {
 	if it.Phase == PhaseLate {
 		e.leave(it)
@@ -87,7 +85,7 @@ func (e *Engine) refit(it *item, now time.Time) {
 	e.watchClosing(it)
 }
 
-// watchClosing has an item looked at when it no longer fits.
+// watchClosing schedules an evaluation for the time at which the item no longer fits.
 func (e *Engine) watchClosing(it *item) {
 	if e.closing.At.IsZero() || it.inFlight() {
 		return

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// maxAlike is how many items with the same needs wait for them at once: enough to use
-	// what is given back, few enough for admission.
+	// maxAlike bounds the items that request the same needs at once: enough to use released
+	// resources, few enough for admission.
 	maxAlike = 16
-	// maxWaits is how many items of a run wait for resources at once.
+	// maxWaits bounds the items of a run that wait for resources at once.
 	maxWaits = 500
 	// maxMoves bounds the items that one step sets aside; the next step continues at once.
 	maxMoves = 2000
 )
 
-// crowd counts the items with the same needs that wait for others' resources. Further items
-// with these needs have classes of their own, so that they do not stand before others.
+// crowd counts the items that wait for the same resources. Further items with these needs have
+// classes of their own, so that they do not block others.
 type crowd struct {
 	key     string
 	waiting int
@@ -37,7 +37,7 @@ func (k *crowd) full(e *Engine) bool {
 
 func (c *class) full(e *Engine) bool { return c != nil && c.crowd.full(e) }
 
-// crowdOf returns the crowd of an item that must still request its needs; nil: there is none.
+// crowdOf returns the crowd of an item that must still request its needs; nil if there is none.
 func (e *Engine) crowdOf(it *item) *crowd {
 	if len(e.crowds) == 0 || !it.requests() {
 		return nil
@@ -45,8 +45,8 @@ func (e *Engine) crowdOf(it *item) *crowd {
 	return e.crowds[it.Needs.Key()]
 }
 
-// atGate is how many items request resources, or have them and do not run: each is about to
-// take a place. Those that wait for others' resources are left out.
+// atGate counts the items that request resources, or hold them and do not run: each will soon
+// run. It omits those that wait for others' resources.
 func (e *Engine) atGate() int { return e.gate.Len() - e.waits }
 
 func (v Waits) apply(e *Engine, _ time.Time) {
@@ -60,7 +60,6 @@ func (v Waits) apply(e *Engine, _ time.Time) {
 	}
 }
 
-// await counts an item that waits for others' resources.
 func (e *Engine) await(it *item) {
 	it.Waits = true
 	e.waits++
@@ -73,8 +72,8 @@ func (e *Engine) await(it *item) {
 	}
 }
 
-// reportCrowd reports the items of a crowd that has just become full: they do not request
-// their needs now.
+// reportCrowd reports the items of a crowd that has just become full: they do not request their
+// needs now.
 func (e *Engine) reportCrowd(k *crowd) {
 	var ids []int
 	for _, c := range k.classes {
@@ -88,7 +87,6 @@ func (e *Engine) reportCrowd(k *crowd) {
 	}
 }
 
-// unwait is the inverse of await.
 func (e *Engine) unwait(it *item) {
 	if !it.Waits {
 		return
@@ -145,8 +143,8 @@ func (e *Engine) leaveCrowd(c *class) {
 	}
 }
 
-// returnGrants gives back what items of a class hold that no worker can run now. They request
-// it again once a worker is there. It reports whether it has.
+// returnGrants releases the resources of items that no worker can run now. They request them
+// again when there is a worker. It reports whether it released any.
 func (e *Engine) returnGrants(c *class, now time.Time) bool {
 	it := c.head()
 	if it == nil || !it.Granted || it.kept() || c.nowhere || c.possible > 0 {
@@ -160,11 +158,11 @@ func (e *Engine) returnGrants(c *class, now time.Time) bool {
 	return true
 }
 
-// kept reports whether the item holds objects of a lost attempt. They may be half done, so that
-// no other item gets them before the attempt is repeated.
+// kept reports whether the item holds objects of a lost attempt. Its work may be half done, so
+// that no other item gets the objects before the attempt is repeated.
 func (it *item) kept() bool { return it.Granted && it.Ran && len(it.Needs.Exclusive) > 0 }
 
-// readmitWaits counts the restored items that wait, before any is put into a class.
+// readmitWaits counts the restored items that wait, before any is added to a class.
 func (e *Engine) readmitWaits(items []*item) {
 	for _, it := range items {
 		if it != nil && it.Waits {

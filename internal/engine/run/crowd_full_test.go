@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// crowded answers an item's request as admission does that has nothing left, and lists the
-// items that the source is told of.
+// crowded answers an item's request like an admission without free resources, and returns the
+// reported items.
 func (s *script) crowded(id int) (told []int) {
 	s.e.Apply(s.now, Waits{Item: id, Ask: s.e.items[id].Ask})
 	_, reports := s.e.Take(s.now)
@@ -21,7 +21,7 @@ func (s *script) crowded(id int) (told []int) {
 	return told
 }
 
-// TestAnItemIsReportedWhenItsCrowdBecomesFull: it waited for a worker before. A restored
+// TestAnItemIsReportedWhenItsCrowdBecomesFull: the item waited for a worker before. A restored
 // engine does not report it again.
 func TestAnItemIsReportedWhenItsCrowdBecomesFull(t *testing.T) {
 	t.Parallel()
@@ -41,8 +41,7 @@ func TestAnItemIsReportedWhenItsCrowdBecomesFull(t *testing.T) {
 	assert.Empty(t, reports)
 }
 
-// TestAFullCrowdDoesNotTryWorkers: its items do not start anyway, and the run would wake at
-// once again and again.
+// TestAFullCrowdDoesNotTryWorkers: its items cannot start, and the run would wake in a loop.
 func TestAFullCrowdDoesNotTryWorkers(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{Claims: true, Limit: 2}, jobtype.Policy{}, node("a", 1))
@@ -63,8 +62,8 @@ func TestAFullCrowdDoesNotTryWorkers(t *testing.T) {
 	}
 }
 
-// TestAHigherLimitLetsACrowdRequest: the limit of 1 made the crowd full, and nothing else
-// happens after the change.
+// TestAHigherLimitLetsACrowdRequest: the crowd was full at limit 1, and nothing else happens
+// after the change.
 func TestAHigherLimitLetsACrowdRequest(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{Claims: true, Limit: 1}, jobtype.Policy{}, node("a", 50))

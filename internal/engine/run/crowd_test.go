@@ -26,8 +26,8 @@ func bothSources(t *testing.T, play func(t *testing.T, start begin)) {
 	}
 }
 
-// turnAway answers requests as admission does that has granted the pool to item 1, until no more
-// come. It returns how many there were.
+// turnAway answers requests while item 1 holds the pool, until no more come. It returns their
+// number.
 func turnAway(s *stage) int {
 	answered := map[int]bool{1: true}
 	for {
@@ -45,7 +45,7 @@ func turnAway(s *stage) int {
 }
 
 // TestWaitingForAPoolTakesNoPlace: the limit of both sources is 10. One item has the pool, and
-// the others that need it stand before those that need something else.
+// the others with that need come before items with other needs.
 func TestWaitingForAPoolTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {
@@ -77,7 +77,8 @@ func TestWaitingForAPoolTakesNoPlace(t *testing.T) {
 	})
 }
 
-// TestNoMoreIsHeldIdleThanPlaces: the pools of all that wait become free while the run is full.
+// TestNoMoreIsHeldIdleThanPlaces: the pools of all waiting items become free while the run is
+// full.
 func TestNoMoreIsHeldIdleThanPlaces(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {
@@ -113,7 +114,7 @@ func TestNoMoreIsHeldIdleThanPlaces(t *testing.T) {
 	})
 }
 
-// TestADeadWorkerReturnsGrants: an item for a worker that is away keeps no pool from others.
+// TestADeadWorkerReturnsGrants: an item for an absent worker keeps no pool from others.
 func TestADeadWorkerReturnsGrants(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {
@@ -132,7 +133,7 @@ func TestADeadWorkerReturnsGrants(t *testing.T) {
 }
 
 // TestALostAttemptKeepsItsObject: its work may be half done, so that no other item gets the
-// object before it is repeated. A pool is given back.
+// object before it is repeated. A pool is released.
 func TestALostAttemptKeepsItsObject(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {

@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Kind says what a [Decision] asks for.
+// Kind is the kind of a [Decision].
 type Kind uint8
 
 // The kinds of decision.
@@ -16,58 +16,54 @@ const (
 	Start Kind = iota + 1
 	// Cancel the running attempt; its end is still expected.
 	Cancel
-	// Forget the running attempt: its end is no longer waited for.
+	// Forget the running attempt: its end is no longer expected.
 	Forget
-	// Abandon the running attempt in its worker's place. It ends as a lost worker,
-	// or with what really happened if that is quicker.
+	// Abandon the running attempt in its worker's place. It ends as a lost worker, or with its
+	// real outcome if that arrives first.
 	Abandon
-	// Adopt the running attempt again, which the server has timed out and whose worker
-	// may still run it: another activity takes its place, as adoption number Adoption.
-	// It ends as the attempt ends, or with FailureNotRunning.
+	// Adopt the running attempt, which the server has timed out and whose worker may still run
+	// it: another activity replaces the first one, as adoption number Adoption. It ends as the
+	// attempt ends, or with FailureNotRunning.
 	Adopt
-	// Probe the worker; the answer is [WorkerProbed].
 	Probe
-	// ReportTrouble tells the registry that programs do not start on the worker, with the
-	// code Trouble; ClearTrouble that they do again.
+	// ReportTrouble reports to the registry that programs do not start on the worker, with the
+	// code Trouble; ClearTrouble reports the end of that.
 	ReportTrouble
 	ClearTrouble
-	// Watch the fleet from now on; the answers are [WorkersChanged].
 	Watch
-	// Acquire the item's [Needs] with the number Ask; the answer is [Granted] or
-	// [Refused], however long it takes, perhaps after [Waits].
+	// Acquire the item's [Needs] with the number Ask. The answer is [Granted] or [Refused], at
+	// any later time, perhaps after [Waits].
 	Acquire
-	// Release what Ask acquired, granted or not.
 	Release
-	// MoreFences asks for another range of fences; the answer is [FencesGranted].
+	// MoreFences requests another range of fences; the answer is [FencesGranted].
 	MoreFences
 )
 
-// Decision is something that the workflow has to do.
+// Decision is an action for the workflow.
 type Decision struct {
 	Kind          Kind
 	Item, Attempt int
-	// Worker and Instance name the process; empty on Start: the shared queue, or
-	// none.
+	// Worker and Instance name the process; empty on Start for the shared queue, or for no
+	// worker.
 	Worker, Instance string
-	// Start: Bytes is the size of the attempt's input, as estimated.
+	// For Start: Bytes is the estimated size of the attempt's input.
 	Work             string
 	Bytes            int
 	Fence            int64
 	Timeout          time.Duration
 	HeartbeatTimeout time.Duration
 	Checkpoint       json.RawMessage
-	// Shared: the attempt goes to the shared queue of its job type.
+	// Shared sends the attempt to the shared queue of its job type.
 	Shared bool
-	// Adopt.
+	// For Adopt.
 	Adoption int
-	// Acquire, Release.
+	// For Acquire and Release.
 	Ask   int
 	Needs *Needs
-	// At is when an attempt starts.
+	// At is the start of an attempt.
 	At time.Time
-	// Labels are those that the item asked for.
-	Labels map[string]string
-	// Trouble is the code of ReportTrouble.
+	// Labels are the labels required by the item.
+	Labels  map[string]string
 	Trouble contract.Code
 	Reason  string
 }
@@ -77,16 +73,17 @@ type ReportKind uint8
 
 // The kinds of report.
 const (
-	// Settled: the item has ended and is forgotten.
+	// Settled means that the item has ended and is forgotten.
 	Settled ReportKind = iota + 1
-	// AttemptFailed: the item's handler has failed; the item may be tried again.
+	// AttemptFailed means that the item's handler has failed; the item may be tried again.
 	AttemptFailed
-	// Admitted: the item has its resources; [Engine.Proceed] lets it start.
+	// Admitted means that the item has its resources; [Engine.Proceed] starts it.
 	Admitted
-	// Crowded: others hold what the item needs. Reported with [Config.Admit], perhaps twice.
+	// Crowded means that others hold the item's needs. Reported with [Config.Admit], perhaps
+	// twice.
 	Crowded
-	// Deferred: the item waits for its time, and takes no place. Due: that time has come;
-	// [Engine.Proceed] lets it continue. Both are reported with [Config.Admit].
+	// Deferred means that the item waits for its time without a concurrency slot; Due, that the
+	// time has come and [Engine.Proceed] continues it. Both are reported with [Config.Admit].
 	Deferred
 	Due
 )
@@ -96,17 +93,17 @@ type Report struct {
 	Kind  ReportKind
 	Item  int
 	State State
-	// Message is why the item did not complete, or what it warns of.
+	// Message is the reason why the item did not complete, or its warning.
 	Message string
-	// Ending is that of the last attempt, where it settled the item.
+	// Ending is the ending of the last attempt, if it settled the item.
 	Ending  Ending
 	Attempt int
 	Worker  string
-	// Cut: only the run's own end kept the item from completing.
+	// Cut means that only the run's own end kept the item from completing.
 	Cut bool
-	// Late: it did not fit before the window closed.
+	// Late means that it did not fit before the window closed.
 	Late bool
-	// Resumed: its last attempt continued from a checkpoint.
+	// Resumed means that its last attempt continued from a checkpoint.
 	Resumed    bool
 	Checkpoint json.RawMessage
 	Done       float64

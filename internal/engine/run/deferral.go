@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// deferItem has an item wait that its handler has deferred. That costs no retry.
+// deferItem makes an item wait that its handler has deferred. This costs no retry.
 func (e *Engine) deferItem(it *item, end Ending, now time.Time) {
 	switch {
 	case it.Canceling != "":
@@ -31,15 +31,15 @@ func (e *Engine) deferItem(it *item, end Ending, now time.Time) {
 	}
 }
 
-// endDeferral forgets the deferral of an item whose attempt has ended otherwise.
+// endDeferral drops the deferral of an item whose attempt has ended otherwise.
 func (it *item) endDeferral(failure Failure) {
 	if failure != contract.FailureDeferred && failure != contract.FailureGuard {
 		it.Deferral, it.DeferredAt = "", time.Time{}
 	}
 }
 
-// due continues with an item whose time has come. With [Config.Admit] a deferred item has lost its
-// place, and waits for [Engine.Proceed].
+// due continues with an item whose time has come. With [Config.Admit] a deferred item has lost
+// its concurrency slot, and waits for [Engine.Proceed].
 func (e *Engine) due(it *item, at, now time.Time) {
 	it.QueuedAt, it.Phase = at, PhaseNone
 	if !e.admit || it.Deferral == "" {

@@ -17,8 +17,8 @@ func (s *stage) deferBy(item int, failure run.Failure, wait time.Duration) strin
 	return s.endWith(item, run.Ending{Failure: failure, Message: "exit 75", Delay: wait, Duration: time.Second})
 }
 
-// TestADeferredItemGivesItsPlaceBack: the limit of both sources is 10. Eleven items; the first is deferred more
-// often than it may be retried.
+// TestADeferredItemGivesItsPlaceBack: the limit of both sources is 10. The first of eleven items
+// is deferred more often than its retry limit.
 func TestADeferredItemGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {
@@ -63,7 +63,8 @@ func TestADeferredItemReleasesItsResources(t *testing.T) {
 	})
 }
 
-// TestADeferredItemOfAPausedRun: it does not start before the end of the pause, and a cancel ends it.
+// TestADeferredItemOfAPausedRun: it does not start before the end of the pause, and a cancel
+// ends it.
 func TestADeferredItemOfAPausedRun(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {
@@ -83,7 +84,7 @@ func TestADeferredItemOfAPausedRun(t *testing.T) {
 	})
 }
 
-// TestDeferralsAreBounded: a worker may report any time, and expires_at still holds.
+// TestDeferralsAreBounded: a worker may report any time, and expires_at still applies.
 func TestDeferralsAreBounded(t *testing.T) {
 	t.Parallel()
 	bothSources(t, func(t *testing.T, start begin) {

@@ -1,18 +1,16 @@
-// Package run decides what becomes of the items of one run: which worker gets
-// an item, what an attempt's end means, when an item is tried again, and when it
-// has ended. A job group and a DAG are two sources of items: a source decides
-// which items there are, an [Engine] decides how each of them runs. The sources
-// are in the packages below, group and graph.
+// Package run decides about the items of one run: the worker of an item, the meaning of an
+// attempt's end, the retries, and the end of the item. A job group and a DAG are two sources of
+// items: a source decides which items there are, an [Engine] decides how each of them runs. The
+// sources are the packages below, group and dagrun.
 //
-// The package is pure: no clock, no I/O, no goroutines, and nothing depends on
-// the order of a map. Time enters with every event; what is to be done leaves as
-// a list of [Decision] values that the workflow carries out, and what has become
-// of items as a list of [Report] values for the source.
+// The package is pure: no clock, no I/O, no goroutines, and nothing depends on the order of a
+// map. Time enters with every event. The results are a list of [Decision] values for the
+// workflow, and a list of [Report] values about items for the source.
 //
 // An item is in one of these states until it settles:
 //
 //	waiting ── its time has not come, a retry's back-off runs, or its handler has deferred it
-//	due ────── it was deferred, and needs a place from its source again
+//	due ────── it was deferred, and needs a concurrency slot from its source again
 //	queued ─── it needs a worker; asking, granted: it needs resources
 //	running ── one attempt is in flight
 //	grace ──── its worker was lost; the outcome may still be delivered
@@ -26,9 +24,9 @@
 //   - An item has at most one attempt in flight, and settles exactly once.
 //   - Of the items that could start, the one with the smallest Order starts first.
 //   - Only a worker that is ONLINE, fresh, capable and not suspect gets work.
-//   - An attempt's end counts once, however often it is reported.
+//   - An attempt's end counts once, even if reported repeatedly.
 //   - Resources are requested before an attempt and released exactly once.
 //   - Restore(Snapshot(e)) behaves as e does.
-//   - The cost of an event does not grow with the items that wait, with workers or
-//     with placement classes, but for a logarithm.
+//   - The cost of an event grows at most logarithmically with waiting items, workers
+//     and placement classes.
 package run

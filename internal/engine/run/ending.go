@@ -12,14 +12,12 @@ import (
 )
 
 const (
-	// maxMessage bounds the message kept of one failure.
 	maxMessage = 1024
-	// maxCuts is how often in a row the end of a window may stop an item without a
-	// new checkpoint. More often, and it would repeat the same work every night.
+	// maxCuts bounds the consecutive window ends that stop an item without a new checkpoint.
+	// Beyond it the item would repeat the same work every night.
 	maxCuts = 3
-	// idPause and idTries bound how long an item without a worker waits for an id
-	// that another workflow has: two minutes, longer than a canceled run usually
-	// takes to end.
+	// idPause and idTries bound the wait of an item without a worker for an id that another
+	// workflow has: two minutes, longer than a canceled run usually takes to end.
 	idPause = 2 * time.Second
 	idTries = 60
 )
@@ -37,11 +35,9 @@ func (v Ended) apply(e *Engine, now time.Time) {
 	e.endAttempt(it, v.Ending, now)
 }
 
-// A delivered outcome counts while no other attempt has started: success or
-// failure, it is what really happened. That of a fenced process is ignored, and so
-// is what was reported before, and the outcome of an attempt that the run has
-// forgotten because it was reset. An attempt that has cost a retry can only turn
-// out to have succeeded.
+// A delivered outcome counts while no other attempt has started: it is the real outcome. It is
+// ignored if its process is fenced, if it was reported before, or if a reset run has forgotten
+// its attempt. An attempt that has cost a retry can only turn into a success.
 func (v Delivered) apply(e *Engine, now time.Time) {
 	it := e.items[v.Item]
 	if it == nil || v.Attempt != 0 && it.Attempt != v.Attempt || e.fleet.isFenced(v.Ending.Worker, v.Ending.Instance) {
@@ -60,7 +56,7 @@ func (v Delivered) apply(e *Engine, now time.Time) {
 func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	e.roll.Progress()
 	if len(end.Checkpoint) > 0 && !bytes.Equal(it.Checkpoint, end.Checkpoint) {
-		// Whatever stops it now, this attempt was not for nothing.
+		// Any end keeps the progress of this attempt.
 		it.Checkpoint, it.Done, it.Cuts = end.Checkpoint, end.Done, -1
 		e.keepCheckpoint(it)
 	}
@@ -111,22 +107,22 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	case contract.FailureFailed, contract.FailureTimeout:
 		e.reportFailure(it, end)
 		e.retryOr(it, Failed, end, now)
-	default: // A kind of a later version: it failed, whatever that means.
+	default: // A kind of a later version counts as a failure.
 		e.reportFailure(it, end)
 		e.retryOr(it, Failed, end, now)
 	}
 }
 
-// reportFailure tells the source of an attempt that its handler failed. One that
-// somebody canceled says nothing about the work.
+// reportFailure reports a failed attempt to the source. The failure of a canceled attempt is not
+// about the work.
 func (e *Engine) reportFailure(it *item, end Ending) {
 	if it.Canceling == "" {
 		e.reports = append(e.reports, Report{Kind: AttemptFailed, Item: it.ID, Attempt: it.Attempt, Message: end.Message, Worker: it.Worker})
 	}
 }
 
-// endCanceled settles an item that was canceled. One that only its window has
-// stopped waits for the next window instead.
+// endCanceled settles a canceled item. An item that only its window has stopped waits for the
+// next window instead.
 func (e *Engine) endCanceled(it *item, message string, now time.Time) {
 	if it.Cut && e.stopped == Open {
 		if it.Cuts++; it.Cuts < maxCuts {
@@ -139,7 +135,7 @@ func (e *Engine) endCanceled(it *item, message string, now time.Time) {
 	e.settle(it, Canceled, cmp.Or(it.Canceling, message), now)
 }
 
-// retryOr tries a failed item again, preferably elsewhere, or settles it in state.
+// retryOr retries a failed item, preferably elsewhere, or settles it in state.
 func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Charged == it.Attempt {
@@ -170,14 +166,14 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	}
 }
 
-// SetRetry replaces the rule by which an item is tried again after a failure.
+// SetRetry replaces the retry rule of an item.
 func (e *Engine) SetRetry(id int, retry Retry) {
 	if it := e.items[id]; it != nil {
 		it.Retry = &retry
 	}
 }
 
-// retryOf is the item's own rule, else that of its work.
+// retryOf returns the item's own rule, or else that of its work.
 func (e *Engine) retryOf(it *item) Retry {
 	if it.Retry != nil {
 		return *it.Retry
@@ -186,8 +182,7 @@ func (e *Engine) retryOf(it *item) Retry {
 	return Retry{Limit: p.RetryLimit, Backoff: p.RetryBackoff.Std(), MaxBackoff: p.RetryMaxBackoff.Std()}
 }
 
-// requeue places an item again that its worker did not run or handed back. That
-// costs no retry.
+// requeue places an item again that its worker did not run or handed back. This costs no retry.
 func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	if !it.inFlight() {
 		e.refit(it, now)
@@ -234,8 +229,8 @@ func (e *Engine) retake(it *item, end Ending, now time.Time) {
 	}
 }
 
-// refused remembers that an item found no room on its worker. One that looks free
-// nevertheless cools down.
+// refused records that an item found no room on its worker. A worker that looks free all the
+// same cools down.
 func (e *Engine) refused(it *item, silent bool, now time.Time) {
 	w := e.fleet.instance(it.Worker, it.Instance)
 	if w == nil {
@@ -247,7 +242,7 @@ func (e *Engine) refused(it *item, silent bool, now time.Time) {
 	e.rerank(w, now)
 }
 
-// again places an item once more, unless it or the run is being stopped.
+// again places an item again, unless the item or the run is being stopped.
 func (e *Engine) again(it *item, avoid string, now time.Time) {
 	switch {
 	case it.Canceling != "":
@@ -260,23 +255,23 @@ func (e *Engine) again(it *item, avoid string, now time.Time) {
 	}
 }
 
-// Again returns how many attempts after a failure, and after a worker that was lost or
-// returned the item, have started since it was called last.
+// Again returns the numbers of retries, and of replacements after a lost worker or a return,
+// that have started since its last call.
 func (e *Engine) Again() (retried, replaced int) {
 	retried, replaced = e.retried, e.replaced
 	e.retried, e.replaced = 0, 0
 	return retried, replaced
 }
 
-// Cancel ends one item: at once if it does not run, else as soon as its handler
-// has ended. It returns false for an item that has settled.
+// Cancel ends one item: at once if it does not run, else when its handler has ended. It returns
+// false for an item that has settled.
 func (e *Engine) Cancel(now time.Time, id int, reason string) bool {
 	it := e.items[id]
 	switch {
 	case it == nil:
 		return false
 	case it.Phase == PhaseRunning && it.Cut:
-		it.Cut, it.Canceling = false, reason // It would have come back with the next window.
+		it.Cut, it.Canceling = false, reason // It would have returned with the next window.
 	default:
 		e.cancel(it, reason, now)
 	}
@@ -306,8 +301,8 @@ func (e *Engine) forget(it *item, now time.Time) {
 	e.settle(it, Canceled, explain.TextZombie(it.Canceling, it.Worker, " did not stop and"), now)
 }
 
-// Expire ends one item without waiting for its handler, which is asked to stop and
-// whose outcome no longer counts. It returns false for an item that has settled.
+// Expire ends one item without waiting for its handler, which is stopped. Its outcome no longer
+// counts. It returns false for an item that has settled.
 func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 	it := e.items[id]
 	if it == nil {
@@ -328,8 +323,8 @@ func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 	return true
 }
 
-// Bar keeps an item from another attempt, because of reason. One that waits after a
-// failure settles as failed now; done settles every item that waits as canceled.
+// Bar prevents another attempt of an item, for reason. An item that waits after a failure
+// settles as failed now; with done every waiting item settles as canceled.
 func (e *Engine) Bar(now time.Time, id int, reason string, done bool) {
 	it := e.items[id]
 	if it == nil {

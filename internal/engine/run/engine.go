@@ -12,32 +12,32 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Config is what does not change during a run.
+// Config has the constant settings of a run.
 type Config struct {
-	// Limit is how many items may be in flight at once; 0: the source limits them.
+	// Limit bounds the items in flight; 0 means that the source limits them.
 	Limit int
-	// Work are the kinds of work that are known, by the name that items use.
+	// Work has the known kinds of work, by the name in items.
 	Work map[string]Work
-	// Claims says that [Acquire], [Release] and [MoreFences] are carried out; without
-	// it every item may start.
+	// Claims means that [Acquire], [Release] and [MoreFences] are carried out; without it every
+	// item may start.
 	Claims bool
-	// Admit has an item with resources wait for [Engine.Proceed].
+	// Admit makes an item with resources wait for [Engine.Proceed].
 	Admit bool
-	// Adopt says that [Adopt] is carried out.
+	// Adopt means that [Adopt] is carried out.
 	Adopt bool
-	// Reoffer: the source offers items again after [Restore] to which nothing has
-	// happened, so that a state need not have them.
+	// Reoffer means that the source offers untouched items again after [Restore], so that the
+	// state need not include them.
 	Reoffer bool
-	// Fence and Fences are a range granted to the run as a whole; without one
-	// fences count from the clock.
+	// Fence and Fences are a range granted to the run as a whole; without one fences count from
+	// the clock.
 	Fence, Fences int64
-	// RollEvents is the length of history from which on the run continues as new
-	// when it can; 0: 20,000.
+	// RollEvents is the length of history from which the run continues as new when possible; 0
+	// means 20,000.
 	RollEvents int
 }
 
-// Engine runs the items of one run. Create it with [New] or [Restore]; it is not
-// safe for concurrent use.
+// Engine runs the items of one run. Create it with [New] or [Restore]. It is not safe for
+// concurrent use.
 type Engine struct {
 	limit         int
 	claims, admit bool
@@ -46,18 +46,19 @@ type Engine struct {
 	work          map[string]Work
 
 	items map[int]*item
-	// flight has the attempts that run or may still run, idle ones included.
+	// flight has the attempts that run or may still run, including idle ones.
 	flight map[int]*item
-	// gate has the items that wait for resources, or have them and do not run.
+	// gate has the items that wait for resources, or hold them and do not run.
 	gate ranked.Set[*item]
 	// lost has the items that wait for their worker to return.
 	lost ranked.Set[*item]
 	// late counts items that do not fit before the window closes.
 	late int
-	// idle counts attempts in flight that may travel.
+	// idle counts attempts in flight that survive continue-as-new.
 	idle int
 
-	// waits counts the items of gate that wait for resources of others: they take no place.
+	// waits counts the items of gate that wait for others' resources: they use no concurrency
+	// slot.
 	waits int
 	// moved counts the items that this step has set aside.
 	moved int
@@ -65,55 +66,53 @@ type Engine struct {
 	crowds map[string]*crowd
 
 	classes map[string]*class
-	// open are the classes without a node, pinned the others by node.
+	// open are the classes without a node; pinned are the others, by node.
 	open   []*class
 	pinned map[string][]*class
-	// dirty are the classes to be looked at; looked is memory for the next ones, as key
-	// is for that of the item at hand.
+	// dirty are the classes to evaluate. looked and key are reusable memory, for the next list
+	// and for the key of an item.
 	dirty, looked []*class
 	key           []byte
-	// ready are the classes that may start an item, asking those whose first item
-	// must request its resources.
+	// ready are the classes that may start an item, asking those whose first item must request
+	// its resources.
 	ready, asking ranked.Heap[*class]
-	// noWorker is since when classes have had no worker whose items are not here yet.
+	// noWorker has the start times of classes without workers whose items are not offered yet.
 	noWorker map[string]savedClass
 	fleet    fleet
 	timers   ranked.Queue[timer]
-	// swept is how many timers mattered when they were looked through last.
+	// swept is the number of timers left by the last sweep.
 	swept int
 	roll  rollover.Rollover
 
 	paused, suspended bool
-	// stopped is the state in which items settle that can no longer start; Open
-	// while they can.
+	// stopped is the final state of items that can no longer start; Open while they can.
 	stopped    State
 	stopReason string
-	// fatal: an item was lost under recovery: fail. Nothing starts until the source knows.
-	fatal   bool
-	closing Closing
-	// changedAt is when an item changed last.
+	// fatal means that an item was lost under recovery: fail. Nothing starts until the source
+	// ends the run.
+	fatal     bool
+	closing   Closing
 	changedAt time.Time
 
-	// fence is the last one given, fenceEnd the last that may be; 0: no end.
+	// fence is the last one used, fenceEnd the last of the range; 0 means no end.
 	fence, fenceEnd int64
 	wantsFences     bool
-	// fenced: an attempt has got a fence of the run's own.
+	// fenced means that an attempt has a fence of the run's own.
 	fenced bool
-	// asks counts the requests for resources.
-	asks int
-	// checkpoints are those kept for next attempts.
+	asks   int
+	// checkpoints are those for next attempts.
 	checkpoints checkpoints
 
 	decisions []Decision
 	reports   []Report
-	// takenDecisions and takenReports were returned last: their memory is used again
-	// after the next Take.
+	// takenDecisions and takenReports were returned last; their memory is reused after the next
+	// Take.
 	takenDecisions []Decision
 	takenReports   []Report
-	// settled are items whose memory is used again.
+	// settled are items whose memory is reused.
 	settled []*item
 	notes   []Note
-	// retried and replaced count items that were tried again, see [Engine.Again].
+	// retried and replaced count the items for [Engine.Again].
 	retried, replaced int
 	// freed are workers whose room changed in this step.
 	freed []*worker
@@ -136,28 +135,28 @@ func New(cfg Config, now time.Time) *Engine {
 	return e
 }
 
-// Apply takes one event. [Engine.Take] returns what follows from it.
+// Apply applies one event. [Engine.Take] returns the results.
 func (e *Engine) Apply(now time.Time, event Event) {
 	e.begin()
 	event.apply(e, now)
 	e.fireTimers(now)
 }
 
-// Take advances the run and returns what is to be done, in order, and what has
-// become of items. Both slices are valid until the next call. A source that offers
-// items in answer to reports calls Take again until there are no reports.
+// Take advances the run and returns the decisions, in order, and the reports about items. Both
+// slices are valid until the next call. A source that offers items in answer to reports calls
+// Take again until there are no reports.
 func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
 	e.begin()
 	e.fireTimers(now)
 	e.advance(now)
-	e.fatal = false // The source learns it now, and ends the run.
+	e.fatal = false // The source receives it now, and ends the run.
 	decisions, reports := e.decisions, e.reports
 	e.decisions, e.reports = e.takenDecisions[:0], e.takenReports[:0]
 	e.takenDecisions, e.takenReports = decisions, reports
 	return decisions, reports
 }
 
-// begin requests the probes again that were lost with the workflow run before.
+// begin requests the probes again that were lost with the previous workflow run.
 func (e *Engine) begin() {
 	if !e.fleet.reprobe {
 		return
@@ -170,12 +169,12 @@ func (e *Engine) begin() {
 	}
 }
 
-// maxSettled bounds what is kept for use again: a run ends about as many items in a
-// step as it starts.
+// maxSettled bounds the items whose memory is kept: a run ends about as many items in a step as
+// it starts.
 const maxSettled = 256
 
-// fresh returns memory for an item. That of one that has settled is used again only
-// here, between two steps, when nothing refers to it any more.
+// fresh returns memory for an item. Memory of settled items is reused only here, between two
+// steps, when nothing refers to it any more.
 func (e *Engine) fresh() *item {
 	n := len(e.settled) - 1
 	if n < 0 {
@@ -188,8 +187,8 @@ func (e *Engine) fresh() *item {
 
 func (e *Engine) decide(d Decision) { e.decisions = append(e.decisions, d) }
 
-// Offer adds an item. One whose id has not settled is ignored. Where the run is
-// stopped the item settles at once.
+// Offer adds an item. An item with an open id is ignored. If the run is stopped, the item
+// settles at once.
 func (e *Engine) Offer(now time.Time, in Item) {
 	if e.items[in.ID] != nil {
 		return
@@ -208,8 +207,8 @@ func (e *Engine) Offer(now time.Time, in Item) {
 	e.enqueue(it, in.NotBefore, now)
 }
 
-// Withdraw takes an item back that does not run, without a report; what it was
-// granted is released. It returns false if the item runs or is unknown.
+// Withdraw removes an item that does not run, without a report, and releases its grants. It
+// returns false if the item runs or is unknown.
 func (e *Engine) Withdraw(id int) bool {
 	it := e.items[id]
 	if it == nil || it.inFlight() {
@@ -222,7 +221,7 @@ func (e *Engine) Withdraw(id int) bool {
 	return true
 }
 
-// SetWork replaces a kind of work, also for items that wait.
+// SetWork replaces a kind of work, also for waiting items.
 func (e *Engine) SetWork(now time.Time, name string, work Work) {
 	e.work[name] = work
 	//workflowcheck:ignore each class is worked out by itself
@@ -246,11 +245,10 @@ func sharedRouting(work Work) bool { return work.Policy.Routing == jobtype.Routi
 // SetLimit replaces [Config.Limit].
 func (e *Engine) SetLimit(limit int) {
 	e.limit = limit
-	e.touchAll() // Whether a crowd is full depends on the limit.
+	e.touchAll() // The limit determines whether a crowd is full.
 }
 
-// Pause keeps items from starting until [Engine.Resume]. Granted resources are
-// released.
+// Pause prevents starts until [Engine.Resume]. Granted resources are released.
 func (e *Engine) Pause(now time.Time) {
 	e.paused = true
 	e.rest(now)
@@ -262,22 +260,22 @@ func (e *Engine) Resume() {
 	e.touchAll()
 }
 
-// Suspend keeps items from starting because their window has closed and another
-// will open: they wait for [Engine.Unsuspend].
+// Suspend prevents starts because the window has closed and another will open: items wait for
+// [Engine.Unsuspend].
 func (e *Engine) Suspend(now time.Time) {
 	e.suspended = true
 	e.rest(now)
 }
 
-// Unsuspend ends a suspension; late items get another chance.
+// Unsuspend ends a suspension, and queues late items again.
 func (e *Engine) Unsuspend(now time.Time) {
 	e.suspended = false
 	e.retryLate(now)
 	e.touchAll()
 }
 
-// rest gives back what waiting items hold: nothing starts. Nothing waits for a
-// worker meanwhile.
+// rest releases the resources of waiting items while nothing starts. Waits for a worker do not
+// count meanwhile.
 func (e *Engine) rest(now time.Time) {
 	for _, it := range e.gate.Sorted() {
 		e.dequeue(it)
@@ -307,7 +305,7 @@ func (e *Engine) touchAll() {
 	}
 }
 
-// Forget drops the subscription to the fleet, because the run is away.
+// Forget drops the subscription to the fleet, because the run is suspended.
 func (e *Engine) Forget() { e.fleet.watching = false }
 
 // Watch subscribes to the fleet, once.
@@ -320,7 +318,7 @@ func (e *Engine) watch() {
 	}
 }
 
-// Watching reports whether the run has asked to be told of the fleet.
+// Watching reports whether the run has subscribed to the fleet.
 func (e *Engine) Watching() bool { return e.fleet.watching }
 
 // sortedItems lists the items that have not settled, by id.

@@ -7,19 +7,19 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Event is something that happened. The set is closed.
+// Event is an input of the engine. The set is closed.
 type Event interface {
 	apply(e *Engine, now time.Time)
 }
 
-// Tick says that time has passed: [Engine.NextWake] was reached.
+// Tick means that time has passed: [Engine.NextWake] was reached.
 type Tick struct{}
 
 func (Tick) apply(*Engine, time.Time) {}
 
-// WorkersChanged is a view of the fleet. A whole one replaces the view before it; in
-// an incomplete one the absence of a worker means nothing. A partial one has the
-// workers that have changed and, in Gone, those that are in the view no more.
+// WorkersChanged is a view of the fleet. A whole view replaces the previous one; in an
+// incomplete one the absence of a worker means nothing. A partial view has the changed workers
+// and, in Gone, the removed ones.
 type WorkersChanged struct {
 	Workers    []contract.WorkerView
 	Incomplete bool
@@ -27,45 +27,44 @@ type WorkersChanged struct {
 	Gone       []string
 }
 
-// WorkerProbed answers a [ProbeWorker] decision.
+// WorkerProbed answers a [Probe] decision.
 type WorkerProbed struct {
 	ID, Instance string
 	Alive        bool
-	// BeatAt is the time of its last heartbeat by its own clock, zero if unknown;
-	// Used how many slots it used then.
+	// BeatAt is the time of its last heartbeat by its own clock, zero if unknown; Used is the
+	// number of used slots in it.
 	BeatAt time.Time
 	Used   int
 }
 
-// WorkerHasRoom says that a worker which returned an item has a free slot for
-// that handler again.
+// WorkerHasRoom means that a worker which returned an item has a free slot for that handler
+// again.
 type WorkerHasRoom struct {
 	ID, Instance, Handler string
 	Load                  LoadReport
 }
 
-// Ended says how an attempt ended, as the server reports it.
+// Ended is the end of an attempt, as reported by the server.
 type Ended struct {
 	Item, Attempt int
 	Ending        Ending
 }
 
-// Delivered is an ending that a worker delivered by itself, because the server
-// had ended its attempt. It counts until another attempt starts.
+// Delivered is an ending that a worker delivered by itself, because the server had ended its
+// attempt. It counts until another attempt starts.
 type Delivered struct {
 	Item int
-	// Attempt and Fence name the attempt; 0: unknown.
+	// Attempt and Fence identify the attempt; 0 if unknown.
 	Attempt int
 	Fence   int64
 	Ending  Ending
 }
 
-// Granted answers [Acquire]: the item has its resources, with Fences fences from
-// Fence on.
+// Granted answers [Acquire]: the item has its resources, with Fences fences from Fence on.
 type Granted struct {
 	Item, Ask     int
 	Fence, Fences int64
-	// Result is what the last one returned that held the item's key; nil: unknown.
+	// Result is the result of the key's last holder; nil if unknown.
 	Result *contract.KeyResult
 }
 
@@ -79,14 +78,14 @@ type Refused struct {
 	Reason    string
 }
 
-// Revoked says that another holder has what the item was granted.
+// Revoked means that another holder has the item's resources.
 type Revoked struct {
 	Item, Ask int
 	Reason    string
 }
 
-// Renewed replaces the fences of an item that has its resources: the run was
-// reset, and has forgotten which fences it used.
+// Renewed replaces the fences of an item that has its resources: the run was reset, and has
+// forgotten its used fences.
 type Renewed struct {
 	Item, Ask     int
 	Fence, Fences int64
@@ -95,37 +94,36 @@ type Renewed struct {
 // FencesGranted answers [MoreFences].
 type FencesGranted struct{ Fence, Fences int64 }
 
-// Failure says why an attempt failed; empty means that it succeeded.
+// Failure is the kind of an attempt's failure; empty for a success.
 type Failure = contract.FailureKind
 
-// Ending is how an attempt ended.
+// Ending is the end of an attempt.
 type Ending struct {
 	Failure Failure `json:"f,omitempty"`
 	Message string  `json:"m,omitempty"`
-	// Warning is what the handler of a success warns of.
+	// Warning is the warning of a success.
 	Warning string `json:"wn,omitempty"`
-	// Unreported: the server ended the attempt by itself, and its worker may still
-	// report how it really ended.
+	// Unreported means that the server ended the attempt, and its worker may still report the
+	// real end.
 	Unreported bool `json:"u,omitempty"`
-	// Silent: the server heard nothing of the attempt for its heartbeat timeout, and
-	// its handler had not stalled: its worker may still run it.
+	// Silent means that the attempt did not beat for its heartbeat timeout, and its handler had
+	// not stalled: its worker may still run it.
 	Silent bool `json:"s,omitempty"`
-	// Gone: the worker reported that the process that ran the attempt for it is gone.
-	// No outcome will come.
+	// Gone means that the worker reported the loss of the process that ran the attempt. No
+	// outcome will come.
 	Gone bool `json:"g,omitempty"`
 	// Delay is the time until the next attempt of a deferred item.
 	Delay time.Duration `json:"dl,omitempty"`
-	// Checkpoint is the last one known, for the next attempt; Done is how much of
-	// the item it stands for, in percent.
+	// Checkpoint is the last known one, for the next attempt; Done is its progress in percent.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"d,omitempty"`
-	// Worker ran the attempt, as the process Instance; empty if unknown.
+	// Worker and Instance are the process that ran the attempt; empty if unknown.
 	Worker   string `json:"w,omitempty"`
 	Instance string `json:"i,omitempty"`
-	// Load is what the worker runs for others.
+	// Load is the worker's load from other runs.
 	Load     LoadReport    `json:"-"`
 	Duration time.Duration `json:"t,omitempty"`
-	// Result of a success: a JSON object, or empty.
+	// Result is a JSON object for a success, or empty.
 	Result json.RawMessage `json:"-"`
 }
 

@@ -15,10 +15,9 @@ func (v WorkersChanged) apply(e *Engine, now time.Time) {
 	e.returnLost(now)
 }
 
-// updateFleet takes a new view and keeps what is known of the workers that are
-// still the same process. Of one that is in the view no more only that is kept
-// which the run has there; an incomplete view says nothing of those that it lacks.
-// It returns the workers on which attempts may run whose processes are gone.
+// updateFleet applies a new view and keeps the records of workers with unchanged processes. For
+// a removed worker it keeps only the run's attempts; an incomplete view removes none. It returns
+// the workers whose processes with possible attempts are gone.
 func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	f, gone := &e.fleet, map[string]bool{}
 	f.view++
@@ -76,7 +75,7 @@ func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	return gone
 }
 
-// unsee drops a worker that is in the view no more.
+// unsee removes a worker that is no longer in the view.
 func (e *Engine) unsee(w *worker) {
 	if w == nil {
 		return
@@ -91,8 +90,7 @@ func (e *Engine) unsee(w *worker) {
 // Incomplete reports whether workers may live that the newest view lacks.
 func (e *Engine) Incomplete() bool { return e.fleet.incomplete }
 
-// Deserted reports whether no worker in the newest view is ONLINE, or workers may
-// live that it lacks.
+// Deserted reports whether the newest view has no ONLINE worker, or may lack living workers.
 func (e *Engine) Deserted() bool {
 	if e.fleet.incomplete {
 		return true
@@ -106,7 +104,7 @@ func (e *Engine) Deserted() bool {
 	return true
 }
 
-// sameView reports whether the registry says nothing new of a worker.
+// sameView reports whether a worker's view has not changed.
 func sameView(a, b *contract.WorkerView) bool {
 	return a.Instance == b.Instance && a.State == b.State && a.Fresh == b.Fresh && a.Leaving == b.Leaving && a.Beat == b.Beat &&
 		a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute && a.Trouble == b.Trouble && slices.Equal(a.Fenced, b.Fenced) && sameLabels(a.Labels, b.Labels) &&
@@ -117,7 +115,7 @@ func sameCapability(a, b contract.Capability) bool {
 	return a.Handler == b.Handler && a.Detect == b.Detect && a.Execute == b.Execute && a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute
 }
 
-// see takes what the registry says of one worker; w is what was known of it.
+// see applies the registry's view of one worker; w is its previous record.
 func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
 	fresh := w == nil || len(w.candidates) == 0
 	switch {
@@ -194,7 +192,7 @@ func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
 	e.rerank(w, now)
 }
 
-// suspect keeps work from a worker that lost some until it shows that it lives.
+// suspect keeps work from a worker that lost an item until its next heartbeat.
 func (e *Engine) suspect(id, instance string, now time.Time) {
 	w := e.fleet.instance(id, instance)
 	if w == nil || w.suspect {
@@ -208,7 +206,7 @@ func (e *Engine) suspect(id, instance string, now time.Time) {
 // Suspect keeps work from a worker that did not serve the source itself.
 func (e *Engine) Suspect(now time.Time, id, instance string) { e.suspect(id, instance, now) }
 
-// Cool keeps work from a worker for a while.
+// Cool keeps work from a worker for a pause.
 func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
 	e.cool(id, instance, pause, now)
 }
@@ -221,8 +219,7 @@ func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 	}
 }
 
-// Exclude keeps the work of a handler from a worker for as long as it is the same
-// process.
+// Exclude keeps the work of a handler from a worker's process.
 func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
 	if w := e.fleet.instance(id, instance); w != nil && !slices.Contains(w.unsupported, handler) {
 		w.unsupported = append(w.unsupported, handler)
@@ -230,16 +227,15 @@ func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
 	}
 }
 
-// WhyGone says why nothing can be expected of that process any more, or "".
+// WhyGone returns why a process can report nothing any more, or "".
 func (e *Engine) WhyGone(id, instance string) string { return e.fleet.whyGone(id, instance) }
 
-// abandonGone ends what still counts as running on one of these workers if the
-// registry has given it up: OFFLINE without a sign of life, or a process that lost
-// the id to another one. Most such attempts have timed out by their heartbeat long
-// before.
+// abandonGone ends attempts on these workers if the registry has given the process up: OFFLINE
+// without a sign of life, or a process that lost its id. Most such attempts have timed out by
+// their heartbeat long before.
 //
-// A running attempt keeps its activity until the server has ended that: two
-// activities of one item cannot be open at once.
+// A running attempt keeps its activity until the server has ended it: two activities of one item
+// cannot be open at once.
 func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
 	var lost []*item
 	//workflowcheck:ignore sorted right below
@@ -262,8 +258,7 @@ func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
 	}
 }
 
-// returnLost places items again whose worker has returned, or at once if the
-// policy does not hold them any more.
+// returnLost places items again whose worker has returned, or whose policy no longer holds them.
 func (e *Engine) returnLost(now time.Time) {
 	var back []*item
 	for _, it := range e.lost.Sorted() {
@@ -302,20 +297,20 @@ func (e *Engine) Detectors(handler, jobType string) []Detector {
 	return able
 }
 
-// Candidate is a worker that work is for, whether it can do it now or not.
+// Candidate is a worker for the work, whether it can serve now or not.
 type Candidate struct {
 	ID, Instance string
 	CoolUntil    time.Time
-	// Usable: it can serve now. Online: it can, or may in a moment. Code and Reason say
-	// why it cannot.
+	// Usable means that it can serve now; Online, that it can or may soon. Code and Reason
+	// explain why it cannot.
 	Usable, Online, Offline bool
 	Code                    contract.Code
 	Reason                  string
 }
 
-// Candidates lists the workers with these labels that have the handler of the work, by
-// id: to detect, or else to execute. Work without a handler is for every worker that
-// accepts its job type.
+// Candidates lists the workers with these labels that have the handler of the work, by id: to
+// detect, or else to execute. Work without a handler is for every worker that accepts its job
+// type.
 func (e *Engine) Candidates(name string, detect bool, labels map[string]string) []Candidate {
 	work := e.work[name]
 	var list []Candidate
@@ -339,7 +334,7 @@ func (e *Engine) Candidates(name string, detect bool, labels map[string]string) 
 	return list
 }
 
-// troubleCode says why a worker cannot serve a handler.
+// troubleCode returns the reason why a worker cannot serve a handler.
 func (w *worker) troubleCode(handler string) contract.Code {
 	switch {
 	case w.reserved():

@@ -33,7 +33,7 @@ func TestAFleetIsDesertedWithoutAWorkerOnline(t *testing.T) {
 	}
 }
 
-// A view that differs in any field tells something new.
+// A difference in any field counts as a change.
 func TestEveryFieldOfAViewCounts(t *testing.T) {
 	t.Parallel()
 	view := func() *contract.WorkerView { return &contract.WorkerView{Capabilities: []contract.Capability{{}}} }

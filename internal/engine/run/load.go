@@ -5,31 +5,29 @@ import (
 	"time"
 )
 
-// Short work ends before the run has learned of it and has sent the next item: a
-// slot is empty for as long as that takes. So a worker on which work ends quickly
-// is sent a little more than it has slots for; that waits at the worker's gate.
+// Short work ends before the run has received its end and sent the next item, and the slot is
+// empty meanwhile. So a worker on which work ends quickly gets a few items beyond its slots,
+// which wait at its gate.
 const (
-	// aheadWindow is the time within which a worker is expected to begin all that is
-	// prefetched.
+	// aheadWindow is the time within which a worker is expected to begin all prefetched items.
 	aheadWindow = 50 * time.Millisecond
-	// aheadPace is how long work takes at most that is prefetched.
+	// aheadPace is the longest duration of work that is prefetched.
 	aheadPace = 400 * time.Millisecond
-	// MaxAhead is how many items are prefetched at most: fewer than a full worker
-	// takes to its gate.
+	// MaxAhead bounds the prefetched items, below the tasks that wait at a full worker's gate.
 	MaxAhead = 4
 )
 
-// LoadReport is what a worker reports about slots that other runs use.
+// LoadReport is a worker's report of the slots that other runs use.
 type LoadReport struct {
-	// At is when, by the worker's clock; zero: nothing was reported.
+	// At is the time of the report by the worker's clock; zero without a report.
 	At time.Time `json:"at,omitzero"`
-	// Others is how many slots other runs use, OfHandler how many of these are of
-	// the handler that the report is about.
+	// Others is the number of slots that other runs use; OfHandler is the part of the report's
+	// handler.
 	Others    int `json:"others,omitempty"`
 	OfHandler int `json:"of_handler,omitempty"`
 }
 
-// observe takes a worker's report about itself. An older one changes nothing.
+// observe applies a worker's report about itself. An older one changes nothing.
 func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 	if said.At.IsZero() || said.At.Before(w.load.At) {
 		return
@@ -48,9 +46,8 @@ func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 	}
 }
 
-// observeUsed takes how many slots the worker's heartbeat reports as used. The
-// run knows its own share better; how much of the rest is of which handler
-// stays as it was.
+// observeUsed applies the used slots of the worker's heartbeat. The run subtracts its own share;
+// the split of the rest by handler stays unchanged.
 func (w *worker) observeUsed(at time.Time, used int, now time.Time) {
 	if at.IsZero() || at.Before(w.load.At) {
 		return
@@ -58,10 +55,9 @@ func (w *worker) observeUsed(at time.Time, used int, now time.Time) {
 	w.load.Set(at, max(used-w.inFlight, 0), now)
 }
 
-// refused begins the pause after work of a class found no room there. A worker
-// that did not even answer (silent) is taken to have room for no more than it runs
-// for the run otherwise. It reports whether the worker nevertheless looks free: then
-// only a pause keeps the work from being sent there again at once.
+// refused begins the pause after a refusal of a class's work. A worker that did not even answer
+// (silent) is assumed to have only the room for the run's other items. looksFree means that the
+// worker looks free all the same: only a pause prevents another try at once.
 func (w *worker) refused(c *class, silent bool, fleet int, now time.Time) (looksFree bool) {
 	if silent {
 		w.load.Others = max(w.load.Others, w.MaxExecute-max(w.inFlight-1, 0))
@@ -74,7 +70,7 @@ func (w *worker) refused(c *class, silent bool, fleet int, now time.Time) (looks
 	return known >= 0 // A returned item still counts.
 }
 
-// learnPace takes how long an attempt of a handler took there; 0: unknown.
+// learnPace records the duration of an attempt of a handler; 0 if unknown.
 func (w *worker) learnPace(handler string, took time.Duration) {
 	if took <= 0 {
 		return
@@ -88,8 +84,8 @@ func (w *worker) learnPace(handler string, took time.Duration) {
 	w.pace[handler] = took
 }
 
-// ahead is how many more items may be sent of which free, 0 or less, is the room:
-// as many as end within aheadWindow at the pace of those that run.
+// ahead returns the number of items to prefetch if free, the room, is 0 or less: as many as end
+// within aheadWindow at the pace of those that run.
 func (w *worker) ahead(handler string, free int) int {
 	pace := w.pace[handler]
 	if pace == 0 || pace > aheadPace || free > 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// capped is a worker with caps by handler.
 func capped(id string, slots int, caps map[string]int) contract.WorkerView {
 	w := node(id, slots)
 	w.Capabilities = nil
@@ -24,7 +23,7 @@ func capped(id string, slots int, caps map[string]int) contract.WorkerView {
 	return w
 }
 
-// count is how many items start, all on a.
+// count returns the number of items that start, all on a.
 func count(t *testing.T, decisions []Decision) int {
 	t.Helper()
 	got := starts(decisions)
@@ -84,8 +83,8 @@ func TestOlderReportsChangeNothing(t *testing.T) {
 	assert.Equal(t, "4@a", starts(s.last))
 }
 
-// A neighbour fills a: what was sent there comes back once, and then only a trial
-// now and then, while b does the work.
+// Other runs fill a: a refused item is sent there again only as a rare trial, while b does the
+// work.
 func TestItemsKeepAwayFromAWorkerThatOthersFill(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{PerWorkerExecutionConcurrency: 10}, node("a", 2), node("b", 1))
@@ -139,8 +138,8 @@ func TestRefusedTrialsBecomeRare(t *testing.T) {
 	assert.Equal(t, []time.Duration{trial.Pause, 2 * trial.Pause, 4 * trial.Pause, 8 * trial.Pause, trial.PauseMost, trial.PauseMost}, pauses)
 }
 
-// One that refuses and looks free, because it reported the moment before, must cool
-// down: else the same item would go there for ever.
+// A worker that refuses but looks free, because of a recent report, must cool down: otherwise
+// the same item would be sent there for ever.
 func TestARefusalThatWasNotExpectedCools(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
@@ -179,7 +178,7 @@ func TestUncordonEndsACoolDown(t *testing.T) {
 	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})))
 }
 
-// A worker that did not even answer gets no more than it has, until it is heard.
+// A worker that did not answer gets no more than it has, until its next report.
 func TestASilentWorkerIsFull(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{PerWorkerExecutionConcurrency: 10}, node("a", 4))
@@ -192,7 +191,7 @@ func TestASilentWorkerIsFull(t *testing.T) {
 	assert.Empty(t, starts(s.wait(time.Second)))
 }
 
-// Two trials a second are the most in any fleet.
+// At most two trials a second happen in any fleet.
 func TestAFullFleetIsNotTriedAllTheTime(t *testing.T) {
 	t.Parallel()
 	var workers []contract.WorkerView
@@ -223,7 +222,7 @@ func TestAFullFleetIsNotTriedAllTheTime(t *testing.T) {
 	assert.GreaterOrEqual(t, trials, 200)
 }
 
-// paced is a worker on which an item has just taken so long.
+// paced is a worker with a known pace.
 func paced(t *testing.T, slots, perWorker int, pace time.Duration, others int) *script {
 	t.Helper()
 	s := play(t, Config{}, jobtype.Policy{PerWorkerExecutionConcurrency: 1000}, node("a", slots))
@@ -271,7 +270,7 @@ func TestAPrefetchIsTheSecondChoice(t *testing.T) {
 	assert.Equal(t, "1@a 2@b 3@a 4@b 5@a 6@b 7@a 8@c", starts(s.plain(50)), "free slots, then those that end soon, then a trial")
 }
 
-// What was prefetched and found no slot ends it, until something ends there again.
+// A prefetched item without a slot ends the prefetch, until another item ends there.
 func TestNothingIsPrefetchedAfterARefusal(t *testing.T) {
 	t.Parallel()
 	s := paced(t, 2, 0, time.Millisecond, 0)
@@ -281,8 +280,8 @@ func TestNothingIsPrefetchedAfterARefusal(t *testing.T) {
 	assert.Equal(t, "6@a", starts(s.step(Ended{Item: 2, Attempt: 1, Ending: Ending{Duration: 50 * time.Millisecond}})))
 }
 
-// An item that has its pool and finds its worker full does not keep the pool from
-// others while it waits, unless there is another worker for it.
+// An item that has its pool and a full worker releases the pool while it waits, unless another
+// worker can serve it.
 func TestAnItemWithoutRoomGivesItsResourcesBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,13 +10,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// workerLost deals with an attempt whose worker has gone silent: it is adopted where the
-// worker may still run it, else it gets a moment in which its worker may deliver the
-// outcome.
+// workerLost handles an attempt whose worker has gone silent. It is adopted if the worker may
+// still run it. Otherwise it gets a moment in which its worker may deliver the outcome.
 func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
-		it.Lost = end // Its worker is given up: nothing is waited for.
+		it.Lost = end // Its worker is abandoned, so there is nothing to wait for.
 		e.lose(it, true, now)
 		return
 	}
@@ -38,9 +37,9 @@ func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 	e.timers.Push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
 }
 
-// adopts has the attempt taken over by another activity, if its process may still run
-// it. A server that was away times out every attempt whose handler has long continued;
-// none of them is to lose its work. The attempt stays in flight meanwhile.
+// adopts moves the attempt to another activity, if its process may still run it. A server that
+// was away times out every attempt whose handler has continued; none of them must lose its work.
+// The attempt stays in flight meanwhile.
 func (e *Engine) adopts(it *item, end Ending, now time.Time) bool {
 	left := it.StartedAt.Add(e.timeout(it)).Sub(now)
 	switch {
@@ -57,14 +56,14 @@ func (e *Engine) adopts(it *item, end Ending, now time.Time) bool {
 		Kind: Adopt, Item: it.ID, Attempt: it.Attempt, Adoption: it.Adoptions, Worker: it.Worker, Instance: it.Instance, Work: it.Work,
 		Fence: it.Sent, Timeout: left, HeartbeatTimeout: e.heartbeat(it), At: now,
 	})
-	if it.Canceling != "" { // The new activity does not know.
+	if it.Canceling != "" { // The new activity has no record of it.
 		e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: it.Canceling})
 	}
 	return true
 }
 
-// adoptionFailed deals with an attempt that could not be adopted. One that its worker
-// knows nothing of is not counted as a loss of the worker.
+// adoptionFailed handles an attempt that could not be adopted. If its worker has no record of
+// it, the worker does not count as lost.
 func (e *Engine) adoptionFailed(it *item, end Ending, now time.Time) {
 	if it.Phase != PhaseRunning {
 		e.refit(it, now)
@@ -76,7 +75,7 @@ func (e *Engine) adoptionFailed(it *item, end Ending, now time.Time) {
 	e.lose(it, end.Failure == contract.FailureNotTaken, now)
 }
 
-// lose continues without a lost attempt; counted says whether its worker was lost.
+// lose continues without a lost attempt; counted means that its worker was lost.
 func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	lost := it.Lost
 	it.Lost = Ending{}
@@ -122,13 +121,13 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	}
 }
 
-// onWorkerLoss is what becomes of the item when its worker is lost.
+// onWorkerLoss returns the rule for the item after a loss of its worker.
 func (e *Engine) onWorkerLoss(it *item) jobtype.OnWorkerLoss {
 	return cmp.Or(it.OnWorkerLoss, e.work[it.Work].Policy.OnWorkerLoss)
 }
 
-// holds: a lost item waits for the worker that lost it. From a shared queue nobody
-// can send it there; such an item is placed again.
+// holds reports whether a lost item waits for the worker that lost it. An item of a shared queue
+// cannot be sent there, so it is placed again.
 func (e *Engine) holds(it *item) bool {
 	work := e.work[it.Work]
 	return e.onWorkerLoss(it) == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)

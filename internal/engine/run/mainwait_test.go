@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestTheMainWaitCostsNoList: a sorted list of the items that wait for resources takes
-// memory for each of them.
+// TestTheMainWaitCostsNoList: a sorted list of the items that wait for resources takes memory
+// for each.
 func TestTheMainWaitCostsNoList(t *testing.T) { //nolint:paralleltest // It measures what the process allocates.
 	e := New(Config{Claims: true, Work: map[string]Work{"w": {Handler: "h"}}}, epoch)
 	e.Apply(epoch, WorkersChanged{Workers: []contract.WorkerView{online(1)}})

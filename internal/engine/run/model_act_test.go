@@ -20,7 +20,7 @@ func (m *model) apply(event Event) {
 	m.do(func(e *Engine, now time.Time) { e.Apply(now, event) })
 }
 
-// act does one random thing.
+// act performs one random action.
 func (m *model) act() {
 	switch m.draw(24, "act") {
 	case 0, 1, 2, 3:
@@ -132,7 +132,7 @@ func (m *model) drawLoad() LoadReport {
 	return LoadReport{At: m.now.Add(-time.Duration(m.draw(3, "ago")) * time.Second), Others: others, OfHandler: m.draw(others+1, "ofHandler")}
 }
 
-// end ends one of the attempts, and tells it twice.
+// end ends one of the attempts, and reports it twice.
 func (m *model) end(failure Failure) {
 	if len(m.ghosts) > 0 && m.draw(3, "ghost") == 0 {
 		ghost := m.ghosts[0]
@@ -172,7 +172,7 @@ func (m *model) deferredAs(before item, end Ending) {
 	require.NotContains(m.q, m.granted, it.ID, "it keeps its resources")
 }
 
-// unchanged does something that must change nothing.
+// unchanged performs an action that must change nothing.
 func (m *model) unchanged(op func(*Engine, time.Time)) {
 	before, decided := string(state(m.q, m.e)), len(m.log)
 	m.do(op)
@@ -180,7 +180,7 @@ func (m *model) unchanged(op func(*Engine, time.Time)) {
 	require.Equal(m.q, "[] [] []\n", m.log[decided].results)
 }
 
-// deliver tells the end of some attempt out of band, and again.
+// deliver delivers the end of some attempt out of band, and again.
 func (m *model) deliver() {
 	if m.nextID == 1 {
 		return
@@ -208,7 +208,7 @@ func (m *model) deliver() {
 	if d.Attempt == 0 {
 		return
 	}
-	if running { // The server ended the attempt, and its word comes later.
+	if running { // The server ended the attempt, and its report follows later.
 		delete(m.open, id)
 		m.ghosts = append(m.ghosts, Ended{Item: id, Attempt: of.Attempt, Ending: Ending{Failure: contract.FailureWorkerLost}})
 	}
@@ -247,7 +247,7 @@ func (m *model) answer(verdict int) {
 	}
 	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.asked))).Draw(m.t, "item")
 	ask := m.asked[id]
-	m.apply(Granted{Item: id, Ask: ask - 1, Fence: 1, Fences: 1}) // Of a request that was taken back.
+	m.apply(Granted{Item: id, Ask: ask - 1, Fence: 1, Fences: 1}) // Of a request that was withdrawn.
 	if verdict == 6 {
 		m.apply(Waits{Item: id, Ask: ask})
 		return
@@ -264,7 +264,7 @@ func (m *model) answer(verdict int) {
 	m.unchanged(func(e *Engine, now time.Time) { e.Apply(now, granted) })
 }
 
-// pass lets time go by: the engine is woken when it asked, or later.
+// pass advances the time: the engine is woken at its time, or later.
 func (m *model) pass(d time.Duration) {
 	until := m.now.Add(d)
 	late := m.draw(4, "late") == 0
@@ -313,7 +313,7 @@ func (m *model) flip() {
 	case 8, 9:
 		next := m.drawWorker(id, w.Instance)
 		w.Labels, w.Capabilities, w.MaxExecute, w.JobTypes, w.Shared = next.Labels, next.Capabilities, next.MaxExecute, next.JobTypes, next.Shared
-	case 10: // A registry that was rebuilt does not know it yet, or knows it again.
+	case 10: // A rebuilt registry does not list it yet, or lists it again.
 		m.hidden[id] = !m.hidden[id]
 		delete(m.suspect, key)
 	}
@@ -321,8 +321,8 @@ func (m *model) flip() {
 	m.look()
 }
 
-// look gives the registry's view to the engine, whole or only what has changed. Those
-// that it is compared with always get it whole: there is no difference.
+// look passes the registry's view to the engine, whole or partial. The reference always gets it
+// whole: there is no difference.
 func (m *model) look() {
 	whole, changed, told := WorkersChanged{Workers: m.seen()}, WorkersChanged{Partial: true}, map[string]contract.WorkerView{}
 	for _, w := range whole.Workers {

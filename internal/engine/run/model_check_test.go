@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// take is [Engine.Take], with every choice compared to that of one who looks at all
-// items and all workers.
+// take is [Engine.Take], with every choice compared to a full search of all items and workers.
 func (m *model) take() ([]Decision, []Report) {
 	e := m.e
 	e.begin()
@@ -70,7 +69,7 @@ func (m *model) fitsAt(it *item, at time.Time) bool {
 	return at.Before(c.At) && !at.Add(takes).After(c.At)
 }
 
-// best is the queued item that starts or asks next.
+// best returns the queued item that starts or requests next.
 func (m *model) best() *item {
 	var best *item
 	for _, it := range m.e.items {
@@ -120,7 +119,7 @@ func (m *model) isShared(it *item) bool {
 	return m.e.work[it.Work].Policy.Routing == jobtype.RoutingShared && !it.Want.Nowhere && it.Want.Node == "" && len(it.Want.Labels) == 0 && it.Pin == "" && !it.Direct
 }
 
-// seat is what a worker is to an item.
+// seat is the rank of a worker for an item.
 type seat struct {
 	possible, usable bool
 	tier             tier
@@ -184,7 +183,7 @@ func (m *model) seat(w *worker, it *item) seat {
 	return s
 }
 
-// there counts the attempts of the run on a worker, all and of a handler.
+// there counts the attempts of the run on a worker, in total and of a handler.
 func (m *model) there(w *worker, handler string) (all, same int) {
 	for _, it := range m.e.items {
 		if it.inFlight() && it.Worker == w.ID && it.Instance == w.Instance {
@@ -197,7 +196,7 @@ func (m *model) there(w *worker, handler string) (all, same int) {
 	return all, same
 }
 
-// bestWorker is where an item would be sent; nil: nowhere.
+// bestWorker returns the worker for an item; nil for none.
 func (m *model) bestWorker(it *item) *worker {
 	var best *worker
 	var how seat
@@ -220,7 +219,7 @@ func (m *model) bestWorker(it *item) *worker {
 	return best
 }
 
-// check looks at all that must hold between two steps.
+// check verifies the invariants between two steps.
 func (m *model) check() {
 	t, e := m.q, m.e
 	require.Empty(t, e.dirty)
@@ -287,7 +286,7 @@ func (m *model) check() {
 	m.checkWorkers()
 }
 
-// checkHolds: an item has what the books say, and nothing while it does not need it.
+// checkHolds: an item holds exactly the recorded resources, and none while it needs none.
 func (m *model) checkHolds(it *item) {
 	ask, asked := m.asked[it.ID]
 	grant, granted := m.granted[it.ID]
@@ -317,8 +316,8 @@ func (m *model) checkWait(it *item) {
 	require.False(m.q, wait.Since.IsZero() || wait.Since.After(m.now), "item %d: %+v", it.ID, wait)
 }
 
-// checkLonely: an item that no worker can take waits for its timeout and no longer;
-// one that is pinned to an OFFLINE worker does not wait.
+// checkLonely: an item that no worker can serve waits for its timeout and no longer; one pinned
+// to an OFFLINE worker does not wait.
 func (m *model) checkLonely(it *item) {
 	rests := m.paused || m.suspended
 	if it.Phase != PhaseQueued || it.Want.Nowhere || rests {
@@ -344,7 +343,7 @@ func (m *model) checkLonely(it *item) {
 	require.LessOrEqual(m.q, m.e.NextWake().Sub(since), limit+time.Second, "item %d is not looked at in time", it.ID)
 }
 
-// checkClasses: what the classes know is what one sees who looks.
+// checkClasses: the records of the classes match a full search.
 func (m *model) checkClasses() {
 	e := m.e
 	queued := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// operate does to one item what people do.
+// operate performs an operator's action on one item.
 func (m *model) operate() {
 	if m.nextID == 1 {
 		return
@@ -40,7 +40,7 @@ func (m *model) operate() {
 	}
 }
 
-// rest pauses, suspends, and ends that.
+// rest pauses, suspends, and ends these.
 func (m *model) rest() {
 	switch m.draw(8, "rest") {
 	case 0:
@@ -67,7 +67,7 @@ func (m *model) rest() {
 	}
 }
 
-// change changes what holds for all items.
+// change changes settings of all items.
 func (m *model) change() {
 	switch m.draw(9, "what") {
 	case 0, 1:
@@ -79,7 +79,7 @@ func (m *model) change() {
 		name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(m.t, "work")
 		old := m.e.work[name]
 		work := workGen(m.t, old.Handler, old.JobType)
-		// Since then an item waits for the time that holds now.
+		// Since then an item waits for the current time.
 		m.do(func(e *Engine, now time.Time) { e.SetWork(now, name, work) })
 	case 5:
 		limit := rapid.SampledFrom([]int{0, 1, 3, 20}).Draw(m.t, "limit")
@@ -99,7 +99,7 @@ func (m *model) change() {
 	}
 }
 
-// observe lets the history grow, and continues as new where the engine wants that.
+// observe lets the history grow, and continues as new if the engine requests it.
 func (m *model) observe(events int) {
 	m.events += events
 	n := m.events
@@ -125,7 +125,7 @@ func (m *model) roll() {
 	}
 }
 
-// finish plays fair until all items have ended: they must.
+// finish plays without failures until all items have ended: they must.
 func (m *model) finish() {
 	m.paused = false
 	m.do(func(e *Engine, _ time.Time) { e.Resume() })
@@ -133,7 +133,7 @@ func (m *model) finish() {
 	m.suspended = false
 	m.do(func(e *Engine, now time.Time) { e.Unsuspend(now) })
 	for _, id := range slices.Sorted(maps.Keys(m.view)) {
-		// A new process, so that what is held for one that has lost the handler ends, too.
+		// A new process also ends the wait for one that has lost the handler.
 		w := node(id, 2)
 		w.Instance, w.Beat = m.view[id].Instance+"y", m.view[id].Beat+1
 		w.Capabilities = append(w.Capabilities, contract.Capability{Handler: "g", Execute: true})
@@ -168,7 +168,7 @@ func (m *model) finish() {
 	m.t.Fatalf("it does not end: %s", state(m.q, m.e))
 }
 
-// checkEmpty: an engine without items has nothing.
+// checkEmpty: an engine without items holds nothing.
 func (m *model) checkEmpty() {
 	e := m.e
 	require.Empty(m.q, m.asked)

@@ -18,8 +18,8 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// model is the deliberately dumb reference: it carries decisions out, keeps its own
-// books and checks the invariants of the package doc after every step.
+// model is the naive reference: it carries decisions out, keeps its own records and checks the
+// invariants of the package doc after every step.
 type model struct {
 	t   *rapid.T
 	q   quiet
@@ -29,14 +29,13 @@ type model struct {
 
 	view   map[string]contract.WorkerView
 	hidden map[string]bool
-	// told is the view that the engine has.
+	// told is the engine's current view.
 	told map[string]contract.WorkerView
-	// open are the attempts that were started and have not ended.
+	// open are the started attempts that have not ended.
 	open map[int]Decision
-	// ghosts are attempts that ended without the server's word, which still comes.
-	ghosts []Ended
-	live   map[int]Item
-	// attempts and fences are the last of each item.
+	// ghosts are ended attempts whose end the server has not reported yet.
+	ghosts   []Ended
+	live     map[int]Item
 	attempts map[int]int
 	fences   map[int]int64
 	used     map[int64]bool
@@ -53,17 +52,17 @@ type model struct {
 	fence          int64
 	nextID         int
 	events         int
-	// deferred is the earliest start of each item that was deferred last.
+	// deferred is the earliest start of each deferred item.
 	deferred map[int]time.Time
-	// lonely is since when an item has been queued that no worker could ever take.
+	// lonely is the time since which an item has been queued that no worker could ever serve.
 	lonely map[int]time.Time
 
-	start json.RawMessage // the state that the log begins with; nil: a new engine
+	start json.RawMessage // the state at the start of the log; nil for a new engine
 	log   []logged
 	twins bool
 }
 
-// quiet fails the test without looking for its callers before each check.
+// quiet fails the test without a search for its callers before each check.
 type quiet struct{ t *rapid.T }
 
 func (q quiet) Errorf(format string, args ...any) { q.t.Errorf(format, args...) }
@@ -139,7 +138,7 @@ func (m *model) drawWorker(id, instance string) contract.WorkerView {
 	return w
 }
 
-// seen is the registry's view, with no order.
+// seen returns the registry's view, in no order.
 func (m *model) seen() []contract.WorkerView {
 	var list []contract.WorkerView
 	for _, id := range slices.Sorted(maps.Keys(m.view)) {
@@ -164,22 +163,22 @@ func state(t require.TestingT, e *Engine) []byte {
 	return data
 }
 
-// current is the configuration as it is by now.
+// current is the current configuration.
 func (m *model) current() Config {
 	cfg := m.cfg
 	cfg.Work, cfg.Limit = maps.Clone(m.e.work), m.e.limit
 	return cfg
 }
 
-// do takes one step: with a twin that goes through a snapshot before, if twins are
-// played, and with a look at each decision.
+// do takes one step. If twins are played, a twin goes through a snapshot before. Every decision
+// is checked.
 func (m *model) do(op func(*Engine, time.Time)) {
 	var twin *Engine
 	if m.twins && rapid.IntRange(0, 2).Draw(m.t, "twin") == 0 {
 		twin = m.restored(m.current(), state(m.q, m.e))
 		twin.fleet.reprobe, twin.roll = m.e.fleet.reprobe, m.e.roll
 		for _, t := range m.e.timers {
-			if t.kind == timerWake { // Of the history, which starts again with each workflow run.
+			if t.kind == timerWake { // The history starts again with each workflow run.
 				twin.timers.Push(t)
 			}
 		}
@@ -219,7 +218,7 @@ func (m *model) do(op func(*Engine, time.Time)) {
 	m.check()
 }
 
-// spelled makes decisions comparable as text.
+// spelled formats decisions for comparison.
 func spelled(decisions []Decision) []string {
 	list := make([]string, len(decisions))
 	for i, d := range decisions {
@@ -233,7 +232,7 @@ func spelled(decisions []Decision) []string {
 	return list
 }
 
-// repeat does all of it again: the same must come out.
+// repeat repeats all steps: the results must be the same.
 func (m *model) repeat() {
 	e := New(m.cfg, epoch)
 	if m.start != nil {

@@ -6,50 +6,50 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Verdict says what became of work that could not simply continue.
+// Verdict is the kind of a [Note].
 type Verdict string
 
 // The verdicts.
 const (
-	// Rejected: it will not be done, or not by this run.
+	// Rejected means that the work will not be done, or not by this run.
 	Rejected Verdict = "refused"
-	// Delayed: it is done later than it could have been.
+	// Delayed means that it is done later than possible.
 	Delayed Verdict = "delayed"
-	// Replaced: it was begun and is done again elsewhere.
+	// Replaced means that it was begun and is done again elsewhere.
 	Replaced Verdict = "replaced"
-	// Terminated: it was begun and brought to an end.
+	// Terminated means that it was begun and ended early.
 	Terminated Verdict = "ended"
 )
 
 // WholeRun is the subject of a [Note] about the run as a whole.
 const WholeRun = -1
 
-// Noticeable is the shortest wait that counts as a delay: below it, it is only the
-// time that request and answer take, also on a busy machine.
+// Noticeable is the shortest wait that counts as a delay: below it, it is only the time of
+// request and answer, even on a busy machine.
 const Noticeable = 2 * time.Second
 
 // Note is one decision that refused or delayed work, for the audit log.
 type Note struct {
 	Verdict Verdict
 	Code    contract.Code
-	// Item is the subject; WholeRun: the run.
+	// Item is the subject; WholeRun means the run.
 	Item int
-	// Count is how many they were; 0: one.
+	// Count is the number of such events; 0 means one.
 	Count  int
 	Detail string
-	// Waited is how long it was, or will be, delayed.
+	// Waited is the past or future delay.
 	Waited time.Duration
 }
 
-// Notes returns what was noted since it was called last. Notes are not part of the
-// state: the workflow takes them after every step.
+// Notes returns the notes since its last call. Notes are not part of the state: the workflow
+// reads them after every step.
 func (e *Engine) Notes() []Note {
 	taken := e.notes
 	e.notes = nil
 	return taken
 }
 
-// Note adds a note of the source's own.
+// Note adds a note of the source.
 func (e *Engine) Note(n Note) { e.notes = append(e.notes, n) }
 
 func (e *Engine) note(n Note) { e.notes = append(e.notes, n) }
@@ -78,7 +78,7 @@ func (e *Engine) noteSettled(it *item, state State, message string, late bool) {
 	}
 }
 
-// requeueCode is the code for a worker that did not take work, or handed it back.
+// requeueCode returns the code for a worker that refused work, or handed it back.
 func requeueCode(failure Failure) contract.Code {
 	switch failure { //nolint:exhaustive // the others do not requeue
 	case contract.FailureDraining:

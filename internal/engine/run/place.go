@@ -38,7 +38,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 	e.push(it, now)
 }
 
-// push puts an item into the queue of its class.
+// push adds an item to the queue of its class.
 func (e *Engine) push(it *item, now time.Time) {
 	it.Aside = e.crowdOf(it) != nil
 	e.pushBack(it, now)
@@ -47,7 +47,7 @@ func (e *Engine) push(it *item, now time.Time) {
 	}
 }
 
-// pushBack puts an item into the class in which it was before.
+// pushBack adds an item to its former class.
 func (e *Engine) pushBack(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
@@ -70,7 +70,7 @@ func (e *Engine) mayStart() bool {
 	return !e.paused && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
 }
 
-// advance starts what may start, in order.
+// advance starts the items that may start, in order.
 func (e *Engine) advance(now time.Time) {
 	e.moved = 0
 	for {
@@ -86,7 +86,7 @@ func (e *Engine) advance(now time.Time) {
 	}
 }
 
-// look works out again what has changed about workers and classes.
+// look evaluates changed workers and classes.
 func (e *Engine) look(now time.Time) {
 	for len(e.freed) > 0 || len(e.dirty) > 0 {
 		freed := e.freed
@@ -106,7 +106,7 @@ func (e *Engine) look(now time.Time) {
 	}
 }
 
-// assess works out whether a class can start its first item now.
+// assess computes whether a class can start its first item now.
 func (e *Engine) assess(c *class, now time.Time) {
 	if e.classes[c.key] != c {
 		return // It was discarded.
@@ -142,8 +142,8 @@ func (e *Engine) assess(c *class, now time.Time) {
 	e.wakeToTry(c, able)
 }
 
-// wakeToTry has a class that is not able to start an item looked at when a worker
-// that looks full may be tried. One that waits for its crowd is looked at with that.
+// wakeToTry schedules an evaluation of a blocked class for the next trial of a worker that looks
+// full. A class that waits for its crowd is evaluated with that.
 func (e *Engine) wakeToTry(c *class, able bool) {
 	if able || c.full(e) || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
 		c.tryAt = time.Time{}
@@ -155,9 +155,9 @@ func (e *Engine) wakeToTry(c *class, able bool) {
 	}
 }
 
-// next is the class whose first item starts next, nil if none may. Only as many
-// items request resources as could start: what is granted and not used is taken
-// from others for nothing. Those that wait for what others hold do not count.
+// next returns the class whose first item starts next; nil if none may. Only as many items
+// request resources as could start, because unused grants block others. Items that wait for
+// others' resources do not count.
 func (e *Engine) next() *class {
 	var ready, asking *class
 	if len(e.ready) > 0 {
@@ -256,11 +256,11 @@ func (e *Engine) countAgain(it *item) {
 	it.Retrying, it.Replacing = false, false
 }
 
-// running is how many items are in flight.
+// running returns the number of items in flight.
 func (e *Engine) running() int { return len(e.flight) }
 
-// timeout bounds one attempt: the item's own, else execution_timeout raised by the
-// estimate up to its cap.
+// timeout returns the bound of one attempt: the item's own, or else execution_timeout raised by
+// the estimate up to its cap.
 func (e *Engine) timeout(it *item) time.Duration {
 	if it.Timeout > 0 {
 		return it.Timeout
@@ -275,9 +275,8 @@ func (e *Engine) heartbeat(it *item) time.Duration {
 	return e.work[it.Work].Policy.HeartbeatTimeout.Std()
 }
 
-// noteWorkers remembers since when no worker could serve a class. An item without
-// a worker waits at most for its timeout; one that is pinned to an OFFLINE worker
-// does not wait at all.
+// noteWorkers records the time since which no worker could serve a class. An item without a
+// worker waits at most for its timeout; one pinned to an OFFLINE worker does not wait at all.
 func (e *Engine) noteWorkers(c *class, now time.Time) {
 	switch {
 	case c.possible > 0:
@@ -306,8 +305,8 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	}
 }
 
-// failInTime has a class without workers looked at when the first of the items has
-// waited for its timeout.
+// failInTime schedules an evaluation of a class without workers for the timeout of the first
+// item.
 func (e *Engine) failInTime(c *class, items []*item) {
 	if c.noWorkerSince.IsZero() || len(items) == 0 {
 		return
@@ -324,12 +323,12 @@ func (e *Engine) failInTime(c *class, items []*item) {
 	}
 }
 
-// failUnplaceable fails the items of a class that have waited for a worker for
-// their timeout, and looks again at those that joined later.
+// failUnplaceable fails the items of a class that have waited for a worker for their timeout,
+// and schedules the later ones.
 func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	c.failAt = time.Time{}
 	if c.possible > 0 {
-		return // It has just got one.
+		return // A worker has just appeared.
 	}
 	if e.fleet.incomplete {
 		c.failAt = now.Add(RebuildPause)

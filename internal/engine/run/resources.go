@@ -8,7 +8,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// acquire requests what an item needs.
 func (e *Engine) acquire(it *item, now time.Time) {
 	e.dequeue(it)
 	e.asks++
@@ -19,8 +18,8 @@ func (e *Engine) acquire(it *item, now time.Time) {
 	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &needs})
 }
 
-// release gives an item's resources back, or its place among those that wait for
-// them. The caller takes the item out of its class first.
+// release releases an item's resources, or its request for them. The caller removes the item
+// from its class first.
 func (e *Engine) release(it *item) {
 	if !it.Granted && !it.Asking {
 		return
@@ -53,13 +52,13 @@ func (v Granted) apply(e *Engine, now time.Time) {
 		e.reports = append(e.reports, Report{Kind: Admitted, Item: it.ID, Known: v.Result})
 		return
 	}
-	if e.limit > 0 && e.atGate() > e.limit { // It would keep idle what others wait for.
+	if e.limit > 0 && e.atGate() > e.limit { // It would keep resources idle that others wait for.
 		e.release(it)
 	}
 	e.push(it, now)
 }
 
-// Proceed lets an item start that has its resources, see [Config.Admit].
+// Proceed starts an item that has its resources, see [Config.Admit].
 func (e *Engine) Proceed(now time.Time, id int) {
 	if it := e.items[id]; it != nil && (it.Phase == PhaseGranted || it.Phase == PhaseDue) {
 		it.QueuedAt = now
@@ -91,7 +90,7 @@ func (v Renewed) apply(e *Engine, _ time.Time) {
 
 func (v FencesGranted) apply(e *Engine, _ time.Time) { e.SetFences(v.Fence, v.Fences) }
 
-// hasFence makes sure that the next attempt of the item can get a fence.
+// hasFence ensures a fence for the next attempt of the item.
 func (e *Engine) hasFence(it *item) bool {
 	if e.fenceEnd == 0 || e.fence < e.fenceEnd || it.Granted {
 		return true
@@ -103,8 +102,7 @@ func (e *Engine) hasFence(it *item) bool {
 	return false
 }
 
-// nextFence is greater than every fence that was given for the same key or object
-// before.
+// nextFence returns a fence above all earlier ones of the same key or object.
 func (e *Engine) nextFence(it *item) int64 {
 	if it.Granted {
 		it.Fence++
@@ -115,32 +113,31 @@ func (e *Engine) nextFence(it *item) int64 {
 	return e.fence
 }
 
-// releaseIfContended gives back what an item was granted that found no room on its
-// worker, if no other worker has room either: others can use it meanwhile. The item
-// requests it again when there is a worker.
+// releaseIfContended releases the grants of an item that found no room on its worker, if no
+// other worker has room either: others can use them meanwhile. The item requests them again when
+// there is a worker.
 func (e *Engine) releaseIfContended(it *item, c *class) {
 	if it.Granted && (len(c.workers) == 0 || c.workers[0].tier != tierFree) {
 		e.release(it)
 	}
 }
 
-// SetFences gives the run another range, greater than those before. An empty one
-// changes nothing.
+// SetFences gives the run another range, above the previous ones. An empty one changes nothing.
 func (e *Engine) SetFences(fence, n int64) {
 	e.wantsFences = false
 	last := fence + n - 1
 	switch {
 	case n <= 0:
-	case e.fenceEnd == 0 && !e.fenced: // None of the clock's was given.
+	case e.fenceEnd == 0 && !e.fenced: // No fence of the clock was used.
 		e.fence, e.fenceEnd = fence-1, last
-	case e.fenceEnd == 0 && last <= e.fence: // Those of the clock are greater, and do not end.
+	case e.fenceEnd == 0 && last <= e.fence: // Fences of the clock are greater, and have no end.
 	case last > e.fenceEnd:
 		e.fence, e.fenceEnd = max(e.fence, fence-1), last
 	}
 }
 
-// RenewFences makes fences of the clock greater than those from before now: the run
-// was reset, and has forgotten which it gave.
+// RenewFences raises fences of the clock above those from before now: a reset run has forgotten
+// the ones it used.
 func (e *Engine) RenewFences(now time.Time) {
 	if e.fenceEnd == 0 {
 		e.fence = max(e.fence, now.UnixMilli()<<20)

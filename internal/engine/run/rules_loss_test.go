@@ -23,7 +23,7 @@ func TestALostItemIsReplacedAfterItsGrace(t *testing.T) {
 	assert.Equal(t, "1@b", starts(s.wait(time.Millisecond)))
 }
 
-// TestAReportedLossIsReplacedAtOnce: the worker itself says that nothing runs any more.
+// TestAReportedLossIsReplacedAtOnce: the worker itself reports that nothing runs any more.
 func TestAReportedLossIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, node("a", 1), node("b", 1))
@@ -154,8 +154,8 @@ func TestAFencedProcessIsIgnored(t *testing.T) {
 	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{next}})))
 }
 
-// A server that was killed may have taken the end of an attempt without saying so:
-// its worker then tells it once more.
+// A killed server may have accepted the end of an attempt without an answer: its worker then
+// reports it again.
 func TestAnEndingToldTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, first := range []Failure{contract.FailureFailed, contract.FailureTimeout, contract.FailureStale, contract.FailureAtCapacity, contract.FailureDraining} {
@@ -274,7 +274,7 @@ func TestStop(t *testing.T) {
 	assert.True(t, s.settled[2].Cut, "only the end of the run kept it from another attempt")
 }
 
-// One that only its window has stopped continues with the next, but not for ever.
+// An item that only its window has stopped continues in the next one, but not for ever.
 func TestCutsWithoutProgressEnd(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))

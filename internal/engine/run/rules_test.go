@@ -109,7 +109,7 @@ func TestBackOffDoublesUpToItsBound(t *testing.T) {
 	}
 }
 
-// What each kind of failure does to an item that may be tried once more.
+// The effect of each kind of failure on an item with one retry left.
 func TestWhatEachFailureMeans(t *testing.T) {
 	t.Parallel()
 	for failure, want := range map[Failure]struct{ ended, restarts string }{
@@ -135,7 +135,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 	}
 }
 
-// What costs no retry may happen as often as it likes.
+// Failures that cost no retry may happen any number of times.
 func TestWhatCostsNoRetry(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []Failure{contract.FailureAtCapacity, contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart} {
@@ -208,7 +208,7 @@ func TestAnItemThatJoinsOthersWithoutAWorkerGivesUpInItsOwnTime(t *testing.T) {
 	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})))
 }
 
-// A worker that comes at the last moment takes the item.
+// A worker that appears at the last moment serves the item.
 func TestAWorkerAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{ExecutionTimeout: seconds(60)})
@@ -258,7 +258,7 @@ func TestTheSharedQueue(t *testing.T) {
 	assert.Equal(t, "4@", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{pulls}})))
 }
 
-// A worker whose id looks like a word of the engine's is a worker like others.
+// A worker whose id looks like a word of the engine is a normal worker.
 func TestAWorkerCalledNowhere(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{}, node("nowhere", 1))

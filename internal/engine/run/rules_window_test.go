@@ -54,7 +54,7 @@ func TestALearnedRunTimeStandsInForAnEstimate(t *testing.T) {
 	assert.Equal(t, "1@a", starts(s.take()))
 }
 
-// Not for a worker, a retry or its time does an item start after the closing.
+// No wait for a worker, a retry or a time lets an item start after the closing.
 func TestTheClosingHoldsForWhatWaits(t *testing.T) {
 	t.Parallel()
 	s := closing(t, jobtype.Policy{RetryLimit: 3, RetryBackoff: seconds(540)}, 10*time.Minute, 1)
@@ -78,8 +78,8 @@ func TestTheClosingHoldsForWhatWaits(t *testing.T) {
 	}()))
 }
 
-// TestALateCheckpointMakesALostItemFit: the worker reports after the item was given up how far it
-// came, and that it is lost.
+// TestALateCheckpointMakesALostItemFit: after the item was abandoned, the worker reports its
+// progress and its loss.
 func TestALateCheckpointMakesALostItemFit(t *testing.T) {
 	t.Parallel()
 	s := closing(t, jobtype.Policy{WorkerLossLimit: 3}, time.Hour, 4)
@@ -93,8 +93,8 @@ func TestALateCheckpointMakesALostItemFit(t *testing.T) {
 	assert.Zero(t, s.e.Late(), "four minutes are left of it")
 }
 
-// An item that continues from a checkpoint needs what is left of it, if its handler
-// said how much it had done; else it may need all of it.
+// An item that continues from a checkpoint needs the rest of its time, if its handler reported
+// progress; otherwise it may need all of it.
 func TestWhatIsLeftOfAnItemHasToFit(t *testing.T) {
 	t.Parallel()
 	s := closing(t, jobtype.Policy{RetryLimit: 1, RetryBackoff: seconds(45 * 60)}, time.Hour, 4)
@@ -109,7 +109,7 @@ func TestWhatIsLeftOfAnItemHasToFit(t *testing.T) {
 	assert.JSONEq(t, `4`, string(s.last[0].Checkpoint))
 }
 
-// Whatever is tried for a long time leaves nothing behind.
+// Long repetition leaves no timers behind.
 func TestTimersDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	s := closing(t, jobtype.Policy{}, 24*time.Hour, 1)
@@ -123,7 +123,7 @@ func TestTimersDoNotPileUp(t *testing.T) {
 	require.Equal(t, 1, s.e.InFlight())
 }
 
-// needy needs a pool.
+// needy returns an item that needs a pool.
 func needy(id int) Item { return Item{ID: id, Needs: Needs{Pools: map[string]int{"db": 1}}} }
 
 func TestResourcesAreHeldFromBeforeTheFirstAttemptToTheEnd(t *testing.T) {
@@ -186,7 +186,7 @@ func TestFencesRunOutAndAreRequestedAgain(t *testing.T) {
 	assert.EqualValues(t, 20, got[0].Fence)
 }
 
-// Only what cannot travel is waited for before the run continues as new.
+// Before continue-as-new the run waits only for attempts that do not survive it.
 func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{RollEvents: 100}, jobtype.Policy{PerWorkerExecutionConcurrency: 9}, node("a", 2))
@@ -212,7 +212,7 @@ func TestContinueAsNew(t *testing.T) {
 	assert.Contains(t, s.ended(), "4 completed")
 }
 
-// What attempts carry counts before it is in the history.
+// The input of attempts counts before it is in the history.
 func TestNothingStartsThatTheHistoryHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{Work: map[string]Work{"": {Handler: "h", Bytes: 1 << 20}}}, jobtype.Policy{}, node("a", 100))

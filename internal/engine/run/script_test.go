@@ -12,12 +12,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// script plays one run by hand.
+// script plays one run step by step.
 type script struct {
 	t   *testing.T
 	e   *Engine
 	now time.Time
-	// last are the decisions of the last step, settled all that has settled.
+	// last are the decisions of the last step, settled all settled items.
 	last    []Decision
 	settled []Report
 }
@@ -33,7 +33,7 @@ func play(t *testing.T, cfg Config, policy jobtype.Policy, workers ...contract.W
 	return s
 }
 
-// node is a worker with so many slots.
+// node is a worker with that many slots.
 func node(id string, slots int) contract.WorkerView {
 	return contract.WorkerView{
 		ID: id, Instance: "i1", State: contract.WorkerOnline, Fresh: true, MaxExecute: slots, MaxDetect: 1,
@@ -103,7 +103,7 @@ func (s *script) said(others, ofHandler int) LoadReport {
 	return LoadReport{At: s.now, Others: others, OfHandler: ofHandler}
 }
 
-// wait lets time pass as the workflow does.
+// wait advances the time as the workflow does.
 func (s *script) wait(d time.Duration) []Decision {
 	var decisions []Decision
 	until := s.now.Add(d)
@@ -131,7 +131,7 @@ func starts(decisions []Decision) string {
 	return strings.Join(list, " ")
 }
 
-// kinds lists what else is decided.
+// kinds lists the other decisions.
 func kinds(decisions []Decision) string {
 	names := map[Kind]string{Start: "start", Cancel: "cancel", Forget: "forget", Abandon: "abandon", Probe: "probe", Watch: "watch", Acquire: "acquire", Release: "release", MoreFences: "fences"}
 	var list []string
@@ -143,7 +143,7 @@ func kinds(decisions []Decision) string {
 
 var stateNames = map[State]string{Completed: "completed", Failed: "failed", Stale: "stale", Canceled: "canceled", Expired: "expired", NotStarted: "not started"}
 
-// ended lists what has settled, with the messages.
+// ended lists the settled items, with the messages.
 func (s *script) ended() string {
 	var list []string
 	for _, r := range s.settled {
@@ -152,7 +152,6 @@ func (s *script) ended() string {
 	return strings.Join(list, "; ")
 }
 
-// reload continues as new.
 func (s *script) reload() {
 	s.t.Helper()
 	m := Config{Work: s.e.work, Limit: s.e.limit, Claims: s.e.claims, Admit: s.e.admit}

@@ -2,8 +2,8 @@ package run
 
 import "time"
 
-// Stop settles every item that does not run in state, for reason, and whatever
-// would start or start again from now on. A second call changes state and reason.
+// Stop settles every item that does not run in state, for reason, and every later start or
+// retry. A second call replaces state and reason.
 func (e *Engine) Stop(now time.Time, state State, reason string) {
 	e.stopped, e.stopReason, e.suspended = state, reason, false
 	for _, it := range e.sortedItems() {
@@ -13,11 +13,10 @@ func (e *Engine) Stop(now time.Time, state State, reason string) {
 	}
 }
 
-// Stopped reports whether [Engine.Stop] was called and not taken back.
+// Stopped reports whether [Engine.Stop] is in force.
 func (e *Engine) Stopped() bool { return e.stopped != Open }
 
-// CancelRunning cancels every attempt in flight because the run is over, or its
-// window.
+// CancelRunning cancels every attempt in flight because the run or its window is over.
 func (e *Engine) CancelRunning(now time.Time, reason string) {
 	for _, it := range byID(e.flight) {
 		if it.Phase == PhaseRunning {
@@ -27,7 +26,6 @@ func (e *Engine) CancelRunning(now time.Time, reason string) {
 	}
 }
 
-// settle ends an item for good.
 func (e *Engine) settle(it *item, state State, message string, now time.Time) {
 	e.settleWith(it, state, message, Ending{}, now)
 }
@@ -50,7 +48,7 @@ func (e *Engine) settleWith(it *item, state State, message string, end Ending, n
 	e.roll.Progress()
 }
 
-// leave takes an item out of whatever phase it is in.
+// leave removes an item from its phase.
 func (e *Engine) leave(it *item) {
 	switch it.Phase {
 	case PhaseRunning, PhaseGrace:
@@ -73,7 +71,6 @@ func (e *Engine) leave(it *item) {
 	it.Phase = PhaseNone
 }
 
-// dequeue takes an item out of its class.
 func (e *Engine) dequeue(it *item) {
 	c := it.class
 	if c == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
-// Snapshot is the state of an engine as it travels. Attempts in flight are part of
-// it, but only idle ones mean something to a later workflow run.
+// Snapshot is the state of an engine for continue-as-new. It includes attempts in flight, but
+// only idle ones survive.
 type Snapshot struct {
 	Items      []*item       `json:"items,omitempty"`
 	Workers    []savedWorker `json:"workers,omitempty"`
@@ -58,8 +58,7 @@ type savedClass struct {
 	Fail  time.Time `json:"fail,omitzero"`
 }
 
-// Snapshot returns the state. It shares memory with the engine: encode it before
-// the next event.
+// Snapshot returns the state. It shares memory with the engine: encode it before the next event.
 func (e *Engine) Snapshot() Snapshot {
 	f := &e.fleet
 	s := Snapshot{
@@ -85,12 +84,12 @@ func (e *Engine) Snapshot() Snapshot {
 	return s
 }
 
-// maxBaggage bounds the messages of waiting items that travel.
+// maxBaggage bounds the messages of waiting items in the state.
 const maxBaggage = 384 << 10
 
-// itemsToTravel lists the items of a state, by id. Their payload is bounded: over
-// maxBaggage an item travels without its message; checkpoints are bounded by
-// [Engine.keepCheckpoint]. The items stay as they are: a query may ask for the state.
+// itemsToTravel lists the items of a state, by id. Over maxBaggage, items lose their messages in
+// the state; [Engine.keepCheckpoint] bounds checkpoints. The items themselves are not changed: a
+// query may read the state.
 func (e *Engine) itemsToTravel() []*item {
 	var list []*item
 	baggage := 0
@@ -115,8 +114,8 @@ func (it *item) pristine() bool {
 	return waits && !again && it.Sent == 0 && it.Ask == 0 && !it.Aside && it.Barred == "" && it.Error == ""
 }
 
-// Restore is the inverse of [Engine.Snapshot]. cfg has the work, the limit and what
-// else the source knows; its fences are not used.
+// Restore is the inverse of [Engine.Snapshot]. cfg has the source's settings; its fences are not
+// used.
 func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	cfg.Fence, cfg.Fences = 0, 0
 	e := New(cfg, now)
@@ -155,7 +154,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 		e.readmit(it, now)
 	}
 	for _, w := range f.sorted() {
-		e.rerank(w, now) // Attempts that travel use slots.
+		e.rerank(w, now) // Attempts in the state use slots.
 	}
 	for _, saved := range s.NoWorker {
 		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
@@ -173,7 +172,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	return e, nil
 }
 
-// fault says what is wrong with a restored item, or "".
+// fault returns the fault of a restored item, or "".
 func (it *item) fault() string {
 	switch {
 	case it.Phase <= PhaseNone || it.Phase > PhaseDue:
@@ -193,7 +192,7 @@ func (e *Engine) restoreMissing(c *class, saved savedClass) {
 	e.timers.Push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 }
 
-// readmit puts a restored item where its phase says.
+// readmit adds a restored item to the parts of its phase.
 func (e *Engine) readmit(it *item, now time.Time) {
 	if !it.ExpiresAt.IsZero() && !it.Ran && !it.inFlight() {
 		e.timers.Push(timer{at: it.ExpiresAt, kind: timerExpire, item: it.ID})
@@ -223,7 +222,7 @@ func (e *Engine) readmitRunning(it *item) {
 	if it.Want.Idle {
 		e.idle++
 	}
-	if it.Instance != "" { // It was sent there, whatever the routing is by now.
+	if it.Instance != "" { // It was sent there under any routing.
 		e.fleet.occupy(it.Worker, it.Instance, e.work[it.Work].Handler)
 	}
 	if it.Phase == PhaseGrace {

@@ -55,7 +55,7 @@ func TestRestoreRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Whatever Restore accepts does not panic, and comes to rest.
+// Restore of any accepted input does not panic, and the run ends.
 func FuzzRestore(f *testing.F) {
 	t := &testing.T{}
 	f.Add(state(t, rich(t).e))

@@ -19,17 +19,15 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// work is a job of a group, or a task of a DAG.
 type work struct {
 	node string
-	// db is how much it needs of that pool, exclusive an object.
+	// db is the amount of that pool it needs, exclusive an object.
 	db        int
 	exclusive string
-	// notBefore and expiresAt bound its start, from the beginning; 0: unbounded.
+	// notBefore and expiresAt bound its start, from the beginning; 0 means no bound.
 	notBefore, expiresAt time.Duration
 }
 
-// source is a group or a DAG whose items are numbered from 1.
 type source interface {
 	stepped
 	steered
@@ -38,7 +36,7 @@ type source interface {
 
 type stepped interface {
 	next(now time.Time, event run.Event) []run.Decision
-	// ended is how an item ended, with its error; "open" before.
+	// ended returns the end of an item, with its error; "open" before.
 	ended(now time.Time, item int) string
 	NextWake() time.Time
 }
@@ -52,20 +50,19 @@ type steered interface {
 type rolled interface {
 	Observe(now time.Time, events, bytes, ordered int)
 	ShouldContinueAsNew() bool
-	// roll takes the source through its state.
+	// roll restores the source from its state.
 	roll(now time.Time)
 }
 
-// explained is a source, too.
+// explained is implemented by a source, too.
 type explained interface {
-	// waits are the reasons for which items do not run, as "CODE ×2".
+	// waits returns the reasons why items do not run, as "CODE ×2".
 	waits(now time.Time) []string
 }
 
-// begin begins a source; the decisions are those of its first steps.
+// begin starts a source; the decisions are those of its first steps.
 type begin func(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision)
 
-// jobs is a submitted group.
 type jobs struct {
 	*group.Group
 
@@ -96,7 +93,7 @@ func beginGroup(t *testing.T, policy jobtype.Policy, list []work, workers []cont
 	return s, s.step(epoch, group.Submitted{Proposals: proposals})
 }
 
-// step answers what a group asks for and a DAG does not.
+// step answers requests that only a group makes.
 func (s *jobs) step(now time.Time, event group.Event) []run.Decision {
 	var decisions []run.Decision
 	var answers []group.Event
@@ -162,7 +159,6 @@ func (s *jobs) waits(now time.Time) []string {
 	return list
 }
 
-// tasks is a run of a DAG.
 type tasks struct {
 	*dagrun.Graph
 
@@ -279,14 +275,14 @@ func (s *tasks) waits(time.Time) []string {
 	return list
 }
 
-// stage plays a source by hand.
+// stage plays a source step by step.
 type stage struct {
 	source
 
 	t   *testing.T
 	now time.Time
-	// first are the starts of the beginning; attempt, fence and ask are the last ones
-	// of each item, holds the requests that were not released.
+	// first are the first starts; attempt, fence and ask are the last ones of each item; holds
+	// has the open requests.
 	first   string
 	attempt map[int]int
 	fence   map[int]int64
@@ -306,7 +302,7 @@ func newStage(t *testing.T, start begin, policy jobtype.Policy, list []work, wor
 	return s
 }
 
-// does follows decisions and returns what starts, as "1@a 2@b".
+// does follows decisions and returns the starts, as "1@a 2@b".
 func (s *stage) does(decisions []run.Decision) string {
 	var starts []string
 	for _, d := range decisions {
@@ -327,7 +323,6 @@ func (s *stage) does(decisions []run.Decision) string {
 
 func (s *stage) step(event run.Event) string { return s.does(s.next(s.now, event)) }
 
-// end ends the running attempt of an item.
 func (s *stage) end(item int, failure run.Failure) string {
 	return s.endWith(item, run.Ending{Failure: failure, Message: "broken", Duration: time.Second})
 }
@@ -347,10 +342,10 @@ func (s *stage) grantFrom(item int, fence int64) string {
 	return s.step(run.Granted{Item: item, Ask: s.ask[item], Fence: fence, Fences: 4})
 }
 
-// requests reports whether an item has or wants its resources.
+// requests reports whether an item holds or requests its resources.
 func (s *stage) requests(item int) bool { return s.holds[s.ask[item]] }
 
-// wait lets time pass as the workflow does.
+// wait advances the time as the workflow does.
 func (s *stage) wait(d time.Duration) string {
 	var starts []string
 	until := s.now.Add(d)
@@ -374,7 +369,6 @@ func node(id string, slots int, state contract.WorkerState) contract.WorkerView 
 
 func online(id string, slots int) contract.WorkerView { return node(id, slots, contract.WorkerOnline) }
 
-// waits are those of the source.
 func (s *stage) waits(t *testing.T) []string {
 	t.Helper()
 	source, is := s.source.(explained)

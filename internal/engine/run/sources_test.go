@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// row is a rule, and what is played with a group and with a DAG to see it.
+// row is a rule, and the scenario that shows it with a group and with a DAG.
 type row struct {
 	rule    string
 	policy  jobtype.Policy
@@ -22,11 +22,10 @@ type row struct {
 	play    func(s *stage)
 }
 
-// TestBothSourcesKeepTheSameRules plays each scenario with a group and with a DAG: a
-// rule about running an item holds for both. It follows the table of
-// docs/adr/0025-one-run-engine.md, but for what one of the two cannot say: a task has
-// no window and no estimate, and a taken id needs a sub-DAG or a job
-// that is a DAG, which have tests of their own.
+// TestBothSourcesKeepTheSameRules plays each scenario with a group and with a DAG: a rule about
+// running an item applies to both. It follows the table of docs/adr/0025-one-run-engine.md,
+// except for the differences of the sources: a task has no window and no estimate, and a taken
+// id needs a sub-DAG or a job that is a DAG, which have tests of their own.
 func TestBothSourcesKeepTheSameRules(t *testing.T) {
 	t.Parallel()
 	rows := append(append(lossRows(), retryRows()...), append(resourceRows(), placeRows()...)...)
@@ -40,9 +39,8 @@ func TestBothSourcesKeepTheSameRules(t *testing.T) {
 	}
 }
 
-// TestAnObjectSeesGrowingFences: jobs and tasks take turns at one object. The fences of
-// their attempts are those of admission's grants, which grow, and not of the run's own,
-// which count from the clock.
+// TestAnObjectSeesGrowingFences: jobs and tasks take turns at one object. Their attempts use the
+// growing fences of admission's grants, not the run's own, which count from the clock.
 func TestAnObjectSeesGrowingFences(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.Policy{RetryLimit: 5}
@@ -241,8 +239,8 @@ func placeRows() []row {
 	}
 }
 
-// triedInTime has the worker of one item refuse twice and that of another once: the
-// first is left alone for 10 s, the second for 5 s.
+// triedInTime makes the worker of one item refuse twice and that of another once: the first
+// cools for 10 s, the second for 5 s.
 func triedInTime(twice, once int) func(*stage) {
 	on := map[int]string{1: "1@a", 2: "2@b"}
 	return func(s *stage) {

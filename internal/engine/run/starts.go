@@ -11,31 +11,31 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Figures of workers that cannot start programs.
+// Bounds for workers that cannot start programs.
 const (
-	// maxCannotStart is how many starts in a row may fail before a worker is suspect.
+	// maxCannotStart is the number of consecutive failed starts after which a worker is suspect.
 	maxCannotStart = 3
 	// startPause is the first pause of such a worker, startPauseMost the longest.
 	startPause     = 5 * time.Second
 	startPauseMost = time.Minute
-	// startProof is the age at which a running attempt proves that its program has
-	// started. A worker may take 5 s to draw the attempt.
+	// startProof is the age at which a running attempt proves that its program has started. A
+	// worker may take 5 s to start the attempt.
 	startProof = 15 * time.Second
 )
 
-// startRecord is what the run knows of the program starts on a worker.
+// startRecord records the program starts on a worker.
 type startRecord struct {
-	// Failed counts the starts that failed in a row; At is the time of the last one,
-	// Pause the pause after it, Detail its error.
+	// Failed counts consecutive failed starts; At is the time of the last one, Pause the pause
+	// after it, Detail its error.
 	Failed int           `json:"n,omitempty"`
 	At     time.Time     `json:"at,omitzero"`
 	Pause  time.Duration `json:"p,omitempty"`
 	Detail string        `json:"d,omitempty"`
-	// Missing: all of them lacked the program. Reported is the time of the last report
+	// Missing means that all of them lacked the program. Reported is the time of the last report
 	// of that to the registry.
 	Missing  bool      `json:"mi,omitempty"`
 	Reported time.Time `json:"re,omitzero"`
-	// Probing: the attempt of item Probe is the only one that the worker gets.
+	// Probing means that the worker gets only the attempt of item Probe.
 	Probing bool      `json:"pr,omitempty"`
 	Probe   int       `json:"i,omitempty"`
 	ProofAt time.Time `json:"pa,omitzero"`
@@ -54,8 +54,8 @@ func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
 	e.CannotStart(now, it.Worker, instance, end)
 }
 
-// CannotStart counts a program that did not start on a worker. After a few in a row the
-// worker is suspect.
+// CannotStart counts a program that did not start on a worker. After a few in a row the worker
+// is suspect.
 func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 	w := e.fleet.instance(id, instance)
 	if w == nil {
@@ -86,7 +86,7 @@ func (e *Engine) blame(it *item, now time.Time) {
 	}
 }
 
-// lacking lists the workers whose processes these are, by id.
+// lacking lists the workers of these processes, by id.
 func (e *Engine) lacking(processes []string) (list []*worker) {
 	if len(processes) == 0 {
 		return nil
@@ -99,21 +99,20 @@ func (e *Engine) lacking(processes []string) (list []*worker) {
 	return list
 }
 
-// pressing reports whether the pauses of a worker do not count for a class: the worker
-// only lacks a program, and the items of the class are lacked by others. So their end
-// is found at once.
+// pressing reports whether a worker's pauses do not count for a class: the worker only lacks a
+// program, and others lack the programs of the class, too. So their end is found at once.
 func (c *class) pressing(w *worker) bool {
 	return len(c.lacks) > 0 && w.starts.failing() && w.starts.Missing
 }
 
-// Started reports that a program has just started on a worker, outside of any item.
+// Started records that a program has just started on a worker, outside of any item.
 func (e *Engine) Started(id, instance string) {
 	if w := e.fleet.instance(id, instance); w != nil && w.starts.Failed > 0 {
 		e.clearStarts(w)
 	}
 }
 
-// causeOf is the code of a program that did not start.
+// causeOf returns the code of a program that did not start.
 func causeOf(failure Failure) contract.Code {
 	if failure == contract.FailureNotInstalled {
 		return contract.CodeNotInstalled
@@ -144,8 +143,8 @@ func (e *Engine) clearStarts(w *worker) {
 	e.freed = append(e.freed, w)
 }
 
-// seeTrouble takes the trouble that other runs had with a worker. before is what the
-// registry reported last.
+// seeTrouble applies the trouble that other runs had with a worker. before is the registry's
+// previous report.
 func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 	switch {
 	case w.Trouble == contract.CodeCannotStart && !w.starts.failing():
@@ -163,14 +162,14 @@ func (e *Engine) probeStart(it *item, w *worker, now time.Time) {
 	}
 }
 
-// endProbe lets the worker get the next attempt.
+// endProbe allows the worker's next attempt.
 func (e *Engine) endProbe(it *item, w *worker) {
 	if w.starts.Probing && w.starts.Probe == it.ID {
 		w.starts.Probing, w.starts.ProofAt = false, time.Time{}
 	}
 }
 
-// touchLacking looks again at the classes whose program workers lack.
+// touchLacking schedules an evaluation of the classes whose program workers lack.
 func (e *Engine) touchLacking() {
 	for _, c := range e.open {
 		if len(c.lacks) > 0 {
@@ -186,8 +185,8 @@ func (e *Engine) touchLacking() {
 	}
 }
 
-// failLacking fails the items of a class whose program no worker has. It returns false
-// if a worker may have it that is not usable now.
+// failLacking fails the items of a class whose program no worker has. It returns false if an
+// unusable worker may have it.
 func (e *Engine) failLacking(c *class, now time.Time) bool {
 	if len(c.lacks) == 0 || e.fleet.incomplete || slices.ContainsFunc(c.workers, func(d *candidate) bool {
 		return !d.w.gone() && d.w.State != contract.WorkerDeleted && d.w.slots(c.handler, c.jobType) > 0 && !slices.Contains(d.w.unsupported, c.handler)
@@ -198,7 +197,7 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 	for _, w := range e.lacking(c.lacks) {
 		lacking = append(lacking, w.ID)
 		if w.starts.Missing {
-			e.clearStarts(w) // No worker has it: that is not the fault of one.
+			e.clearStarts(w) // No worker has it, so no worker is at fault.
 		}
 	}
 	for len(c.items) > 0 {
@@ -210,8 +209,8 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 	return true
 }
 
-// waitForStarts is the wait for workers that cannot start programs; ok is false if
-// another worker can.
+// waitForStarts returns the wait for workers that cannot start programs; ok is false if another
+// worker can.
 func (e *Engine) waitForStarts(it *item) (wait Wait, ok bool) {
 	wait = Wait{Code: contract.CodeCannotStart, Since: it.QueuedAt}
 	var ids []string

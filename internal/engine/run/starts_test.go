@@ -12,14 +12,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// endOn ends the running attempt of an item as its worker reports it.
+// endOn ends the running attempt of an item by its worker's report.
 func (s *script) endOn(id int, failure Failure) []Decision {
 	it := s.e.items[id]
 	require.NotNil(s.t, it)
 	return s.step(Ended{Item: id, Attempt: it.Attempt, Ending: Ending{Failure: failure, Message: "because " + string(failure), Worker: it.Worker, Instance: "i1"}})
 }
 
-// troubles lists the reports about workers.
 func troubles(decisions []Decision) (list []string) {
 	for _, d := range decisions {
 		if d.Kind == ReportTrouble {
@@ -32,7 +31,7 @@ func troubles(decisions []Decision) (list []string) {
 	return list
 }
 
-// untilStart lets time pass until something starts.
+// untilStart advances the time until something starts.
 func (s *script) untilStart() string {
 	s.t.Helper()
 	for range 100 {
@@ -47,8 +46,8 @@ func (s *script) untilStart() string {
 	return ""
 }
 
-// A worker that cannot start programs gets its jobs taken away at no cost, then one after
-// each pause, and all again once one has started.
+// A worker that cannot start programs loses its jobs at no cost. It gets one after each pause,
+// and the normal number again after one has started.
 func TestASickWorkerIsProbed(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 3), node("b", 1))
@@ -57,7 +56,7 @@ func TestASickWorkerIsProbed(t *testing.T) {
 	s.endOn(2, contract.FailureCannotStart)
 	assert.Equal(t, []string{"a CANNOT_START"}, troubles(s.endOn(4, contract.FailureCannotStart)))
 	assert.Empty(t, s.ended(), "no failure costs a job anything")
-	for id := range s.e.flight { // What was sent there before the third failure.
+	for id := range s.e.flight { // Sent there before the third failure.
 		if s.e.items[id].Worker == "a" {
 			s.endOn(id, contract.FailureCannotStart)
 		}
@@ -99,7 +98,7 @@ func TestALongProbeClearsItsWorker(t *testing.T) {
 	assert.Equal(t, "2@a", starts(decisions))
 }
 
-// What another run reported holds for this one, and so does its end.
+// A report of another run counts for this one, and so does its end.
 func TestTroubleOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	sick := node("a", 4)
@@ -109,8 +108,8 @@ func TestTroubleOfAnotherRun(t *testing.T) {
 	assert.Equal(t, "2@a 3@a 4@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 4)}})))
 }
 
-// A program that one worker lacks is run by the other; one that all lack fails, with a
-// reason, and does not wait for a worker that was given up.
+// A program that one worker lacks runs on the other. A program that all lack fails with a
+// reason, without a wait for an OFFLINE worker.
 func TestAMissingProgram(t *testing.T) {
 	t.Parallel()
 	b := node("b", 1)
@@ -136,8 +135,8 @@ func TestAMissingProgramWaitsForACompleteView(t *testing.T) {
 	assert.Contains(t, s.ended(), "1 failed NOT_INSTALLED")
 }
 
-// Many jobs without a program fail at once, and no worker is blamed. A worker that lacks
-// what another one has is reported.
+// Many jobs without a program fail at once, and no worker is blamed. A worker that lacks a
+// program of another one is reported.
 func TestMissingProgramsOfManyJobs(t *testing.T) {
 	t.Parallel()
 	b := node("b", 4)
@@ -169,8 +168,8 @@ func TestMissingProgramsOfManyJobs(t *testing.T) {
 	assert.Equal(t, []string{"a NOT_INSTALLED"}, reported)
 }
 
-// A worker that is only kept from work may have the program: the item waits for it, for its
-// timeout at the most.
+// A worker that is only kept from work may have the program: the item waits for it, at most for
+// its timeout.
 func TestAMissingProgramWaitsForAWorkerThatMayHaveIt(t *testing.T) {
 	t.Parallel()
 	kept := node("b", 1)
@@ -191,7 +190,7 @@ func TestAMissingProgramWaitsForAWorkerThatMayHaveIt(t *testing.T) {
 	assert.Contains(t, s.ended(), "1 failed NO_WORKER")
 }
 
-// From a shared queue the same worker may draw the job again, so it is sent to another.
+// The same worker may draw the job from a shared queue again, so the job is sent to another.
 func TestASharedQueueWithASickWorker(t *testing.T) {
 	t.Parallel()
 	a, b := node("a", 2), node("b", 2)

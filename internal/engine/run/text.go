@@ -9,19 +9,20 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// missing says what kind of worker a class has not got.
+// missing describes the kind of worker that a class lacks.
 func (e *Engine) missing(c *class) string {
 	if c.shared {
 		return fmt.Sprintf("no worker pulls the shared queue of %s (start one with --shared %s)", c.jobType, c.jobType)
 	}
 	missing := e.Shortage(explain.Wanted{JobType: c.jobType, Handler: c.handler, Node: c.node, Labels: c.labels})
-	if missing == "" { // A worker has just come, or those that match execute nothing.
+	if missing == "" { // A worker has just appeared, or matching ones execute nothing.
 		return "no online worker could serve " + strings.TrimSpace(c.handler+" "+explain.Labels(c.labels))
 	}
 	return missing
 }
 
-// Shortage names what is missing until a worker of the view can serve; "" if nothing is.
+// Shortage names the missing property without which no worker of the view can serve; "" if one
+// can.
 func (e *Engine) Shortage(wanted explain.Wanted) string {
 	workers := e.fleet.sorted()
 	if w := e.fleet.byID[wanted.Node]; w != nil {

@@ -13,29 +13,28 @@ type timerKind uint8
 const (
 	timerReady    timerKind = iota // an item's time has come
 	timerExpire                    // expires_at has passed
-	timerGrace                     // the outcome of a lost attempt is waited for no longer
+	timerGrace                     // the wait for the outcome of a lost attempt is over
 	timerForget                    // a canceled attempt has not ended
 	timerFit                       // an item no longer fits before the closing
 	timerCool                      // a worker's pause is over
 	timerTry                       // a worker that looks full may be tried
 	timerNoWorker                  // a class has had no worker for too long
 	timerProof                     // a failing worker has run a program for a while
-	timerWake                      // something must be looked at
+	timerWake                      // something must be evaluated
 )
 
-// timer is a moment at which something must be looked at. Whether it still matters
-// is decided when it fires.
+// timer is a time at which something must be evaluated. Whether it still matters is decided when
+// it fires.
 type timer struct {
 	at      time.Time
 	kind    timerKind
 	item    int
 	attempt int
-	// class is a class's key, or a worker's id.
-	class string
+	class   string
 }
 
-// Compare orders timers completely, so that those of one moment fire in the same
-// order after Restore.
+// Compare orders timers completely, so that simultaneous ones fire in the same order after
+// Restore.
 func (t timer) Compare(o timer) int {
 	return cmp.Or(
 		t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.item, o.item),
@@ -43,8 +42,8 @@ func (t timer) Compare(o timer) int {
 	)
 }
 
-// NextWake is when Tick must be applied at the latest even if nothing happens; zero
-// if nothing is waited for.
+// NextWake returns the time by which Tick must be applied even without an event; zero if nothing
+// is pending.
 func (e *Engine) NextWake() time.Time {
 	for len(e.timers) > 0 && !e.matters(e.timers[0]) {
 		e.timers.Pop()
@@ -55,8 +54,8 @@ func (e *Engine) NextWake() time.Time {
 	return e.timers[0].at
 }
 
-// matters drops timers whose reason has gone, so that the run is not woken for
-// nothing.
+// matters reports whether the reason of a timer still exists, so that the run is not woken in
+// vain.
 func (e *Engine) matters(t timer) bool {
 	switch t.kind {
 	case timerCool:
@@ -93,12 +92,11 @@ func (e *Engine) matters(t timer) bool {
 		t.at.Equal(e.closing.At.Add(time.Millisecond-e.estimate(it)))
 }
 
-// minTimers is how many timers are not worth looking through.
+// minTimers is the number of timers below which a sweep does not pay.
 const minTimers = 1 << 10
 
-// sweepTimers drops timers that do not matter any more, or are there twice, when
-// there are twice as many as after the last time: an item that is placed again and
-// again leaves some each time.
+// sweepTimers drops stale and duplicate timers when their number has doubled since the last
+// sweep: an item that is placed repeatedly leaves some each time.
 func (e *Engine) sweepTimers() {
 	if len(e.timers) < 2*max(e.swept, minTimers) {
 		return

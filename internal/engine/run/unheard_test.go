@@ -12,10 +12,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestNoJobStaysOnADeadWorker of a run that receives no view of the fleet any more: a
-// registry that was ended forgets who listens. The server's heartbeat time-out bounds
-// every attempt and every adoption, whatever the policy, and what it ends is placed
-// elsewhere without the registry.
+// TestNoJobStaysOnADeadWorker: a run gets no more views of the fleet, because a terminated
+// registry loses its subscriptions. The server's heartbeat timeout bounds every attempt and
+// every adoption under any policy, and the item is placed elsewhere without the registry.
 func TestNoJobStaysOnADeadWorker(t *testing.T) {
 	t.Parallel()
 	for _, liveness := range []jobtype.Liveness{jobtype.LivenessProgress, jobtype.LivenessProcess, jobtype.LivenessActivity} {

@@ -2,8 +2,9 @@ package run
 
 import "time"
 
-// Unplaced reports whether no item can be placed, and since when: nothing is in flight, and every item
-// waits for a worker that does not exist. It costs the classes only while nothing is in flight.
+// Unplaced reports whether no item can be placed, and since when: nothing is in flight, and
+// every item waits for a worker that does not exist. Only while nothing is in flight it visits
+// the classes.
 func (e *Engine) Unplaced() (since time.Time, all bool) {
 	if len(e.flight) > 0 || len(e.items) == 0 || e.fleet.incomplete {
 		return time.Time{}, false
@@ -36,7 +37,7 @@ func (e *Engine) Placeable() bool {
 	return waiting < len(e.items)
 }
 
-// Lacks names what the largest class of items lacks to be placed; "" if there is none.
+// Lacks names the missing property of the largest unplaceable class; "" if there is none.
 func (e *Engine) Lacks() string {
 	it := e.items[e.MainWait()]
 	if it == nil || it.class == nil {

@@ -11,24 +11,23 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// sharedWorker stands for the worker of an attempt of the shared queue, which is
-// not known before its end.
+// sharedWorker stands for the worker of a shared queue's attempt, which is unknown before its
+// end.
 const sharedWorker = "of the shared queue"
 
-// Wait is what an item that does not run waits for. A zero Code: for nothing.
+// Wait is the wait of an item that does not run. A zero Code means no wait.
 type Wait struct {
 	Code contract.Code
-	// Object is the thing: workers, a handler.
+	// Object is the awaited thing: workers, a handler.
 	Object string
 	// Ask is the request for resources that has no answer yet.
 	Ask int
-	// Since is when the wait began; Until when it ends by itself, if known.
+	// Since is the start of the wait; Until is its end, if known.
 	Since, Until time.Time
-	// Detail is the cause in words.
-	Detail string
+	Detail       string
 }
 
-// View is one item as people see it.
+// View is one item for operators.
 type View struct {
 	Phase                     Phase
 	Attempt, Retries          int
@@ -38,7 +37,7 @@ type View struct {
 	Granted, Idle, Checkpoint bool
 }
 
-// View describes an item that has not settled; false: there is none.
+// View describes an item that has not settled; false if there is none.
 func (e *Engine) View(id int) (View, bool) {
 	it := e.items[id]
 	if it == nil {
@@ -54,19 +53,19 @@ func (e *Engine) View(id int) (View, bool) {
 	return view, true
 }
 
-// Len is how many items have not settled.
+// Len returns the number of items that have not settled.
 func (e *Engine) Len() int { return len(e.items) }
 
-// InFlight is how many attempts run or may still run.
+// InFlight returns the number of attempts that run or may still run.
 func (e *Engine) InFlight() int { return len(e.flight) }
 
-// Late is how many items do not fit before the window closes.
+// Late returns the number of items that do not fit before the window closes.
 func (e *Engine) Late() int { return e.late }
 
-// Busy is how many attempts in flight cannot travel to the next workflow run.
+// Busy returns the number of attempts in flight that continue-as-new would lose.
 func (e *Engine) Busy() int { return len(e.flight) - e.idle }
 
-// Estimate is how long an item is taken to run from now on, and from its beginning.
+// Estimate returns the expected rest of an item's run, and its expected whole duration.
 func (e *Engine) Estimate(id int) (rest, whole time.Duration) {
 	it := e.items[id]
 	if it == nil {
@@ -75,7 +74,7 @@ func (e *Engine) Estimate(id int) (rest, whole time.Duration) {
 	return e.estimate(it), e.whole(it)
 }
 
-// WaitOf says why an item does not run. The source explains what it decides itself.
+// WaitOf explains why an item does not run, except for the source's own decisions.
 func (e *Engine) WaitOf(id int, now time.Time) Wait {
 	it := e.items[id]
 	if it == nil {
@@ -129,8 +128,8 @@ func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
 	return e.waitForWorker(it, now)
 }
 
-// waitForWorker tells apart why no worker takes the item: there is none, the one it
-// is pinned to is away, none has a slot, or the policy allows no more there.
+// waitForWorker distinguishes why no worker serves the item: there is none, its pinned one is
+// away, none has a slot, or the policy allows no more there.
 func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 	c := it.class
 	if c.possible == 0 {
@@ -165,7 +164,7 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 	return Wait{Code: contract.CodeSlots, Object: explain.NameSome(full), Since: it.QueuedAt, Detail: busy}
 }
 
-// fitting lists workers by id, at least those that a class may be sent to.
+// fitting lists workers by id, at least those of the class.
 func (e *Engine) fitting(c *class) []*worker {
 	if c.node == "" {
 		return e.fleet.sorted()
@@ -183,7 +182,7 @@ func othersText(n int, id string) string {
 	return fmt.Sprintf("others use %d slots of %s", n, id)
 }
 
-// waitForAny is about an item that no worker could take, busy or not.
+// waitForAny explains an item that no worker could serve, busy or not.
 func (e *Engine) waitForAny(it *item) Wait {
 	c := it.class
 	wait := Wait{
@@ -217,7 +216,7 @@ func (e *Engine) waitForAny(it *item) Wait {
 	return wait
 }
 
-// reason says why a worker gets nothing, or "".
+// reason returns why a worker gets nothing, or "".
 func (e *Engine) reason(w *worker, handler string) string {
 	switch {
 	case !w.online():
@@ -232,16 +231,15 @@ func (e *Engine) reason(w *worker, handler string) string {
 	return ""
 }
 
-// WorkerUse is one worker as the run sees it.
+// WorkerUse is one worker's use by the run.
 type WorkerUse struct {
 	ID, State, Reason string
 	InFlight, Slots   int
-	// Others is how many of its slots others use, as far as is known.
+	// Others is the number of its slots that others use, if known.
 	Others int
 }
 
-// Workers describes the workers as they are for the work of that name; all of them
-// if it has no handler.
+// Workers describes the workers for the work of that name; all of them if it has no handler.
 func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
 	work := e.work[name]
 	var list []WorkerUse
@@ -264,8 +262,7 @@ func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
 	return list
 }
 
-// Missing names the kind of worker that items wait for and that is not there; ""
-// if every item has one.
+// Missing names the kind of worker that items wait for; "" if every item has one.
 func (e *Engine) Missing() string {
 	for _, it := range e.sortedItems() {
 		if it.class != nil && !it.class.noWorkerSince.IsZero() {

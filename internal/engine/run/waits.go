@@ -10,16 +10,16 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Waiting are items that wait for the same.
+// Waiting is a group of items with the same wait.
 type Waiting struct {
 	Wait
 
-	// Item is the first of them, Items how many there are.
+	// Item is the first of them, Items their number.
 	Item, Items int
 }
 
-// Waits groups the items that do not run by what they wait for, most items first. It
-// looks at one item of each class, and at all that are in no class.
+// Waits groups the items that do not run by their wait, largest group first. It visits one item
+// of each class, and all items without a class.
 func (e *Engine) Waits(now time.Time) []Waiting {
 	type cause struct {
 		code           contract.Code
@@ -71,9 +71,8 @@ func (e *Engine) Waits(now time.Time) []Waiting {
 	return list
 }
 
-// MainWait is the item whose wait stands for those of the others: the first of the
-// class with most items, else the first that waits for anything; -1: there is none.
-// It costs the classes.
+// MainWait returns the item whose wait stands for the others: the first of the largest class, or
+// else the first that waits for anything; -1 if there is none. It visits the classes only.
 func (e *Engine) MainWait() int {
 	first, most := -1, 0
 	//workflowcheck:ignore the greatest does not depend on the order

@@ -10,71 +10,69 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
-// Bounds that hold wherever items are placed.
+// Bounds of placement.
 const (
-	// Grace is how long an item whose attempt timed out waits for the outcome that
-	// its worker may still deliver. A worker retries delivery at least once a
-	// second; 3 s leaves two of the five seconds within which a lost item must be
-	// placed again.
+	// Grace is the time for which an item whose attempt timed out waits for an outcome delivered
+	// by its worker. A worker retries the delivery at least once a second. 3 s leaves two of the
+	// five seconds within which a lost item must be placed again.
 	Grace = 3 * time.Second
-	// TakeTimeout is how long a worker may take to draw an attempt from its own
-	// queue before the item goes to another one.
+	// TakeTimeout is the time for a worker to start an attempt from its own queue, before the
+	// item is sent to another one.
 	TakeTimeout = 5 * time.Second
-	// CoolDown is how long a worker that returned AtCapacity gets nothing.
+	// CoolDown is the pause of a worker that returned AtCapacity.
 	CoolDown = 2 * time.Second
-	// DrainCoolDown is the same for a worker that hands its work back, until it is
-	// seen ONLINE again.
+	// DrainCoolDown is the pause of a worker that hands its work back, until a view has it
+	// ONLINE again.
 	DrainCoolDown = 10 * time.Second
-	// CancelWait is how long beyond heartbeat_timeout the end of a canceled attempt
-	// is waited for.
+	// CancelWait is the time beyond heartbeat_timeout to wait for the end of a canceled attempt.
 	CancelWait = 10 * time.Second
-	// RebuildPause is after how long the run looks again at what has no worker in a
-	// view that is incomplete.
+	// RebuildPause is the time until the next evaluation of items without a worker in an
+	// incomplete view.
 	RebuildPause = 5 * time.Second
-	// noWorkerGrid bounds how often items are looked at that wait for a worker which
-	// is not there: many may have joined one after another.
+	// noWorkerGrid bounds the frequency of evaluations of items without a worker: many may have
+	// joined one after another.
 	noWorkerGrid = time.Second
 )
 
-// worker is one worker with what the run knows of it.
+// worker is the run's record of one worker.
 type worker struct {
 	contract.WorkerView
 
-	// inFlight is how many attempts the run has there, own the same by handler.
+	// inFlight counts the run's attempts there, own the same by handler.
 	inFlight int
 	own      map[string]int
-	// load is what others run there, as last reported.
+	// load is the load from other runs, as last reported.
 	load      trial.Load
 	coolUntil time.Time
-	// pace is a moving average of how long the run's work takes there, by handler.
+	// pace is a moving average of the duration of the run's work there, by handler.
 	pace map[string]time.Duration
-	// suspect: it lost an item and has not beaten since; suspectBeat is its Beat of
-	// that moment.
+	// suspect means that it lost an item and has not beaten since; suspectBeat is its Beat at
+	// that time.
 	suspect     bool
 	suspectBeat int64
-	// unsupported are handlers that it turned out not to have.
+	// unsupported are handlers that it lacks against its registration.
 	unsupported []string
 	starts      startRecord
 	// used grows with every attempt placed in the run, so that ties rotate.
 	used int64
-	// view is the one that it was seen in last.
+	// view is the number of its last view.
 	view uint64
-	// candidates are its places in the classes that it could serve.
+	// candidates are its ranks in the classes that it could serve.
 	candidates []*candidate
 }
 
 func (w *worker) online() bool  { return w.State == contract.WorkerOnline }
 func (w *worker) offline() bool { return w.State == contract.WorkerOffline }
 
-// gone: it is OFFLINE, and not because it deregistered and still ends its work.
+// gone reports whether it is OFFLINE and does not just end its work after a deregistration.
 func (w *worker) gone() bool { return w.offline() && !w.Leaving }
 
-// reserved: an operator keeps work from the worker, which is alive.
+// reserved reports whether an operator keeps work from the worker.
 func (w *worker) reserved() bool {
 	return w.State == contract.WorkerDraining || w.State == contract.WorkerCordoned
 }
 
-// healthy is what every placement needs.
+// healthy is required for every placement.
 func (w *worker) healthy() bool { return w.online() && w.Fresh && !w.suspect }
 
 func (w *worker) serves(handler string) bool {
@@ -95,7 +93,7 @@ func (w *worker) fits(node string, labels map[string]string) bool {
 	return true
 }
 
-// slots is how many attempts of a handler and job type fit on the worker at once.
+// slots returns the number of attempts of a handler and job type that fit on the worker.
 func (w *worker) slots(handler, jobType string) int {
 	if !w.accepts(jobType) {
 		return 0
@@ -111,22 +109,20 @@ func (w *worker) slots(handler, jobType string) int {
 	return 0
 }
 
-// accepts reports whether the worker serves the job type; empty: that of a
-// command task, which only unrestricted workers take.
+// accepts reports whether the worker serves the job type; the empty one of a command task is
+// only for unrestricted workers.
 func (w *worker) accepts(jobType string) bool {
 	return len(w.JobTypes) == 0 || slices.Contains(w.JobTypes, jobType)
 }
 
-// detects reports whether the worker can run a detection.
 func (w *worker) detects(handler, jobType string) bool {
 	return w.MaxDetect > 0 && w.accepts(jobType) && slices.ContainsFunc(w.Capabilities, func(c contract.Capability) bool {
 		return c.Handler == handler && c.Detect
 	})
 }
 
-// room is how many more attempts of a class fit as far as is known, how many may
-// be prefetched where none fits, and how many would fit if the run had the worker
-// for itself.
+// room returns the known number of further attempts of a class that fit, the number to prefetch
+// if none fits, and the number that would fit without other runs.
 func (w *worker) room(c *class) (known, ahead, most int) {
 	slots := w.slots(c.handler, c.jobType)
 	most = min(w.MaxExecute-w.inFlight, slots-w.own[c.handler])
@@ -147,22 +143,21 @@ func (w *worker) occupy(handler string) {
 	w.own[handler]++
 }
 
-// fleet is the run's view of the workers.
 type fleet struct {
 	byID map[string]*worker
-	// list has the same workers by id, nil: to be made; view numbers the views.
+	// list has the same workers by id, nil if outdated; view numbers the views.
 	list []*worker
 	view uint64
-	// incomplete: the newest view is that of a registry which was just rebuilt.
+	// incomplete means that the newest view is that of a registry which was just rebuilt.
 	incomplete bool
-	// absent are workers in no view, with what the run still has there: a registry
-	// that was rebuilt learns of them one by one.
+	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives
+	// them one by one.
 	absent map[string]*worker
 	// stamp numbers placements.
 	stamp int64
-	// watching: the run asked to be told of changes.
+	// watching means that the run has subscribed to views.
 	watching bool
-	// reprobe: probes were lost with the workflow run before.
+	// reprobe means that probes were lost with the previous workflow run.
 	reprobe bool
 }
 
@@ -173,7 +168,7 @@ func (f *fleet) instance(id, instance string) *worker {
 	return nil
 }
 
-// known is the worker of that process, in the view or absent.
+// known returns the worker of that process, in the view or absent.
 func (f *fleet) known(id, instance string) *worker {
 	if w := f.instance(id, instance); w != nil {
 		return w
@@ -192,15 +187,15 @@ func (f *fleet) sorted() []*worker {
 	return f.list
 }
 
-// isFenced reports whether that process lost its id while it may have lived:
-// nothing that it reports counts.
+// isFenced reports whether that process lost its id while it may have lived: its reports do not
+// count.
 func (f *fleet) isFenced(id, instance string) bool {
 	w := f.byID[id]
 	return w != nil && instance != "" && slices.Contains(w.Fenced, instance)
 }
 
-// whyGone says why nothing can be expected of that process any more, or "". An
-// unknown worker is no news: the registry may have been rebuilt.
+// whyGone returns why a process can report nothing any more, or "". An unknown worker is no
+// reason: the registry may have been rebuilt.
 func (f *fleet) whyGone(id, instance string) string {
 	if f.isFenced(id, instance) {
 		return "worker " + id + " was replaced by another process"
@@ -211,14 +206,14 @@ func (f *fleet) whyGone(id, instance string) string {
 	return ""
 }
 
-// occupy counts an attempt that was there before, when an engine is restored.
+// occupy counts an earlier attempt, when an engine is restored.
 func (f *fleet) occupy(id, instance, handler string) {
 	if w := f.known(id, instance); w != nil {
 		w.occupy(handler)
 	}
 }
 
-// put adds a worker to the view, or replaces the process that has its id.
+// put adds a worker to the view, or replaces the process with its id.
 func (f *fleet) put(w *worker) {
 	f.byID[w.ID] = w
 	if f.list == nil {
@@ -247,7 +242,7 @@ func (f *fleet) setAbsent(w *worker) {
 	f.absent[w.ID] = w
 }
 
-// release gives a slot back and returns the worker, nil if it is not known.
+// release frees a slot and returns the worker, nil if unknown.
 func (f *fleet) release(id, instance, handler string) *worker {
 	w := f.known(id, instance)
 	if w == nil || w.own[handler] == 0 {

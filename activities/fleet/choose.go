@@ -1,16 +1,16 @@
 package fleet
 
 const (
-	// refined is how many trusted entries are described at a time although the
-	// window shows that they live, so that their skew becomes exact: all of a
-	// small fleet, a block in turn of a large one.
+	// refined is the number of trusted entries described per poll, although the window shows
+	// that they beat, so that their skew becomes exact: all of a small fleet, a block in turn of
+	// a large one.
 	refined = 16
-	// refinedPolls is how many polls a block is described for; they span more
-	// than one interval, so that a beat falls between two of them.
+	// refinedPolls is the number of polls for which a block is described. They span more than
+	// one interval, so that a beat falls between two of them.
 	refinedPolls = 4
 )
 
-// choose returns which sightings have to be described.
+// choose returns the sightings to describe.
 func (t *tracker) choose(found []sighting) []int {
 	var chosen, trusted []int
 	for i, s := range found {

@@ -66,8 +66,8 @@ func (o *Observer) page(ctx context.Context, request *workflowservice.ListWorker
 	return o.service.ListWorkers(ctx, request)
 }
 
-// merge turns the lists into sightings, in order of the queues' owners. An
-// entry that beat between the two requests may be in both: it is near.
+// merge turns the lists into sightings, sorted by the owners of the queues. An entry that beat
+// between the two requests may be in both lists: it is near.
 func merge(near, far []*workerpb.WorkerListInfo) []sighting {
 	var found []sighting
 	known := make(map[string]bool, len(near))
@@ -102,8 +102,8 @@ func compareKeys(a, b string) int {
 	return 1
 }
 
-// describe reads the heartbeat's time of the chosen sightings. One that has
-// left the list meanwhile is left out: no news.
+// describe reads the heartbeat times of the chosen sightings. It omits an entry that has left
+// the list.
 func (o *Observer) describe(ctx context.Context, found []sighting, chosen []int) ([]sighting, error) {
 	beats := make([]time.Time, len(chosen))
 	faults := make([]error, len(chosen))
@@ -133,7 +133,7 @@ func (o *Observer) describe(ctx context.Context, found []sighting, chosen []int)
 	return kept, nil
 }
 
-// beat reads one heartbeat's time; zero if the entry is not listed any more.
+// beat reads one heartbeat time; zero if the entry is no longer listed.
 func (o *Observer) beat(ctx context.Context, key string) (time.Time, error) {
 	found, err := o.heartbeat(ctx, key)
 	if err != nil || found.GetHeartbeatTime() == nil {
@@ -142,7 +142,7 @@ func (o *Observer) beat(ctx context.Context, key string) (time.Time, error) {
 	return found.GetHeartbeatTime().AsTime(), nil
 }
 
-// heartbeat reads one entry's last heartbeat; nil if it is not listed any more.
+// heartbeat reads one entry's last heartbeat; nil if the entry is no longer listed.
 func (o *Observer) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// Service is the part of the server that the observer uses; the SDK's
-// WorkflowServiceClient has it.
+// Service is the part of the server that the observer uses. The SDK's WorkflowServiceClient
+// implements it.
 type Service interface {
 	Lists
 	Queries
@@ -36,8 +36,8 @@ type Queries interface {
 	QueryWorkflow(ctx context.Context, in *workflowservice.QueryWorkflowRequest, opts ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error)
 }
 
-// requestTimeout bounds one request: a server that hangs must not stop the
-// observer's own heartbeat.
+// requestTimeout bounds one request: a hanging server must not stop the observer's own
+// heartbeat.
 const requestTimeout = 5 * time.Second
 
 // Observer watches the heartbeats of all workers of a namespace.
@@ -54,9 +54,9 @@ func NewObserver(service Service, namespace string, thresholds Thresholds) *Obse
 
 // Thresholds has the registry's settings of the control plane; zero fields mean the default.
 type Thresholds interface {
-	// Missing returns those for a registry that has none.
+	// Missing returns the thresholds for a registry that has none.
 	Missing(ctx context.Context) contract.FleetConfig
-	// Applied returns those in force.
+	// Applied returns the thresholds in force.
 	Applied(ctx context.Context) contract.FleetConfig
 }
 
@@ -69,13 +69,12 @@ func (f Fixed) Missing(context.Context) contract.FleetConfig { return contract.F
 // Applied implements [Thresholds].
 func (f Fixed) Applied(context.Context) contract.FleetConfig { return contract.FleetConfig(f) }
 
-// ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when there is
-// a change for the registry; see the package comment.
+// ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when there is a change for the
+// registry; see the package comment.
 //
-// On repeat it continues from the heartbeat of the attempt before. When it is
-// canceled it returns the context's error. When the control plane stops it
-// returns an error that is retried. A server that cannot be reached is waited
-// for; one that keeps no heartbeats is a permanent error of type
+// A repeat continues from the heartbeat of the previous attempt. A cancel returns the context's
+// error. A stop of the control plane returns an error that is retried. An unreachable server is
+// awaited. A server without heartbeats is a permanent error of type
 // [contract.HeartbeatsUnsupportedError].
 func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorkersInput) (contract.ObserveWorkersResult, error) {
 	if in.Config == nil {
@@ -112,8 +111,8 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 	}
 }
 
-// left is the memory of the attempt before. It is nil if there was none or if it cannot be
-// read, which costs only precision.
+// left returns the memory of the previous attempt. It is nil without one, or if it is
+// unreadable, which costs only precision.
 func left(ctx context.Context) *memory {
 	if !activity.HasHeartbeatDetails(ctx) {
 		return nil
@@ -126,8 +125,7 @@ func left(ctx context.Context) *memory {
 	return &m
 }
 
-// poll looks once. A server that does not answer is no news; the tracker sees
-// the gap.
+// poll looks once. A server that does not respond is no news; the tracker sees the gap.
 func (o *Observer) poll(ctx context.Context, track *tracker, now func() time.Time) error {
 	at := now()
 	found, err := o.list(ctx, track, at)
@@ -145,8 +143,7 @@ func (o *Observer) poll(ctx context.Context, track *tracker, now func() time.Tim
 	}
 }
 
-// check makes sure that the server keeps heartbeats at all: without them every
-// worker would look dead.
+// check fails if the server keeps no heartbeats: without them every worker would look dead.
 func (o *Observer) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -26,8 +26,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// server is a list of workers as the server keeps it: it filters by heartbeat
-// time and pages.
+// server is a list of workers like the server's: it filters by heartbeat time and pages.
 type server struct {
 	mu          sync.Mutex
 	beats       map[string]*workerpb.WorkerHeartbeat
@@ -35,7 +34,7 @@ type server struct {
 	pageSize    int
 	pages       int
 	unsupported bool
-	// described is called after so many heartbeats were read.
+	// described is called with the number of heartbeats read.
 	described func(n int)
 	reads     int
 	asked     []string
@@ -66,7 +65,7 @@ func (s *server) DescribeNamespace(context.Context, *workflowservice.DescribeNam
 	}}, nil
 }
 
-// QueryWorkflow notes the process that was requested to look at the registry.
+// QueryWorkflow records the process that was requested to read the registry.
 func (s *server) QueryWorkflow(_ context.Context, in *workflowservice.QueryWorkflowRequest, _ ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +119,7 @@ func (s *server) ListWorkers(_ context.Context, in *workflowservice.ListWorkersR
 	return answer, nil
 }
 
-// filterOf understands the three queries that the observer sends.
+// filterOf parses the three queries of the observer.
 func filterOf(query string) (func(*workerpb.WorkerHeartbeat) bool, error) {
 	times := func(layout string) (from, to time.Time, err error) {
 		parts := strings.Split(query, "'")
@@ -325,7 +324,7 @@ func TestProbe(t *testing.T) {
 		s := newServer()
 		s.beat("a", time.Now().Add(-time.Hour), enums.WORKER_STATUS_RUNNING)
 		second := time.Now().Add(-30 * time.Minute)
-		// It beats when its queues have been looked at.
+		// It beats after its queues were read.
 		s.described = func(n int) {
 			if n == 2 {
 				s.beat("a", second, enums.WORKER_STATUS_RUNNING)

@@ -10,13 +10,12 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// probesPerInterval is how often a probe looks within one heartbeat interval.
+// probesPerInterval is the number of probe reads within one heartbeat interval.
 const probesPerInterval = 5
 
-// ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three
-// heartbeat intervals until a heartbeat of that incarnation changes. Alive
-// false means that none did, or that it is not listed at all. A repeat watches
-// again.
+// ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three heartbeat intervals
+// until a heartbeat of that incarnation changes. If Alive is false, none changed or none is
+// listed. A repeat probes again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
 	applied := o.thresholds.Applied(ctx).WithDefaults()
 	ticker := time.NewTicker(applied.HeartbeatInterval.Std() / probesPerInterval)
@@ -46,7 +45,7 @@ func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput
 	}
 }
 
-// changed: a heartbeat moved, or one is listed that was not.
+// changed reports whether a heartbeat changed, or a new one is listed.
 func changed(before, after map[string]*workerpb.WorkerHeartbeat) bool {
 	for key, beat := range after {
 		if was, known := before[key]; !known || !was.GetHeartbeatTime().AsTime().Equal(beat.GetHeartbeatTime().AsTime()) {
@@ -56,8 +55,8 @@ func changed(before, after map[string]*workerpb.WorkerHeartbeat) bool {
 	return false
 }
 
-// latest is when the worker's execute queue beat last, and how many slots it used
-// then. Jobs pulled from shared queues are not part of it: they have heartbeats of their own.
+// latest returns the last beat of the worker's execute queue, and the slots in use then. Jobs
+// pulled from shared queues are excluded: they have heartbeats of their own.
 func latest(id, instance string, beats map[string]*workerpb.WorkerHeartbeat) (at time.Time, used int) {
 	for _, beat := range beats {
 		if beat.GetTaskQueue() == contract.WorkerQueue(id, instance) && beat.GetHeartbeatTime().AsTime().After(at) {

@@ -15,18 +15,17 @@ func compareIncarnations(a, b contract.Incarnation) int {
 // pulse is the observer's record of one incarnation.
 type pulse struct {
 	contract.WorkerPulse
-	// assumed: LastChange is only a bound, because beats of a fresh worker are
-	// not reported; the server's list is more precise.
+	// assumed means that LastChange is only a bound, because beats of a fresh worker are not
+	// reported; the server's list is more precise.
 	assumed bool
-	// near is when it was last found among those that beat just now; LastChange
-	// is not moved by that.
+	// near is the last poll whose filter found the worker; it does not change LastChange.
 	near time.Time
 	// told is the registry's last report; known is true if there was one.
 	told  contract.WorkerPulse
 	known bool
 }
 
-// last is the latest time at which the heartbeat is known to have changed.
+// last returns the latest known change of the heartbeat.
 func (p *pulse) last() time.Time {
 	if p.near.After(p.LastChange) {
 		return p.near
@@ -34,10 +33,10 @@ func (p *pulse) last() time.Time {
 	return p.LastChange
 }
 
-// news reports whether the registry needs a report of the incarnation. It forgets an
-// incarnation that neither holds an id nor beats, so there are no reports of such an
-// incarnation: the server lists the predecessor of a restarted worker as shutting down for
-// five minutes more, and each observation would end at once.
+// news reports whether the registry needs a report of the incarnation. The registry drops an
+// incarnation that neither holds an id nor beats, so there are no reports of it. The server
+// lists the predecessor of a restarted worker as shutting down for five more minutes, and each
+// observation would otherwise end at once.
 func (p *pulse) news() bool {
 	if !p.known && !p.Fresh {
 		return false
@@ -45,17 +44,17 @@ func (p *pulse) news() bool {
 	return p.Fresh != p.told.Fresh || p.Seen != p.told.Seen || p.ShuttingDown != p.told.ShuttingDown
 }
 
-// entry is one SDK worker of an incarnation in the server's list; a process has
-// one for each of its queues.
+// entry is one SDK worker of an incarnation in the server's list. A process has one for each of
+// its queues.
 type entry struct {
-	// beat is the heartbeat's time by the worker's clock, described when it was
-	// read, both zero until then.
+	// beat is the heartbeat's time by the worker's clock, described the time of reading it; both
+	// are zero until then.
 	beat, described time.Time
-	// near is when the list's filter last found it.
+	// near is the last poll whose filter found the entry.
 	near time.Time
 }
 
-// sighting is one entry as one poll found it.
+// sighting is one entry in one poll.
 type sighting struct {
 	key      string
 	owner    contract.Incarnation
@@ -70,21 +69,19 @@ type timing struct {
 	interval time.Duration
 }
 
-// poll is how often the list is read: often enough that a change is dated well
-// within one interval, and that a worker that comes gets work within two seconds
-// at the default interval.
+// poll is the pause between reads of the list. It dates a change well within one interval, and a
+// new worker gets work within two seconds at the default interval.
 func (t timing) poll() time.Duration { return t.interval * 3 / 10 }
 
 // fresh is the age of a change from which a look finds a silence: the next look and its report still
 // come within three intervals of the change. A worker survives one lost beat and a late one.
 func (t timing) fresh() time.Duration { return 3*t.interval - t.poll() - t.interval/10 }
 
-// gap is the pause between two looks from which on the observer was away.
+// gap is the pause between two looks that counts as an absence of the observer.
 func (t timing) gap() time.Duration { return 2 * t.interval }
 
-// settle is how long the observer looks after a gap before it believes a
-// silence: two freshness windows, which is longer than a worker needs to
-// reconnect (at most 10 s) and to beat.
+// settle is the observation time after a gap before silence counts: two freshness windows. A
+// worker needs less to reconnect (at most 10 s) and to beat.
 func (t timing) settle() time.Duration { return 6 * t.interval }
 
 // behind and ahead bound the window of the list's filter around "now" in the
@@ -93,16 +90,16 @@ func (t timing) settle() time.Duration { return 6 * t.interval }
 func (t timing) behind() time.Duration { return t.interval * 17 / 10 }
 func (t timing) ahead() time.Duration  { return t.interval * 6 / 10 }
 
-// aligned is how far a clock may be from the common one to be judged by the
-// window alone.
+// aligned is the largest difference from the common clock at which the window alone judges a
+// worker.
 func (t timing) aligned() time.Duration { return t.interval / 2 }
 
 // late is the age from which the exact time of a fresh worker's last change is
 // reported along with other news, so that the next observation continues from it.
 func (t timing) late() time.Duration { return t.interval * 3 / 2 }
 
-// smallDrift is the change of a skew that is worth telling along with other
-// news; only one of a whole interval is news by itself.
+// smallDrift is the change of a skew that is reported along with other news. Only a change of a
+// whole interval is reported by itself.
 const smallDrift = 500 * time.Millisecond
 
 // drift is the difference of the skew from the last report.

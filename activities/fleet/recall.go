@@ -15,9 +15,8 @@ import (
 // recallers is the number of processes queried at once.
 const recallers = 8
 
-// recall requests processes that beat without being registered to look at the
-// registry. A terminated registry has lost its workers, and each of them
-// looks by itself only once a minute.
+// recall requests unregistered processes that beat to read the registry. A terminated registry
+// has lost its workers, and each of them reads the registry only once a minute.
 func (o *Observer) recall(ctx context.Context, strangers []contract.Incarnation) {
 	var group sync.WaitGroup
 	for first := range min(recallers, len(strangers)) {

@@ -29,8 +29,8 @@ type node struct {
 	last time.Time
 }
 
-// world simulates workers, the server's list in memory, the observer and the
-// registry's knowledge, in steps of 100 ms.
+// world simulates workers, the server's list in memory, the observer and the registry, in steps
+// of 100 ms.
 type world struct {
 	t      require.TestingT
 	now    time.Time
@@ -48,8 +48,8 @@ type world struct {
 	left         *memory
 	reports      []string
 	describes    int
-	// holders are the incarnations that hold an id; who is not among them and is
-	// silent is forgotten. observations counts those that ended.
+	// holders are the incarnations that hold an id; other silent ones are dropped. observations
+	// counts the ended ones.
 	holders      map[string]string
 	observations int
 }
@@ -138,7 +138,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// tell acts as the registry: it keeps the report, and observes again.
+// tell acts as the registry: it stores the report, and observes again.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation
@@ -167,7 +167,7 @@ func (w *world) pulse(id string) contract.WorkerPulse {
 	return w.known[contract.Incarnation{ID: id, Instance: "1"}]
 }
 
-// assertLast checks the date of the last change against the truth.
+// assertLast compares the date of the last change with the true one.
 func (w *world) assertLast(t *testing.T, id string) {
 	t.Helper()
 	assert.InDelta(t, 0, w.pulse(id).LastChange.Sub(w.nodes[id].last).Seconds(), 2.5, "last change of %s", id)
@@ -293,11 +293,11 @@ func TestADeadWorkerIsDatedThoughItLeavesTheList(t *testing.T) {
 	delete(w.listed, "a/detect")
 	w.run(14 * time.Second)
 	assert.False(t, w.pulse("a").Fresh)
-	// An entry that is gone can only be dated by the last look.
+	// Only the last look can date a removed entry.
 	assert.WithinRange(t, w.pulse("a").LastChange, n.last.Add(-time.Second), n.last.Add(9*time.Second))
 }
 
-// The server forgets all workers when it restarts; each is listed again with its next beat. No
+// A restarted server has an empty list; each worker is listed again with its next beat. No
 // worker is lost, and a silent worker keeps the time of its last beat.
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
@@ -323,7 +323,7 @@ func TestServerRestart(t *testing.T) {
 	assert.Equal(t, died, w.pulse("b").LastChange)
 }
 
-// A gap does not count; the silence of a worker that was silent before it is confirmed before
+// A gap does not count. For a worker that was silent before it, the silence is confirmed before
 // its threshold is reported.
 func TestObserverGap(t *testing.T) {
 	t.Parallel()
@@ -386,8 +386,8 @@ func TestDeathWithinAGapIsDatedByTheList(t *testing.T) {
 	w.assertLast(t, "a")
 }
 
-// With server and observer away together nothing is known: the benefit of the
-// doubt, as long as the gap lasted.
+// If server and observer are away together, a death in the gap is undetectable, so the gap does
+// not count.
 func TestDeathThatCannotBeToldFromTheGap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -417,8 +417,8 @@ func TestShuttingDownNeedsAllQueues(t *testing.T) {
 	assert.True(t, w.pulse("a").Fresh, "it still beats")
 }
 
-// A dead stranger's entry stays listed for minutes and must not look alive to
-// each new observation.
+// A dead stranger's entry stays listed for minutes and must not look alive to each new
+// observation.
 func TestADeadStrangerIsNotReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -433,8 +433,7 @@ func TestADeadStrangerIsNotReported(t *testing.T) {
 	assert.Equal(t, []string{"a fresh=true stopping=false"}, w.reports)
 }
 
-// Under constant churn observations end after every poll. A dead worker is
-// found all the same.
+// Under constant churn observations end after every poll. A dead worker is still found.
 func TestDeathIsFoundThoughEveryObservationIsShort(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []time.Duration{0, 3 * time.Minute} {
@@ -461,7 +460,7 @@ func TestDeathIsFoundThoughEveryObservationIsShort(t *testing.T) {
 }
 
 // TestAPredecessorThatStopsIsNoNews: after a restart the server lists the stopped process for
-// five minutes more. The registry has forgotten it; repeated reports would fill its history.
+// five more minutes. The registry has dropped it; repeated reports would fill its history.
 func TestAPredecessorThatStopsIsNoNews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

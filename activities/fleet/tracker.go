@@ -12,7 +12,7 @@ import (
 type tracker struct {
 	timing
 	wakeAt time.Time
-	// since and until are the span without a gap in which it looked.
+	// since and until bound the span without a gap in which it looked.
 	since, until time.Time
 	pulses       map[contract.Incarnation]*pulse
 	entries      map[string]*entry
@@ -28,8 +28,8 @@ type memory struct {
 	Pulses []contract.WorkerPulse `json:"pulses,omitempty"`
 }
 
-// newTracker starts from the registry's state and, in a retry, from the memory of the attempt
-// before, which is newer.
+// newTracker starts from the registry's state and, in a retry, from the newer memory of the
+// previous attempt.
 func newTracker(in contract.ObserveWorkersInput, left *memory) *tracker {
 	t := &tracker{
 		timing: timing{in.Config.HeartbeatInterval.Std()}, wakeAt: in.WakeAt,
@@ -84,20 +84,20 @@ func (t *tracker) order() []contract.Incarnation {
 	return slices.SortedFunc(maps.Keys(t.pulses), compareIncarnations)
 }
 
-// window is the span of heartbeat times that the list is filtered by at now.
+// window returns the bounds of the list's filter by heartbeat time.
 func (t *tracker) window(now time.Time) (from, to time.Time) {
 	return now.Add(t.common - t.behind()), now.Add(t.common + t.ahead())
 }
 
-// trusts reports whether being in the window alone shows that the entry beats.
-// Of a clock that is off it shows nothing: the last beat of a dead worker whose
-// clock was three minutes ahead passes through the window three minutes later.
+// trusts reports whether an entry in the window certainly beats. For a skewed clock it does not:
+// the last beat of a dead worker whose clock was three minutes ahead passes through the window
+// three minutes later.
 func (t *tracker) trusts(owner contract.Incarnation) bool {
 	p := t.pulses[owner]
 	return p != nil && p.Seen && (p.Skew()-t.common).Abs() <= t.aligned()
 }
 
-// look takes the result of one poll at now.
+// look applies the result of one poll.
 func (t *tracker) look(now time.Time, found []sighting) {
 	t.resume(now)
 	running, stopping := map[contract.Incarnation]bool{}, map[contract.Incarnation]bool{}
@@ -118,7 +118,7 @@ func (p *pulse) fresh(now time.Time, limit time.Duration) bool {
 	return !p.last().IsZero() && now.Sub(p.last()) < limit
 }
 
-// resume notices a gap. It does not count for workers that were fresh before it.
+// resume detects a gap, which does not count for workers that were fresh before it.
 func (t *tracker) resume(now time.Time) {
 	if t.until.IsZero() {
 		t.since = now
@@ -136,7 +136,7 @@ func (t *tracker) resume(now time.Time) {
 	t.since = now
 }
 
-// see takes one entry of the list.
+// see applies one entry of the list.
 func (t *tracker) see(now time.Time, s sighting) {
 	p := t.pulses[s.owner]
 	if p == nil {
@@ -165,11 +165,10 @@ func (t *tracker) see(now time.Time, s sighting) {
 	e.beat, e.described = s.beat, now
 }
 
-// first is the first reading of an entry in this attempt. With a known skew it
-// dates the beat. A worker that was never seen proves its life by a
-// beat in the window, and its clock is then assumed to be the common one; or by a
-// beat that differs from the previous observation. One old beat proves nothing: a
-// dead worker's entry stays listed for minutes.
+// first handles the first reading of an entry in this attempt. A known skew dates the beat. A
+// new worker proves its life by a beat in the window, and its clock is then assumed to be the
+// common one; or by a beat that differs from the previous observation. One old beat proves
+// nothing: a dead worker's entry stays listed for minutes.
 func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 	switch {
 	case p.Seen:
@@ -186,9 +185,8 @@ func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 	p.date(earliest(s.beat.Add(-p.Skew()), now))
 }
 
-// beaten is a change of an entry's heartbeat. It happened after the entry was
-// last known to be unchanged and now at the latest; that bounds the skew, and
-// the skew dates the beat.
+// beaten handles a change of an entry's heartbeat. The change happened between the last look
+// without it and now; that bounds the skew, and the skew dates the beat.
 func (t *tracker) beaten(now, beat time.Time, e *entry, p *pulse) {
 	after := e.described
 	if entered := e.near.Add(-t.behind()); !e.near.IsZero() && entered.After(after) {
@@ -204,14 +202,14 @@ func (t *tracker) beaten(now, beat time.Time, e *entry, p *pulse) {
 	p.date(beat.Add(-skew))
 }
 
-// date moves the last change forward, or replaces a mere assumption.
+// date moves the last change forward, or replaces an assumed one.
 func (p *pulse) date(at time.Time) {
 	if p.assumed || at.After(p.LastChange) {
 		p.LastChange, p.assumed = at, false
 	}
 }
 
-// align finds the clock that most of the living workers share.
+// align computes the clock that most of the living workers share.
 func (t *tracker) align() {
 	skews := make([]time.Duration, 0, len(t.pulses))
 	for _, p := range t.pulses {
@@ -240,8 +238,8 @@ func (t *tracker) report() (contract.ObserveWorkersResult, bool) {
 	return result, due
 }
 
-// thresholdReached: the registry's next threshold is over, and the observer has looked for
-// long enough to report it.
+// thresholdReached reports whether the registry's next threshold is over, and the observer has
+// looked for long enough to report it.
 func (t *tracker) thresholdReached() bool {
 	return !t.wakeAt.IsZero() && !t.until.Before(t.wakeAt) && t.until.Sub(t.since) >= t.settle()
 }

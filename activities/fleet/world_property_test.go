@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// With any clocks, phases, short observations and clock changes: while server and observer are
-// up, a living worker is never lost, and a dead worker is lost within 15 s of its last beat, and two
-// polls more if its clock is off.
+// While server and observer are up, a living worker is never lost, and a dead worker is lost within
+// 15 s of its last beat, plus two polls if its clock is off. This holds for any clocks, phases, short
+// observations and clock changes.
 func TestTheLivingAreKeptAndTheDeadAreFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,7 +54,7 @@ func requireTruth(t *rapid.T, w *world) {
 		age := w.now.Sub(n.last)
 		switch {
 		case !n.dead && age >= 3*time.Second && age < 12*time.Second:
-			// Younger than that it may have come back this moment.
+			// A younger one may have returned just now.
 			require.True(t, w.pulse(id).Fresh, "%s is alive, last beat %s ago", id, age)
 		case age > 15*time.Second+2*1500*time.Millisecond:
 			require.False(t, w.pulse(id).Fresh, "%s is dead, last beat %s ago", id, age)

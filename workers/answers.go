@@ -15,16 +15,12 @@ import (
 // The workflow itself ends at once, so that a dead process leaves no open workflow. The
 // functions must return at once and may be called concurrently.
 type answers struct {
-	// describe returns the running work of the process.
 	describe func() contract.WorkerReport
 	// look makes the process read its settings from the registry.
-	look func()
-	// attempt returns the state of one attempt.
+	look    func()
 	attempt func(contract.AttemptQueryInput) contract.AttemptQueryResult
-	// used returns the slots used in the last hours.
-	used func() contract.WorkerUsage
-	// log returns the output of an attempt.
-	log func(contract.LogQueryInput) contract.LogQueryResult
+	used    func() contract.WorkerUsage
+	log     func(contract.LogQueryInput) contract.LogQueryResult
 	// artifact returns the files that an attempt has left.
 	artifact func(contract.ArtifactQueryInput) contract.ArtifactQueryResult
 }

@@ -54,8 +54,7 @@ type ControlOptions struct {
 	// Version is recorded with every workflow task of this process. It shows which version began
 	// a workflow that another version cannot continue. If empty, the SDK records a checksum of
 	// the program.
-	Version string
-	// Interceptors are those required by the workflows.
+	Version      string
 	Interceptors []interceptor.WorkerInterceptor
 	Logger       *slog.Logger
 }

@@ -15,8 +15,7 @@ const (
 	scarceShare = 20
 	scarceBytes = 1 << 30
 	// diskEvery is the pause between checks of the data directory's disk.
-	diskEvery = 10 * time.Second
-	// diskTimeout bounds one report of a full disk.
+	diskEvery   = 10 * time.Second
 	diskTimeout = 10 * time.Second
 )
 

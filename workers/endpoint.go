@@ -21,8 +21,7 @@ const (
 	// endpointTimeout bounds the workflow itself, which takes milliseconds: it must not stay
 	// open if no process serves it.
 	endpointTimeout = time.Minute
-	// openTimeout bounds the call that opens it.
-	openTimeout = 10 * time.Second
+	openTimeout     = 10 * time.Second
 	// nudgeTimeout bounds the query to the replaced process.
 	nudgeTimeout = 3 * time.Second
 	// endpointRetry is the pause after a failure to open it.

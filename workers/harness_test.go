@@ -85,7 +85,6 @@ type groupInput struct {
 	Detect    *contract.DetectActivityInput
 }
 
-// jobEnd is the end of one attempt, as received by a group.
 type jobEnd struct {
 	Failure  contract.FailureKind
 	State    contract.ExecuteState
@@ -94,7 +93,6 @@ type jobEnd struct {
 	Error    string
 }
 
-// groupResult is the result of fakeGroup.
 type groupResult struct {
 	Ends     map[string]jobEnd
 	Detected contract.DetectActivityResult
@@ -200,7 +198,6 @@ func newHouse(t *testing.T, options ...testsuite.Option) *house {
 	return h
 }
 
-// node builds a node worker; edit changes its options.
 func (h *house) node(t *testing.T, handler jobtype.Handler, edit ...func(*workers.NodeOptions)) *workers.Node {
 	t.Helper()
 	options := workers.NodeOptions{ID: "node-a", DataDir: t.TempDir(), Handlers: []jobtype.Handler{handler}, Version: "test"}
@@ -262,7 +259,6 @@ func someJobs(n int, edit ...func(*contract.ExecuteInput)) []contract.ExecuteInp
 	return list
 }
 
-// handler is a handler of functions that counts its calls.
 type handler struct {
 	name    string
 	cap     int

@@ -56,7 +56,6 @@ func (h *heartbeat) run(ctx context.Context) {
 	}
 }
 
-// wait waits for the pause, if any, or until the interval changes.
 func (h *heartbeat) wait(ctx context.Context, pause time.Duration) {
 	var due <-chan time.Time
 	if pause > 0 {

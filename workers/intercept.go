@@ -129,7 +129,6 @@ func (g *gates) atCapacity(args []any, info activity.Info, message string) error
 	return g.goesBack(args, info, contract.FailureAtCapacity, message)
 }
 
-// leaves refuses a task because the worker is being stopped.
 func (g *gates) leaves(args []any, info activity.Info) error {
 	return g.goesBack(args, info, contract.FailureDraining, fmt.Sprintf("worker %s is being stopped", g.worker))
 }

@@ -233,7 +233,6 @@ func (n *Node) stopPolling(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-// await reports whether done was closed before ctx ended.
 func await(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -80,9 +80,8 @@ type notifier struct {
 	others func(group, handler string) (all, ofHandler int)
 	// signal sends to a group or DAG run; a [serviceerror.NotFound] means that the workflow is
 	// gone.
-	signal func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error
-	worker string
-	// instance is the process.
+	signal   func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error
+	worker   string
 	instance string
 	logger   *slog.Logger
 }

@@ -18,12 +18,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// told records the messages of a notifier.
 type told struct {
-	mu sync.Mutex
-	to []string
-	in []contract.WorkerRoomInput
-	// fault is the server's error.
+	mu    sync.Mutex
+	to    []string
+	in    []contract.WorkerRoomInput
 	fault error
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
-// Timing of requests to the registry.
 const (
 	registerRetry   = time.Second
 	unregisterRetry = 200 * time.Millisecond
@@ -38,7 +37,6 @@ func (e *RefusedError) Error() string {
 		e.ID, e.PID, e.Host, e.Age.Round(time.Second), e.SinceBeat.Round(time.Second))
 }
 
-// registrar is one worker's access to the fleet's registry.
 type registrar struct {
 	registry     *registry.Registry
 	registration contract.WorkerRegistration
@@ -98,7 +96,6 @@ func refused(id string, other *contract.RegisteredOther) error {
 	return e
 }
 
-// settings reads this incarnation's settings from the registry.
 func (r *registrar) settings(ctx context.Context) (contract.WorkerSettings, error) {
 	return r.registry.Settings(ctx, r.incarnation())
 }

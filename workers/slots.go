@@ -43,7 +43,6 @@ const maxWaiting = maxPollers
 // tasks. Call answer before the first poll.
 func (s *slots) answer(own string, atGate func() int) { s.own, s.atGate = own, atGate }
 
-// permit is the data of a reservation.
 type permit struct {
 	queue string
 	used  bool
@@ -177,7 +176,6 @@ func (s *slots) Hold(prefix string) {
 	s.wake()
 }
 
-// Held reports whether the queue must not be polled.
 func (s *slots) Held(queue string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slotCall has the used parts of the SDK's arguments.
 type slotCall struct {
 	worker.SlotReleaseInfo
 	queue  string

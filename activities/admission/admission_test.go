@@ -21,7 +21,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// temporal is a client with holders and workflows.
 type temporal struct {
 	holders []contract.AdmissionHolder
 	// runs has the first run and the status of workflows, by id.

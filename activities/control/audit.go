@@ -19,10 +19,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// visibilityLooks is the number of searches for an earlier log in visibility.
 const visibilityLooks = 3
 
-// recorderClient has the ports that recording needs.
 type recorderClient struct {
 	Runs
 	Fleet

@@ -41,9 +41,8 @@ type auditServer struct {
 	last   *historypb.HistoryEvent
 	listed []string
 	looked int
-	// read counts the pages of history read.
-	read  int
-	fault error
+	read   int
+	fault  error
 
 	recorded []contract.AuditRecord
 	inputs   []contract.AuditInput

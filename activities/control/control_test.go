@@ -30,7 +30,6 @@ import (
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// temporal is a Temporal client with a registry and the runs of one schedule.
 type temporal struct {
 	control.Client
 	// mu guards the fields that a keeper and the test use.
@@ -46,9 +45,8 @@ type temporal struct {
 	fault      error
 	runs       map[string]run
 	described  []string
-	// durable is the durable state of an ended entity.
-	durable []byte
-	told    []string
+	durable    []byte
+	told       []string
 	// updated lists the calls of admission; each is answered unless there is a fault.
 	updated     []string
 	updateFault error
@@ -345,7 +343,6 @@ func TestEnsureAdmission(t *testing.T) {
 	assert.Contains(t, started.Inherited.Fault, "its history is gone")
 }
 
-// UpdateWorkflow is an admission that answers at once.
 func (f *temporal) UpdateWorkflow(_ context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	f.updated = append(f.updated, options.WorkflowID+" "+options.UpdateName)
 	if f.updateFault != nil {

@@ -13,10 +13,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// historyFilter is the SDK's filter for events.
 type historyFilter = enums.HistoryEventFilterType
 
-// errNoFleet means that no registry is running.
 var errNoFleet = errors.New("the worker registry is not running")
 
 func fleetOptions() client.StartWorkflowOptions {
@@ -63,7 +61,6 @@ func (c *Control) Configure(ctx context.Context) (contract.FleetConfig, error) {
 	}
 }
 
-// configurePause is the pause before a dropped request is repeated.
 const configurePause = 50 * time.Millisecond
 
 func (c *Control) configure(ctx context.Context) (contract.FleetConfig, error) {

@@ -83,7 +83,6 @@ func newest(runs []string) (kept []string) {
 	return kept
 }
 
-// birth is the start of a run.
 type birth struct {
 	// unborn means that it completed no workflow task.
 	unborn bool

@@ -75,7 +75,6 @@ func (c *Control) recordOf(ctx context.Context, workflowID string) (contract.Run
 	return run.record, nil
 }
 
-// completed reads the record of a completed run.
 func (c *Control) completed(ctx context.Context, run lostRun) (contract.RunRecord, error) {
 	events := c.runs.GetWorkflowHistory(ctx, run.WorkflowID, run.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {

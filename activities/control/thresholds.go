@@ -16,7 +16,6 @@ func WithPlane(plane contract.ControlPlane, undeclared bool) Option {
 	return func(control *Control) { control.plane, control.undeclared = &plane, undeclared }
 }
 
-// bootInput returns the announcement of this control plane.
 func (c *Control) bootInput() contract.ConfigureFleetInput {
 	return contract.ConfigureFleetInput{FleetConfig: c.config, Undeclared: c.undeclared, Plane: c.plane}
 }

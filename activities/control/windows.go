@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// invalidCalendar is the type of the error about an unreadable calendar.
 const invalidCalendar = "InvalidCalendar"
 
 // Windows is [contract.WindowsActivity]. It is pure, so a repeat returns the same. An unreadable

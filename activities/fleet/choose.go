@@ -10,7 +10,6 @@ const (
 	refinedPolls = 4
 )
 
-// choose returns the sightings to describe.
 func (t *tracker) choose(found []sighting) []int {
 	var chosen, trusted []int
 	for i, s := range found {

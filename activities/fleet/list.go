@@ -19,8 +19,7 @@ import (
 
 const (
 	// pageSize keeps one answer of the list below half a megabyte.
-	pageSize = 1000
-	// describers is the number of entries read at once.
+	pageSize   = 1000
 	describers = 8
 	// queuePrefix is the prefix of the private queues of all workers.
 	queuePrefix = "roundsman/worker/"

@@ -56,7 +56,6 @@ func NewObserver(service Service, namespace string, thresholds Thresholds) *Obse
 type Thresholds interface {
 	// Missing returns the thresholds for a registry that has none.
 	Missing(ctx context.Context) contract.FleetConfig
-	// Applied returns the thresholds in force.
 	Applied(ctx context.Context) contract.FleetConfig
 }
 

@@ -34,10 +34,9 @@ type server struct {
 	pageSize    int
 	pages       int
 	unsupported bool
-	// described is called with the number of heartbeats read.
-	described func(n int)
-	reads     int
-	asked     []string
+	described   func(n int)
+	reads       int
+	asked       []string
 }
 
 func newServer() *server {
@@ -119,7 +118,6 @@ func (s *server) ListWorkers(_ context.Context, in *workflowservice.ListWorkersR
 	return answer, nil
 }
 
-// filterOf parses the three queries of the observer.
 func filterOf(query string) (func(*workerpb.WorkerHeartbeat) bool, error) {
 	times := func(layout string) (from, to time.Time, err error) {
 		parts := strings.Split(query, "'")

@@ -66,7 +66,6 @@ func latest(id, instance string, beats map[string]*workerpb.WorkerHeartbeat) (at
 	return at, used
 }
 
-// beats reads the heartbeats of one incarnation.
 func (o *Observer) beats(ctx context.Context, in contract.ProbeWorkerInput) (map[string]*workerpb.WorkerHeartbeat, error) {
 	listed, err := o.pages(ctx, fmt.Sprintf("TaskQueue = '%s' OR TaskQueue = '%s'",
 		contract.WorkerQueue(in.ID, in.Instance), contract.WorkerDetectQueue(in.ID, in.Instance)))

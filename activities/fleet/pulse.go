@@ -12,7 +12,6 @@ func compareIncarnations(a, b contract.Incarnation) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Instance, b.Instance))
 }
 
-// pulse is the observer's record of one incarnation.
 type pulse struct {
 	contract.WorkerPulse
 	// assumed means that LastChange is only a bound, because beats of a fresh worker are not
@@ -54,7 +53,6 @@ type entry struct {
 	near time.Time
 }
 
-// sighting is one entry in one poll.
 type sighting struct {
 	key      string
 	owner    contract.Incarnation

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// recallers is the number of processes queried at once.
 const recallers = 8
 
 // recall requests unregistered processes that beat to read the registry. A terminated registry

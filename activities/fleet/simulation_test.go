@@ -17,7 +17,6 @@ var (
 	config = contract.FleetConfig{HeartbeatInterval: jobtype.Duration(5 * time.Second)}.WithDefaults()
 )
 
-// node is a simulated worker with its own clock and two queues.
 type node struct {
 	contract.Incarnation
 	skew     time.Duration
@@ -32,12 +31,11 @@ type node struct {
 // world simulates workers, the server's list in memory, the observer and the registry, in steps
 // of 100 ms.
 type world struct {
-	t      require.TestingT
-	now    time.Time
-	nodes  map[string]*node
-	listed map[string]*node
-	beats  map[string]time.Time
-	// known has the reports to the registry.
+	t            require.TestingT
+	now          time.Time
+	nodes        map[string]*node
+	listed       map[string]*node
+	beats        map[string]time.Time
 	known        map[contract.Incarnation]contract.WorkerPulse
 	wakeAt       time.Time
 	since, until time.Time

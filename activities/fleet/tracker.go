@@ -68,7 +68,6 @@ func (t *tracker) remember(left *memory) {
 	}
 }
 
-// memory returns the state for the next attempt.
 func (t *tracker) memory() memory {
 	m := memory{Since: t.since, Until: t.until}
 	for _, who := range t.order() {
@@ -97,7 +96,6 @@ func (t *tracker) trusts(owner contract.Incarnation) bool {
 	return p != nil && p.Seen && (p.Skew()-t.common).Abs() <= t.aligned()
 }
 
-// look applies the result of one poll.
 func (t *tracker) look(now time.Time, found []sighting) {
 	t.resume(now)
 	running, stopping := map[contract.Incarnation]bool{}, map[contract.Incarnation]bool{}
@@ -136,7 +134,6 @@ func (t *tracker) resume(now time.Time) {
 	t.since = now
 }
 
-// see applies one entry of the list.
 func (t *tracker) see(now time.Time, s sighting) {
 	p := t.pulses[s.owner]
 	if p == nil {

@@ -22,8 +22,7 @@ const DefaultCancelGrace = 12 * time.Second
 // Options of [New].
 type Options struct {
 	// Handlers are keyed by the name in their descriptor.
-	Handlers map[string]jobtype.Handler
-	// WorkerID and Instance identify this worker in jobs, beats and outcomes.
+	Handlers     map[string]jobtype.Handler
 	WorkerID     string
 	Instance     string
 	WorkerLabels map[string]string
@@ -89,11 +88,9 @@ type Activities struct {
 
 	mu      sync.Mutex
 	running map[*attempt]struct{}
-	// logs are the outputs of jobs.
-	logs  *joblog.Store
-	began time.Time
-	// ended is the end of the last attempt.
-	ended time.Time
+	logs    *joblog.Store
+	began   time.Time
+	ended   time.Time
 	// sent are the last outcomes that went by signal, oldest first.
 	sent []sentOutcome
 	// unkept counts undelivered outcomes that are in no outbox.

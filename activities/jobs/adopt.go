@@ -77,7 +77,6 @@ func (a *Activities) find(key attemptKey) *attempt {
 	return nil
 }
 
-// keepSent stores an outcome that went by signal.
 func (a *Activities) keepSent(key attemptKey, outcome contract.ExecuteState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -115,7 +115,6 @@ func TestABeatAndAnAdoptionCross(t *testing.T) {
 	})
 }
 
-// adopted runs the activity that adopts in.
 func (b *bench) adopted(in contract.ExecuteInput) error {
 	return <-b.begin(contract.ExecuteInput{Handler: in.Handler, Adopt: true, Job: jobtype.Job{
 		ID: in.Job.ID, GroupID: in.Job.GroupID, Attempt: in.Job.Attempt, Fence: in.Job.Fence,

@@ -197,7 +197,6 @@ func (r *attempt) describe() Running {
 	return what
 }
 
-// overTime returns the cause for an attempt that exceeded its timeout.
 func (r Running) overTime() error {
 	if r.Detection {
 		return errDetection
@@ -205,7 +204,6 @@ func (r Running) overTime() error {
 	return jobtype.ErrDeadline
 }
 
-// causeOf translates the SDK's reason for the cancellation.
 func (r Running) causeOf(sdk context.Context) error {
 	cause := context.Cause(sdk)
 	var canceled *temporal.CanceledError

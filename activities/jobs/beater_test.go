@@ -224,7 +224,6 @@ func TestStopAfterFollowsAShorterHeartbeatTimeout(t *testing.T) {
 	assert.Equal(t, time.Minute, b.stopDelay(lease{}))
 }
 
-// hangingServer answers no beat after from.
 type hangingServer struct {
 	fakeServer
 	from  time.Duration

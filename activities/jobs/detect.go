@@ -96,7 +96,6 @@ func (r *attempt) detected(out *sink) contract.DetectActivityResult {
 	return result
 }
 
-// detectionFailure classifies the end of a detection.
 func (r *attempt) detectionFailure() error {
 	if r.err == nil {
 		return nil

@@ -52,7 +52,6 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (con
 	return contract.ExecuteState{}, activity.ErrResultPending
 }
 
-// execute prepares the job, runs its handler and concludes.
 func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, bool) {
 	handler, refusal := r.activities.executor(in.Handler)
 	if refusal == nil {
@@ -119,7 +118,6 @@ func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func
 	return b.start(ctx)
 }
 
-// quietLimit returns the longest time without a sign of life.
 func quietLimit(liveness jobtype.Liveness, stall jobtype.Duration) time.Duration {
 	switch {
 	case liveness != jobtype.LivenessActivity:
@@ -147,7 +145,6 @@ func (a *Activities) executor(name string) (jobtype.Handler, *refusal) {
 	return handler, nil
 }
 
-// refusesWork returns the refusal of a worker that drains or was fenced.
 func (a *Activities) refusesWork() *refusal {
 	if cause := context.Cause(a.intake); cause != nil {
 		return &refusal{contract.FailureDraining, "not started: " + cause.Error()}
@@ -155,7 +152,6 @@ func (a *Activities) refusesWork() *refusal {
 	return nil
 }
 
-// job completes the job for the handler.
 func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	job, err := Merged(in)
 	if err != nil {

@@ -161,7 +161,6 @@ func TestExecuteRefusesWhatItCannotRun(t *testing.T) {
 	})
 }
 
-// obedient stores a checkpoint and ends with its context.
 func obedient(started chan<- struct{}) executor {
 	return func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 		if err := progress.Checkpoint(map[string]int{"at": 42}); err != nil {

@@ -22,7 +22,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errAway = errors.New("the server is away")
 
-// fakeServer records a worker's calls, and answers as scripted.
 type fakeServer struct {
 	mu               sync.Mutex
 	beats            []contract.Heartbeat
@@ -174,7 +173,6 @@ func input(params string) contract.ExecuteInput {
 	}
 }
 
-// only returns the one reported outcome.
 func (b *bench) only(t *testing.T) (contract.ExecuteState, error) {
 	t.Helper()
 	outcomes := b.server.outcomes()

@@ -12,7 +12,6 @@ const keepAfter = time.Second
 
 var errNoAnswer = errors.New("no answer yet")
 
-// kept is an outcome in transit that must survive this process.
 type kept struct {
 	activities *Activities
 	delivery   delivery

@@ -19,7 +19,6 @@ func (a *Activities) Others(group, handler string) (all, ofHandler int) {
 	return all, ofHandler
 }
 
-// withOthers adds the worker's load from other groups.
 func (r *attempt) withOthers(state contract.ExecuteState) contract.ExecuteState {
 	state.Others, state.OthersOfHandler = r.activities.Others(r.what.GroupID, r.what.Handler)
 	return state

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// outcomeCompleted is the outcome of a job without a failure.
 const outcomeCompleted = "completed"
 
 // Log answers [contract.QueryLog]: the output of an attempt in this process.

@@ -78,7 +78,6 @@ func failureKind(err error) contract.FailureKind {
 	return contract.FailureFailed
 }
 
-// overdue returns the failure of an attempt that took too long.
 func overdue(cause error, r *attempt) (contract.FailureKind, string) {
 	switch {
 	case errors.Is(cause, errStale):
@@ -94,7 +93,6 @@ func overdue(cause error, r *attempt) (contract.FailureKind, string) {
 	return contract.FailureTimeout, "over the " + what + " timeout of " + jobtype.Duration(limit).String()
 }
 
-// state returns the common fields of every outcome.
 func (r *attempt) state() contract.ExecuteState {
 	beat, _, _ := r.progress.snapshot()
 	return r.withOthers(contract.ExecuteState{

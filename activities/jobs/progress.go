@@ -15,7 +15,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of the texts of a beat.
 const (
 	maxStageBytes   = 100
 	maxMessageBytes = 500
@@ -77,7 +76,6 @@ func (p *progress) Report(percent float64, stage, message string) {
 	}
 }
 
-// boundReport cuts a report to the bounds of a beat.
 func boundReport(percent float64, stage, message string) (float64, string, string) {
 	if math.IsNaN(percent) || percent < 0 {
 		percent = -1

@@ -75,7 +75,6 @@ func Deliver(ctx context.Context, server Server, logger *slog.Logger, token []by
 
 // Sent counts the pages of a detection sent so far.
 type Sent struct {
-	// Result counts proposals and pages.
 	Result contract.DetectActivityResult `json:"result"`
 	// Full means that the group accepts no more.
 	Full bool `json:"full,omitempty"`

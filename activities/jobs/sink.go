@@ -113,7 +113,6 @@ func (s *sink) answer(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// weigh validates a proposal and returns its size.
 func weigh(proposal jobtype.Proposal) (int, error) {
 	if err := proposal.Validate(); err != nil {
 		return 0, err
@@ -216,14 +215,12 @@ func (s *sink) try(ctx context.Context, updateID string, page contract.DetectPag
 	return s.pages.SendPage(ctx, s.in.WorkflowID, s.in.RunID, updateID, page)
 }
 
-// more records that the detector stopped before its end.
 func (s *sink) more() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.result.More = true
 }
 
-// close sends the last page.
 func (s *sink) close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +237,6 @@ func (s *sink) close(ctx context.Context) error {
 	return s.failed
 }
 
-// summary returns the current counts.
 func (s *sink) summary() contract.DetectActivityResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,6 @@ type Results interface {
 type Waits interface {
 	// TypeRules returns the rules of the applied job types, by name.
 	TypeRules(ctx context.Context) ([]notify.TypeRules, error)
-	// Approvals returns the pending approvals.
 	Approvals(ctx context.Context) (notify.Approvals, error)
 	// Lost returns the workers that are lost or suspect.
 	Lost(ctx context.Context) ([]notify.Worker, error)

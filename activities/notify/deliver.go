@@ -55,7 +55,6 @@ func (a *Activities) Deliver(ctx context.Context, in contract.Delivery) (contrac
 	return result, nil
 }
 
-// every calls do repeatedly until it is stopped.
 func every(pause time.Duration, do func()) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -95,7 +94,6 @@ func (a *Activities) send(ctx context.Context, to receiver.Receiver, n contract.
 
 const slackTemplate = `{"text":{{json (printf "%s\n%s` + "`%s`" + `" .Title .Detail .Command)}}}`
 
-// bodyOf renders the body for the receiver.
 func bodyOf(to receiver.Receiver, n contract.Notification) ([]byte, error) {
 	source := to.Template
 	if source == "" && to.Kind() == receiver.KindWebhook && to.Webhook.Format == receiver.FormatSlack {
@@ -124,7 +122,6 @@ func bodyOf(to receiver.Receiver, n contract.Notification) ([]byte, error) {
 	return []byte(body), nil
 }
 
-// fieldsOf returns the fields of [receiver.Fields].
 func fieldsOf(n contract.Notification) map[string]any {
 	at := func(t time.Time) string {
 		if t.IsZero() {

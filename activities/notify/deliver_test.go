@@ -48,7 +48,6 @@ func deliver(t *testing.T, to receiver.Receiver) contract.DeliverResult {
 	return result
 }
 
-// hook is a receiver of webhooks.
 type hook struct {
 	*httptest.Server
 

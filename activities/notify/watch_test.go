@@ -20,7 +20,6 @@ import (
 type source struct {
 	faults int
 	ended  []notify.Ended
-	// counts holds the counts of runs, by run id.
 	counts map[string]map[string]int
 }
 

@@ -39,7 +39,6 @@ func Workflow(ctx workflow.Context, in contract.AdmissionInput, state []byte) er
 	}
 }
 
-// run connects the core of admission with Temporal.
 type run struct {
 	loop     *entity.Loop
 	ctx      workflow.Context
@@ -103,7 +102,6 @@ func (a *run) durableOf(inherited *contract.Inherited) admission.Durable {
 	return durable
 }
 
-// step applies one event to the core and queues its decisions.
 func (a *run) step(event admission.Event) {
 	for _, decision := range a.core.Next(a.loop.Now(), event) {
 		a.outbox.take(decision)

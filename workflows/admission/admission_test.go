@@ -22,7 +22,6 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// model is admission in the time-skipping environment.
 type model struct {
 	*sdktest.TestWorkflowEnvironment
 	t  *testing.T
@@ -34,7 +33,7 @@ type model struct {
 	fences  []int64
 	gone    map[string]bool
 	audit   []contract.AuditEntry
-	asked []contract.AskHoldersInput
+	asked   []contract.AskHoldersInput
 }
 
 func newModel(t *testing.T) *model {

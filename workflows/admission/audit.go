@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// auditDisabled records the holds that the retry budget has set in this step.
 func (a *run) auditDisabled() {
 	for _, held := range a.core.Disabled() {
 		a.loop.Audit.Decided(recorder.Decision{
@@ -69,7 +68,6 @@ func sizeText(pool contract.AdmissionPool) string {
 	return fmt.Sprintf("size: %d", pool.Size)
 }
 
-// auditLoss records that the state of the previous admission is lost.
 func (a *run) auditLoss(fault string) {
 	a.loop.Audit.Decided(recorder.Decision{
 		Action: recorder.Noticed, Code: "STATE_LOST", Object: contract.AdmissionWorkflowID,

@@ -119,7 +119,6 @@ func (a *run) durable() (contract.DurableResult, error) {
 	return contract.DurableResult{Data: data, Passed: a.loop.Passed()}, err
 }
 
-// shownNames is the number of lanes and pools listed in the Web UI.
 const shownNames = 20
 
 // describe writes the details for the Web UI. The limit of the view bounds its cost.

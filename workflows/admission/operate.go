@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/admission"
 )
 
-// defaultHolds is the number of holds that a query lists by default.
 const defaultHolds = 200
 
 // listenToOperators registers the handlers for holds. Handlers never wait. A refused update

@@ -16,12 +16,10 @@ const (
 	maxSent = 500
 	// maxTravel bounds the bytes of undelivered answers passed to the next run. Of the answers
 	// beyond it only the holders are passed: the next run repeats their grants.
-	maxTravel = 64 << 10
-	// maxTravelHolders bounds the holders passed to the next run.
+	maxTravel        = 64 << 10
 	maxTravelHolders = 1000
 )
 
-// outbox holds the undelivered answers.
 type outbox struct {
 	// waiting holds the unsent answers, one per holder, in the order of decision.
 	waiting []*contract.AdmissionAnswer
@@ -29,7 +27,6 @@ type outbox struct {
 	sent    []sentAnswer
 }
 
-// sentAnswer is an answer without the server's confirmation.
 type sentAnswer struct {
 	*contract.AdmissionAnswer
 

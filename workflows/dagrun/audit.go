@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// auditTasks bounds the tasks named in an entry.
 const auditTasks = 10
 
 // goingOn is the state of a run that is not paused, in audit entries.
@@ -31,7 +30,6 @@ func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request dagrun.R
 	r.runner.Audit.Updated(ctx, entry)
 }
 
-// auditBefore returns the state of the object of a request.
 func (r *dagRun) auditBefore(request dagrun.Request) string {
 	run := r.core.Run()
 	switch request.Kind { //nolint:exhaustive // the others are about tasks

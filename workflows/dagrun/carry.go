@@ -37,7 +37,6 @@ func (r *dagRun) carryOutAll(decisions []dagrun.Decision) {
 
 func (r *dagRun) id(item int) string { return r.core.Run().ID(dag.Index(item)) }
 
-// item returns the number of the task with that name.
 func (r *dagRun) item(name string) (int, bool) {
 	i, known := r.core.Run().Lookup(name)
 	return int(i), known
@@ -159,7 +158,6 @@ func (r *dagRun) collect() {
 	r.describe(false)
 }
 
-// collectAdmission applies the answers of admission.
 func (r *dagRun) collectAdmission() {
 	now := r.runner.Now()
 	if r.runner.WasReset(nil) {
@@ -179,7 +177,6 @@ func (r *dagRun) collectAdmission() {
 	}
 }
 
-// collectLookups applies the results of job type lookups.
 func (r *dagRun) collectLookups() {
 	for i := 0; i < len(r.lookups); {
 		l := r.lookups[i]
@@ -193,7 +190,6 @@ func (r *dagRun) collectLookups() {
 	}
 }
 
-// describe sets the Web UI's text for the workflow.
 func (r *dagRun) describe(now bool) {
 	if text, changed := r.details(now); changed {
 		workflow.SetCurrentDetails(r.ctx, text)

@@ -48,7 +48,6 @@ func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (con
 	return r.finish()
 }
 
-// dagRun carries out the decisions of the core of one run.
 type dagRun struct {
 	ctx    workflow.Context
 	runner *run.Runner

@@ -130,7 +130,6 @@ func (r *dagRun) collectMessages() {
 	r.collectAdmission()
 }
 
-// jobTypeFound returns the result of a lookup.
 func (r *dagRun) jobTypeFound(l lookup) (found dagrun.JobType, problem string) {
 	var result contract.LookUpJobTypeResult
 	err := l.future.Get(r.ctx, &result)

@@ -96,7 +96,6 @@ func (r *dagRun) final() ([]byte, error) {
 	return r.core.Snapshot()
 }
 
-// explain returns the waits of the run, or of one of its tasks.
 func (r *dagRun) explain(in contract.ExplainQueryInput) (contract.ExplainQueryResult, error) {
 	if r.core == nil {
 		return contract.ExplainQueryResult{State: "preparing", Waits: []contract.WaitReason{{

@@ -17,7 +17,6 @@ import (
 	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
-// auditSink stores the entries that the registry records.
 type auditSink struct {
 	*envtest.Audit
 	mu sync.Mutex
@@ -103,7 +102,6 @@ func TestManyObjectsAreAddedUp(t *testing.T) {
 	require.Len(t, b.audit.Records(), 1)
 }
 
-// TestSilentWorkersAreTold: a deregistration is not recorded.
 func TestSilentWorkersAreTold(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

@@ -12,10 +12,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
-// detailedWorkers bounds the workers without work that the Web UI names.
 const detailedWorkers = 10
 
-// showDetails sets the Web UI's details if they have changed.
 func (r *run) showDetails() {
 	if text := details(r.core, r.fault); text != r.details {
 		r.details = text
@@ -51,7 +49,6 @@ func details(core *fleet.Registry, fault string) string {
 	return text
 }
 
-// awayText describes one worker.
 func awayText(w contract.WorkerDetail) string {
 	reason := explain.Transition(w.Cause)
 	if w.Cause.By != "" {

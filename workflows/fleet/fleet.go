@@ -58,7 +58,6 @@ func Workflow(ctx workflow.Context, in contract.FleetInput) error {
 	}
 }
 
-// run connects the core of the registry with Temporal.
 type run struct {
 	ctx     workflow.Context
 	loop    *entity.Loop
@@ -98,7 +97,6 @@ func newRun(ctx workflow.Context, in contract.FleetInput) (*run, error) {
 	return r, r.listen()
 }
 
-// step applies one event to the core.
 func (r *run) step(event fleet.Event) []fleet.Decision {
 	decisions := r.core.Next(r.loop.Now(), event)
 	for _, decision := range decisions {
@@ -115,7 +113,6 @@ func (r *run) step(event fleet.Event) []fleet.Decision {
 	return decisions
 }
 
-// observe starts the observer if it does not run.
 func (r *run) observe() {
 	if r.observation != nil || r.loop.Now().Before(r.retryAt) {
 		return

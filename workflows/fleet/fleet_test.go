@@ -28,13 +28,11 @@ import (
 // fleetBench is the registry in the time-skipping environment with a scripted observer.
 type fleetBench struct {
 	*sdktest.TestWorkflowEnvironment
-	audit *auditSink
-	t     *testing.T
-	mu    sync.Mutex
-	// inputs are the observer's inputs at each start.
-	inputs []contract.ObserveWorkersInput
-	start  time.Time
-	// updates counts the updates sent.
+	audit   *auditSink
+	t       *testing.T
+	mu      sync.Mutex
+	inputs  []contract.ObserveWorkersInput
+	start   time.Time
 	updates int
 	sent    map[string][]contract.FleetView
 	gone    map[string]bool
@@ -76,7 +74,6 @@ func newFleetBench(t *testing.T) *fleetBench {
 	return b
 }
 
-// note stores an input of the observer.
 func (b *fleetBench) note(in contract.ObserveWorkersInput) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +87,6 @@ func (b *fleetBench) told() []contract.ObserveWorkersInput {
 	return slices.Clone(b.inputs)
 }
 
-// views returns the views sent to a watcher.
 func (b *fleetBench) views(id string) []contract.FleetView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +116,6 @@ func (b *fleetBench) pulse(id string, last time.Duration, fresh bool) contract.W
 	return contract.WorkerPulse{Incarnation: contract.Incarnation{ID: id, Instance: "i-" + id}, LastChange: b.start.Add(last), Fresh: fresh, Seen: true}
 }
 
-// at runs f when the workflow's clock is at d.
 func (b *fleetBench) at(d time.Duration, f func()) { b.RegisterDelayedCallback(f, d) }
 
 func registration(id string) contract.WorkerRegistration {

@@ -178,7 +178,6 @@ func (r *run) register(ctx workflow.Context, in contract.WorkerRegistration) (co
 	return result, nil
 }
 
-// rejected returns the error of a rejected update.
 func rejected(d fleet.Rejected) error {
 	return temporal.NewNonRetryableApplicationError(explain.Rejection(contract.WorkerRejection(d)), rejectedType, nil)
 }

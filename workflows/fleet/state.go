@@ -17,7 +17,6 @@ const (
 	maxUnpacked = 64 << 20
 )
 
-// state is the state for continue-as-new.
 type state struct {
 	Core  fleet.Snapshot `json:"core"`
 	Fault string         `json:"fault,omitempty"`

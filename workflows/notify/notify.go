@@ -55,7 +55,6 @@ func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
 	}
 }
 
-// run connects the queue with Temporal.
 type run struct {
 	ctx   workflow.Context
 	loop  *entity.Loop

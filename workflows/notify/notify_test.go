@@ -21,7 +21,6 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// model is the notifier with scripted receivers.
 type model struct {
 	*sdktest.TestWorkflowEnvironment
 
@@ -162,7 +161,6 @@ func TestNotifierTakesOverFromOneThatWasEnded(t *testing.T) {
 	}
 }
 
-// TestUnknownReceiverIsNotTested: the caller receives the refusal.
 func TestUnknownReceiverIsNotTested(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)

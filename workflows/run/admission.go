@@ -44,17 +44,15 @@ type Link struct {
 	calling           bool
 	// calls means that the run may call admission; atOnce, that the next request is a call.
 	calls, atOnce bool
-	// answers are the results of calls.
-	answers []contract.AdmissionAnswer
-	sent    contract.AdmissionRequest
-	repeat  backoff
+	answers       []contract.AdmissionAnswer
+	sent          contract.AdmissionRequest
+	repeat        backoff
 	// lost are undelivered endings, released the undelivered releases.
 	lost     []contract.AdmissionEndings
 	released []string
 	// results are the last ones released with their keys.
 	results []contract.KeyResult
-	// recent are the last endings sent.
-	recent []contract.AdmissionEndings
+	recent  []contract.AdmissionEndings
 	// open is the time of the report in next that later ends of tasks may join; zero without
 	// one.
 	open time.Time
@@ -190,7 +188,6 @@ func (l *Link) wake() time.Time {
 	return l.repeat.at
 }
 
-// sendAgain repeats unanswered requests.
 func (l *Link) sendAgain() {
 	now := workflow.Now(l.ctx)
 	if !l.repeat.due(now) || !l.repeats() || l.dirty || !l.idle() {
@@ -297,10 +294,8 @@ func (l *Link) collect() {
 	}
 }
 
-// errNoAdmission means that a call found no admission.
 var errNoAdmission = errors.New("no admission runs")
 
-// sendingEnded returns the result of the signal or the call.
 func (l *Link) sendingEnded() (missing bool, err error) {
 	sending, calling := l.sending, l.calling
 	l.sending, l.calling = nil, false
@@ -321,7 +316,6 @@ func (l *Link) sendingEnded() (missing bool, err error) {
 	return false, nil
 }
 
-// settle waits until everything is delivered.
 func (l *Link) settle() error {
 	for l.dirty || !l.idle() {
 		l.flush()

@@ -56,7 +56,6 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
 }
 
-// executeCall has the options of one attempt.
 type executeCall struct {
 	activity         string
 	queue, worker    string
@@ -65,7 +64,6 @@ type executeCall struct {
 	input            contract.ExecuteInput
 }
 
-// summary names the key of the item, and the worker.
 func (c executeCall) summary() string {
 	name := jobtype.OneLine(cmp.Or(c.input.Job.DedupeKey, c.input.Job.ID), jobtype.MaxSummaryBytes)
 	if c.worker == "" {
@@ -88,7 +86,6 @@ func callExecute(ctx workflow.Context, call executeCall) workflow.Future {
 	return workflow.ExecuteActivity(ctx, contract.ExecuteActivity, call.input)
 }
 
-// noopContext returns the context for all no-op attempts of a run.
 func noopContext(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: contract.ControlQueue, StartToCloseTimeout: noopTimeout,

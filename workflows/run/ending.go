@@ -108,7 +108,6 @@ func readHeartbeat(last contract.Heartbeat, worker, name string, ending *engine.
 	}
 }
 
-// lastReport returns the last known progress of a handler, as text.
 func lastReport(last contract.Heartbeat) string {
 	switch {
 	case last.Percent > 0 && last.Stage != "":

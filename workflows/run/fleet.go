@@ -21,7 +21,6 @@ const (
 	renewMost = 24 * time.Hour
 )
 
-// subscription is the run's subscription to views of the fleet.
 type subscription struct {
 	sending workflow.Future
 	renew   backoff

@@ -18,7 +18,6 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// shelf is a store of pages that fails on request.
 type shelf struct {
 	refuses int
 	pages   map[string][]byte

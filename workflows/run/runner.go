@@ -38,8 +38,7 @@ type Runner struct {
 	root, ctx, noop workflow.Context
 	options         Options
 	// Audit records operators' actions, and work that the run refuses or delays.
-	Audit *recorder.Recorder
-	// Admission is the connection to admission.
+	Audit     *recorder.Recorder
 	Admission *Link
 
 	inbox    inbox

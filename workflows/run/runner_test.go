@@ -23,7 +23,6 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// bench is a workflow with one runner in the time-skipping environment.
 type bench struct {
 	*sdktest.TestWorkflowEnvironment
 	t        *testing.T

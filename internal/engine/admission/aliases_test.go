@@ -2,7 +2,6 @@ package admission
 
 import "github.com/roundsman/roundsman/contract"
 
-// Short names for the tests.
 type (
 	Holder     = contract.AdmissionHolder
 	Request    = contract.AdmissionItem
@@ -17,7 +16,6 @@ type (
 	everything = contract.AdmissionFilter
 )
 
-// name identifies a request of a holder.
 type name struct {
 	holder Holder
 	id     string
@@ -33,7 +31,6 @@ func keysOf(r Request) []uint64 {
 	return keys
 }
 
-// takenOf returns the indexes of the keys that were not granted.
 func takenOf(g contract.AdmissionGrant) map[int]bool {
 	taken := map[int]bool{}
 	for _, by := range g.Taken {

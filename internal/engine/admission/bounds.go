@@ -43,10 +43,8 @@ func (r *request) weight() int {
 // Weight returns the used part of [MaxWeight].
 func (c *Core) Weight() int { return c.weight + keyWeight*(c.claims.held+c.claims.asked) }
 
-// hasRoom reports whether the weight fits besides the rest of the state.
 func (c *Core) hasRoom(weight int) bool { return c.Weight()+weight <= MaxWeight }
 
-// admits refuses a request that would not fit into the state.
 func (c *Core) admits(r *request) bool {
 	weight := r.weight() + keyWeight*len(r.keys) + c.holderWeightOf(r)
 	if c.hasRoom(weight) {

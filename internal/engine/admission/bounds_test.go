@@ -72,7 +72,6 @@ func TestWhatIsAcceptedCanTravel(t *testing.T) {
 	}
 }
 
-// TestOutcomesCanTravel: records of failures are bounded in bytes, too.
 func TestOutcomesCanTravel(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
@@ -97,7 +96,6 @@ func TestOutcomesCanTravel(t *testing.T) {
 	assert.Positive(t, dropped)
 }
 
-// TestWeightIsGivenBack: the weight is 0 when everything is released.
 func TestWeightIsGivenBack(t *testing.T) {
 	t.Parallel()
 	p := ready()

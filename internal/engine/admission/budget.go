@@ -21,10 +21,8 @@ const (
 	SeriesLimit = 30 * 24 * time.Hour
 	// repeatLimit is the time for which a forgiven key ignores failures from before. Reports are
 	// repeated within seconds.
-	repeatLimit = time.Hour
-	// trimPause is the pause between two removals of expired records.
-	trimPause = time.Minute
-	// maxErrorBytes bounds the stored message of the last failure.
+	repeatLimit   = time.Hour
+	trimPause     = time.Minute
 	maxErrorBytes = 160
 
 	recordWeight  = 48
@@ -50,9 +48,7 @@ func perType(b *contract.RetryBudget) rule {
 	return rule{b.PerType}
 }
 
-// off is a hold on a key or a job type.
 type off struct {
-	// Code is a code of [contract.AdmissionHold].
 	Code  string    `json:"code"`
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
@@ -63,7 +59,6 @@ type off struct {
 	By string `json:"by,omitempty"`
 }
 
-// record holds the failures of a key or of a job type.
 type record struct {
 	JobType string `json:"t"`
 	Key     string `json:"k,omitempty"`
@@ -83,7 +78,6 @@ type record struct {
 	Off   *off   `json:"o,omitempty"`
 }
 
-// weight returns the packed size of the record.
 func (r *record) weight() int {
 	weight := recordWeight + len(r.JobType) + len(r.Key) + len(r.Error) + failureWeight*len(r.Failures)
 	if r.Off != nil {

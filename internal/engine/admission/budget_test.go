@@ -25,7 +25,6 @@ func keyBudget(count int) *Budget {
 
 func hashOf(key string) uint64 { return contract.DedupeHash("scrub", key) }
 
-// fails reports failed attempts of keys as a group, at the time of the play.
 func (p *play) fails(who string, b *Budget, attempt int, keys ...string) []Decision {
 	e := Requested{Holder: group(who), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now}}}
 	for _, key := range keys {
@@ -215,7 +214,6 @@ func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
 	require.ErrorContains(t, p.d.CheckMarkDone(mark, p.now), "use 1s to")
 }
 
-// TestForgivenIsForgiven: a repeated report of an earlier failure does not count again.
 func TestForgivenIsForgiven(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -15,7 +15,6 @@ const (
 	purgedAtOnce = 512
 )
 
-// claims holds the dedupe keys of requests.
 type claims struct {
 	by map[uint64]*request
 	// held counts the held keys in by; asked counts the keys of requests without an answer.
@@ -71,7 +70,6 @@ func (s *claims) purge() {
 	}
 }
 
-// freeKeys frees the holder's keys whose jobs have ended.
 func (c *Core) freeKeys(holder contract.AdmissionHolder, keys []uint64) {
 	for _, key := range keys {
 		r := c.claims.holder(key)

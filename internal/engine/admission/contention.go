@@ -12,7 +12,6 @@ import (
 // use of the pools (a large request does not delay small ones) against the longest wait.
 const MaxOvertakes = 16
 
-// contention is the state of a request that waits for resources.
 type contention struct {
 	needs []need
 	class *class
@@ -42,7 +41,6 @@ type bucket struct {
 	classes *sorted[*class]
 }
 
-// contended holds the requests that wait for a resource.
 type contended struct {
 	// missing has the classes that wait for a release, parked those that wait for the end of a
 	// reservation; both ascending by amount.
@@ -78,7 +76,6 @@ func bucketOf(list *[]*bucket, n int) *bucket {
 	return (*list)[at]
 }
 
-// wait queues a new request.
 func (c *Core) wait(r *request) {
 	for _, need := range c.needsOf(r) {
 		need.waiting.add(r)

@@ -39,12 +39,10 @@ type Core struct {
 	lanes    lanes
 	claims   claims
 	pools    resources
-	// outcomes records failures.
 	outcomes *outcomes
-	// past records the last releases; now is the time of the event.
-	past    past
-	results results
-	now     time.Time
+	past     past
+	results  results
+	now      time.Time
 	// recovery is nil after the recovery.
 	recovery *recovery
 	// weight is the bounded size of the state in bytes, see [MaxWeight].
@@ -120,7 +118,6 @@ func (c *Core) NextDeadline() time.Time {
 	return next
 }
 
-// grant gives a request its fences and answers the holder.
 func (c *Core) grant(r *request, now time.Time) {
 	r.Fences = max(r.Fences, 1)
 	r.Waited = now.Sub(r.Since).Truncate(time.Millisecond)
@@ -139,7 +136,6 @@ func (c *Core) renew(r *request) {
 	c.answer(r)
 }
 
-// answer repeats a grant.
 func (c *Core) answer(r *request) {
 	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.resultFor(r)}})
 }

@@ -56,7 +56,6 @@ func TestWaitingIsAnswered(t *testing.T) {
 
 func group(id string) Holder { return Holder{WorkflowID: id, FirstRunID: "1"} }
 
-// ask requests one item as a group of that job type.
 func (p *play) ask(who string, r Request) []Decision {
 	return p.step(Requested{Holder: group(who), JobType: who, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Items: []Request{r}})
 }
@@ -65,7 +64,6 @@ func (p *play) release(who string) []Decision {
 	return p.step(Requested{Holder: group(who), ReleaseAll: true})
 }
 
-// told lists the answers by holder.
 func told(decisions []Decision) []string {
 	var list []string
 	for _, decision := range decisions {

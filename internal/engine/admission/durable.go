@@ -10,13 +10,10 @@ import (
 // Durable is the part of the state that no holder can report: operators' changes, failures and
 // fences. It outlives a core that was ended.
 type Durable struct {
-	// Sizes are operators' sizes of pools.
-	Sizes    map[string]int `json:"sizes,omitempty"`
-	Outcomes *outcomes      `json:"outcomes,omitempty"`
-	// Past holds the last releases.
-	Past *savedPasts `json:"past,omitempty"`
-	// Results are those of keys.
-	Results []contract.KeyResult `json:"results,omitempty"`
+	Sizes    map[string]int       `json:"sizes,omitempty"`
+	Outcomes *outcomes            `json:"outcomes,omitempty"`
+	Past     *savedPasts          `json:"past,omitempty"`
+	Results  []contract.KeyResult `json:"results,omitempty"`
 	// Fence is the next one; all fences ever granted are lower.
 	Fence int64 `json:"fence,omitempty"`
 }

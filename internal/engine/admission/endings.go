@@ -46,7 +46,6 @@ func (c *Core) fail(e Requested, f contract.AdmissionFailure, now time.Time) {
 	}
 }
 
-// count adds a failure and reports whether it broke the rule.
 func (c *Core) count(r *record, one failure, message string, rule rule, now time.Time) (broken bool) {
 	c.outcomes.change(r, func() { broken = r.fail(one, message, rule, now) })
 	if broken {

@@ -8,7 +8,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// holder is a workflow that holds or waits.
 type holder struct {
 	contract.AdmissionHolder
 	// grace is the longest one received, budget the newest.
@@ -90,7 +89,6 @@ func (e Closed) apply(c *Core, now time.Time) {
 	}
 }
 
-// holdersNamed lists the holders with that workflow id.
 func (c *Core) holdersNamed(id string) []*holder {
 	var list []*holder
 	for h := range c.order.from(&holder{AdmissionHolder: contract.AdmissionHolder{WorkflowID: id}}) {

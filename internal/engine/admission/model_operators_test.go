@@ -57,7 +57,6 @@ func itoa(n int) string {
 	return string(digits)
 }
 
-// of lists the names of one holder in a stable order.
 func of[V any](m map[name]V, h Holder) []name {
 	var list []name
 	for n := range m {
@@ -222,7 +221,6 @@ func (w *world) recover() {
 	require.False(w.t, recovering)
 }
 
-// allIsFree ends all holders and asserts that nothing remains.
 func (w *world) allIsFree() {
 	for _, h := range w.d.Holders() {
 		w.close(h)

@@ -126,7 +126,6 @@ func (w *world) noteGrant(d Granted) {
 	w.granted[n] = grantOf{Granted: d, request: asked.Items[0]}
 }
 
-// check verifies that the grants do not conflict.
 func (w *world) check() {
 	lanes, keys, used := map[string]name{}, map[uint64]name{}, map[string]int{}
 	exclusive, shared := map[string]int{}, map[string]int{}

@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// outcomes holds the records of keys, by their hashes, and of job types.
 type outcomes struct {
 	Keys  map[uint64]*record `json:"keys,omitempty"`
 	Types map[string]*record `json:"types,omitempty"`

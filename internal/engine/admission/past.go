@@ -19,7 +19,6 @@ const (
 // past records the newest releases of lanes, pools and objects within the free room: the holder,
 // the times of grant and release, and the wait.
 type past struct {
-	// seq counts all releases ever recorded.
 	seq int64
 	// turns holds releases of lanes, uses those of pools and objects.
 	turns, uses pastRing
@@ -30,7 +29,6 @@ type pastRing struct {
 	weight  int
 }
 
-// savedPast is one release in the state.
 type savedPast struct {
 	Seq     int64         `json:"q"`
 	Holder  string        `json:"i"`
@@ -82,7 +80,6 @@ func (c *Core) remember(r *request) {
 	ring.fit(maxPastWeight)
 }
 
-// fit drops the oldest entries until the rest weighs at most most.
 func (p *pastRing) fit(most int) {
 	for p.weight > max(most, 0) {
 		p.weight -= p.entries[0].weight()
@@ -98,7 +95,6 @@ func (p *past) makeRoom(room int) {
 	}
 }
 
-// savedPasts holds the recorded releases in the state.
 type savedPasts struct {
 	Seq   int64       `json:"seq"`
 	Turns []savedPast `json:"turns,omitempty"`

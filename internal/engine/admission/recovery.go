@@ -17,8 +17,7 @@ type recovery struct {
 	expected map[string]bool
 	named    bool
 	// heard are those that reported before they were named.
-	heard map[string]bool
-	// resized are the pools that an operator has resized during the recovery.
+	heard   map[string]bool
 	resized map[string]bool
 	Until   time.Time
 }

@@ -15,14 +15,12 @@ type request struct {
 
 	Holder  contract.AdmissionHolder
 	JobType string
-	// Seq is its place in the order of arrival.
-	Seq int64
+	Seq     int64
 	// Since is the time of the request or, once Granted, of the grant.
 	Since   time.Time
 	Granted bool
-	// Waited is the wait before the grant.
-	Waited time.Duration
-	Fence  int64
+	Waited  time.Duration
+	Fence   int64
 	// FreeAt is the time of release after the holder has ended or was reset. An orphan was
 	// forgotten by a reset holder, and stays one unless it is requested again.
 	FreeAt time.Time
@@ -81,7 +79,6 @@ func (c *Core) revive(e Requested) {
 	}
 }
 
-// release drops the released requests of the message and returns their ids.
 func (c *Core) release(e Requested) map[string]bool {
 	if e.ReleaseAll {
 		for _, r := range c.requestsOf(e.Holder) {
@@ -191,7 +188,6 @@ func (r *request) same(item contract.AdmissionItem) bool {
 		slices.EqualFunc(r.Pools, merged(item.Pools), sameAmount) && slices.Equal(r.Objects, united(item.Objects))
 }
 
-// sameAmount ignores the declared size, which is no part of the request.
 func sameAmount(a, b contract.AdmissionAmount) bool { return a.Pool == b.Pool && a.N == b.N }
 
 func (r *request) fault() string {

@@ -95,7 +95,6 @@ func TestKeysOfAClaimBeforeTheResetAreDecidedAnew(t *testing.T) {
 	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{AdmissionItem: claims, Fence: before.Fence}})), "it would do the job of b too")
 }
 
-// TestSinceWhenSurvivesARecovery: a grant keeps its start time.
 func TestSinceWhenSurvivesARecovery(t *testing.T) {
 	t.Parallel()
 	p := ready()

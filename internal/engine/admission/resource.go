@@ -10,11 +10,9 @@ import (
 )
 
 type resources struct {
-	byName map[string]*resource
-	// pools and objects are their names in order.
+	byName         map[string]*resource
 	pools, objects *sorted[string]
-	// classes are the groups of waiting requests with the same needs.
-	classes map[string]*class
+	classes        map[string]*class
 	// fresh are classes without a first visit; freed are resources with releases since the last
 	// service.
 	fresh []*class
@@ -22,8 +20,7 @@ type resources struct {
 	// aged were overtaken too often; reserving are the oldest of them.
 	aged      *sorted[*request]
 	reserving []*request
-	// reserved has the resources with reservations.
-	reserved []*resource
+	reserved  []*resource
 	// reservedChanged means that the reservations must be computed again.
 	reservedChanged bool
 	// outer counts the granted requests by the task or job that they serve. Requests from within
@@ -184,7 +181,6 @@ func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 	}
 }
 
-// resized adjusts requests to a new size.
 func (c *Core) resized(s *resource, before int) {
 	switch {
 	case s.size() > before:

@@ -20,8 +20,7 @@ const (
 // results holds the last result of each key, by the object that its task held. The run that
 // receives a result with its grant decides whether it is still valid.
 type results struct {
-	of map[string]*result
-	// order is the order of arrival.
+	of     map[string]*result
 	order  *sorted[*result]
 	seq    int64
 	weight int
@@ -77,7 +76,6 @@ func (rs *results) expire(now time.Time) {
 	}
 }
 
-// keepResults stores the results of tasks that release their keys.
 func (c *Core) keepResults(e Requested) {
 	for _, kept := range e.Results {
 		if kept.Object == "" || len(kept.Result) > contract.MaxKeyResult {

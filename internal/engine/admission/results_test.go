@@ -15,14 +15,12 @@ import (
 
 func object(name string) Request { return Request{ID: "t.1", Objects: []Object{{Name: name}}} }
 
-// done releases the holder's object, with a result.
 func (p *play) done(who, name, result string) []Decision {
 	return p.step(Requested{Holder: group(who), Release: []string{"t.1"}, Results: []contract.KeyResult{
 		{ID: "t.1", Object: name, Digest: "d", Result: json.RawMessage(result), At: p.now, Task: "t"},
 	}})
 }
 
-// resultIn returns the result of the only grant among the decisions.
 func resultIn(t *testing.T, decisions []Decision) *contract.KeyResult {
 	t.Helper()
 	require.Len(t, decisions, 1)

@@ -30,7 +30,6 @@ func (s *sorted[T]) locate(x T) (block, at int, found bool) {
 	return block, at, found
 }
 
-// add inserts x, unless an equal element is present.
 func (s *sorted[T]) add(x T) {
 	block, at, found := s.locate(x)
 	if found {
@@ -73,7 +72,6 @@ func (s *sorted[T]) has(x T) bool {
 	return found
 }
 
-// first returns the least element, or the zero value of an empty set.
 func (s *sorted[T]) first() (x T) {
 	if len(s.blocks) > 0 {
 		return s.blocks[0][0]
@@ -94,7 +92,6 @@ func (s *sorted[T]) all() iter.Seq[T] {
 	}
 }
 
-// from yields the elements that are not before x, in order.
 func (s *sorted[T]) from(x T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		block, at, _ := s.locate(x)

@@ -6,7 +6,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// taskHash returns the key of a task in outcomes.
 func taskHash(b contract.TaskBudget) uint64 { return contract.DedupeHash(b.JobType, b.DedupeKey) }
 
 func (c *Core) addOfTask(r *request) {
@@ -54,7 +53,6 @@ func (c *Core) settleTask(holder contract.AdmissionHolder, e contract.TaskEnding
 	}
 }
 
-// disablesTask refuses the request of a task that is held back.
 func (c *Core) disablesTask(r *request, now time.Time) bool {
 	if r.Budget == nil {
 		return false

@@ -114,7 +114,6 @@ func reason(code Code, object string, since, until time.Time, detail string) Rea
 	return Reason{Code: code, Object: object, Since: since, Until: until, Detail: detail}.with(remedy(code, object))
 }
 
-// of sets the Of of the reasons that have none.
 func of(what string, reasons []Reason) []Reason {
 	for i := range reasons {
 		if reasons[i].Of == "" {
@@ -196,7 +195,6 @@ func (t TypeFacts) windowClosed() Reason {
 	return reason(WindowClosed, t.Name, since, t.WindowOpens, detail)
 }
 
-// pauseText names the operator who paused the schedule, and the note.
 func (t TypeFacts) pauseText() string {
 	text := "its schedule is paused"
 	if t.PausedBy != "" {
@@ -292,7 +290,6 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// names lists a few of the holders.
 func names(uses []contract.AdmissionUse) string {
 	const most = 5
 	var list []string

@@ -37,7 +37,6 @@ func scrub() *TypeFacts {
 	return &TypeFacts{Name: "scrub", Wants: []Wanted{{JobType: "scrub", Handler: "scrub"}}, ChangedAt: since}
 }
 
-// waits is a job of a running run with one wait.
 func waits(wait contract.WaitReason) Facts {
 	return Facts{
 		Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, JobType: "scrub", Answer: &RunAnswer{Phase: "dispatching"}},
@@ -141,7 +140,6 @@ func fixtures() map[Code]Facts {
 	}
 }
 
-// suspect is a worker on which programs do not start.
 func suspect(code contract.Code) *WorkerFacts {
 	facts := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true)}
 	facts.Trouble = &contract.WorkerTrouble{Code: code, Detail: "too many open files", Since: since}
@@ -282,7 +280,6 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	assert.Equal(t, len(Codes()), strings.Count(string(page), "\n| `"), "and nothing else")
 }
 
-// receiver is a receiver with a failed delivery.
 func receiver(kind, fault string) *ReceiverFacts {
 	return &ReceiverFacts{
 		ReceiverView: contract.ReceiverView{

@@ -19,9 +19,8 @@ type Facts struct {
 	Item *ItemFacts
 	// Worker is the worker to explain. Workers is the registry, read if a run waits for a
 	// worker.
-	Worker  *WorkerFacts
-	Workers []contract.WorkerDetail
-	// Receiver is the receiver of notifications to explain.
+	Worker   *WorkerFacts
+	Workers  []contract.WorkerDetail
 	Receiver *ReceiverFacts
 	// Asked are the reports of suspect workers, by id.
 	Asked map[string]WorkerFacts
@@ -35,8 +34,7 @@ type Facts struct {
 	// exist yet.
 	Admission   *contract.AdmissionView
 	NoAdmission bool
-	// Holds are the holds on the job type and its keys.
-	Holds []contract.AdmissionHold
+	Holds       []contract.AdmissionHold
 	// Down is the error of the control plane; DownSince is its last sign of life, if known.
 	Down      string
 	DownSince time.Time

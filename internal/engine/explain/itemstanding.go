@@ -10,18 +10,15 @@ import (
 
 // ItemStandingFacts are the facts that determine the standing of a job or task.
 type ItemStandingFacts struct {
-	// Open means that its run is open.
 	Open  bool
 	Job   bool
 	Kind  string
 	State string
-	// Wait is the code of its wait.
-	Wait string
+	Wait  string
 }
 
 // ItemStanding is derived from the state of a job or task.
 type ItemStanding struct {
-	// Ended means that the state is final.
 	Ended bool `json:"ended"`
 	// OnWorker means that a worker executes it, so it has attempts and output.
 	OnWorker bool `json:"on_worker"`

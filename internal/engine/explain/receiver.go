@@ -58,7 +58,6 @@ func (f Facts) stateOfReceiver() string {
 	return "idle"
 }
 
-// oldest returns the time of the oldest waiting event.
 func (r ReceiverFacts) oldest() time.Time {
 	if len(r.Deliveries) == 0 {
 		return time.Time{}

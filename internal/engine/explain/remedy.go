@@ -57,7 +57,6 @@ func (r Remedy) Text() string {
 	return text + "see " + strings.Join(see, ", ")
 }
 
-// with sets the remedy of a reason.
 func (r Reason) with(remedy Remedy) Reason {
 	r.Remedy, r.Actions = remedy.Text(), remedy.Actions
 	if r.Actions == nil {
@@ -75,7 +74,6 @@ func about(operation action.Operation, name, value string) action.Action {
 	return action.New(operation, action.Args{name: value})
 }
 
-// lookAt returns the action that explains a run, or its item.
 func lookAt(run, item string) action.Action {
 	thing := run
 	if item != "" {

@@ -11,8 +11,7 @@ type Kept struct {
 	JobType, Key, State string
 	Why                 contract.KeptReason
 	// By is the run that holds the key, or that did the work.
-	By string
-	// Hold is set for a key that is held back.
+	By   string
 	Hold *contract.AdmissionHold
 }
 

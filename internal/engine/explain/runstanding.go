@@ -74,8 +74,7 @@ type RunStandingFacts struct {
 type RunStanding struct {
 	State string `json:"state"`
 	Role  Role   `json:"role" enum:"failed,timeout,partial,person,paused,waiting,running,done,skipped,canceled"`
-	// Open means that the run has not ended.
-	Open bool `json:"open"`
+	Open  bool   `json:"open"`
 	// Cause may be empty.
 	Cause string `json:"cause,omitempty"`
 	// Operations are the ids of the operations allowed in this state.

@@ -95,7 +95,6 @@ func (s Server) has(handler string) bool {
 	return slices.ContainsFunc(s.Capabilities, func(c contract.Capability) bool { return c.Handler == handler })
 }
 
-// lacks returns the labels missing on the worker.
 func (s Server) lacks(labels map[string]string) []string {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -122,7 +121,6 @@ func lackedByAll(labels map[string]string, workers []Server) []string {
 	return missing
 }
 
-// maxAway bounds the workers named in a text.
 const maxAway = 3
 
 // Text names the missing property in a few words.
@@ -236,7 +234,6 @@ func (s Shortage) String() string {
 	return line
 }
 
-// servers converts the registered workers.
 func servers(workers []contract.WorkerDetail) []Server {
 	var list []Server
 	for _, worker := range workers {

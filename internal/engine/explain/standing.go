@@ -25,12 +25,10 @@ type StandingFacts struct {
 	Off, Paused         bool
 	PauseNote, PausedBy string
 	PausedAt            time.Time
-	// Hold is the hold on the whole job type.
-	Hold *contract.AdmissionHold
+	Hold                *contract.AdmissionHold
 	// Missing is the text of NO_WORKER.
-	Missing string
-	Running int
-	// Closed is the reason for a closed window.
+	Missing                  string
+	Running                  int
 	Closed                   string
 	ClosedSince, ClosedUntil time.Time
 }
@@ -39,11 +37,10 @@ type StandingFacts struct {
 type Standing struct {
 	State string `json:"state"`
 	// Stopped means that no run starts by itself.
-	Stopped bool `json:"stopped,omitempty"`
-	// Detail is the cause.
-	Detail string    `json:"detail,omitempty"`
-	Since  time.Time `json:"since,omitzero"`
-	Until  time.Time `json:"until,omitzero"`
+	Stopped bool      `json:"stopped,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+	Until   time.Time `json:"until,omitzero"`
 }
 
 // StandingOf returns the gravest state that applies.

@@ -28,7 +28,6 @@ func closure(c contract.Closure) string {
 	return string(c.Code)
 }
 
-// noted appends an operator's note.
 func noted(text, note string) string {
 	if note == "" {
 		return text

@@ -99,12 +99,10 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// executing omits the detections.
 func executing(jobs []contract.WorkerJob) []contract.WorkerJob {
 	return slices.DeleteFunc(slices.Clone(jobs), func(job contract.WorkerJob) bool { return job.Detection })
 }
 
-// filledAt returns the time at which the last slot was filled.
 func filledAt(jobs []contract.WorkerJob) time.Time {
 	var last time.Time
 	for _, job := range jobs {
@@ -134,7 +132,6 @@ func zombies(n int) string {
 	return fmt.Sprintf("; %d of them ignore that they were asked to end", n)
 }
 
-// idle explains a worker without work.
 func (w WorkerFacts) idle() Reason {
 	var serving []string
 	var next TypeFacts
@@ -198,7 +195,6 @@ func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	return nil
 }
 
-// because returns the registry's reason for a transition.
 func because(t contract.WorkerTransition) string {
 	if t.Reason == "" {
 		return ""
@@ -259,7 +255,6 @@ func wantedOf(object, jobType string) Wanted {
 	return wanted
 }
 
-// away lists the workers that could serve if they were well.
 func (f Facts) away(wanted Wanted) []Reason {
 	const most = 10
 	var away []Reason

@@ -14,11 +14,9 @@ const (
 	// departureCounts is the time for which a departure does so. A pending registration arrives
 	// with the same workflow task, or soon after.
 	departureCounts = 10 * time.Minute
-	// maxDepartures bounds the stored departures.
-	maxDepartures = 1000
+	maxDepartures   = 1000
 )
 
-// departures are the latest incarnations that unregistered.
 type departures struct {
 	list []departure
 	at   map[contract.Incarnation]time.Time

@@ -20,7 +20,6 @@ type sharedDescriptor struct {
 	uses       int
 }
 
-// share returns the registration with the shared descriptors.
 func (p *descriptors) share(in contract.WorkerRegistration) contract.WorkerRegistration {
 	if p.byDigest == nil {
 		p.byDigest = map[uint64]*sharedDescriptor{}

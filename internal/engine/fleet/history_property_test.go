@@ -189,7 +189,6 @@ func requireTold(t *rapid.T, r *fleet.Registry, told map[string]*chronicle) {
 	}
 }
 
-// fadeOut makes all workers silent.
 func fadeOut(t *rapid.T, r *fleet.Registry, now time.Time) {
 	last := fleet.Observed{SightUntil: now, SightSince: t0.Add(-time.Minute)}
 	for _, p := range r.Observation().Known {

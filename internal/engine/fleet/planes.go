@@ -7,7 +7,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxPlanes bounds the stored control planes.
 const maxPlanes = 16
 
 func (e Boot) apply(r *Registry, now time.Time) {

@@ -78,7 +78,6 @@ func (e Register) apply(r *Registry, now time.Time) {
 	}
 }
 
-// admission is a registration to be admitted.
 type admission struct {
 	registration contract.WorkerRegistration
 	digest       uint64

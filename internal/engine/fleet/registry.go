@@ -21,8 +21,7 @@ const (
 	MaxNote = 1024
 	// MaxDeleted bounds the stored deleted workers.
 	MaxDeleted = 200
-	// maxFenced bounds the stored fenced instances of a worker.
-	maxFenced = 5
+	maxFenced  = 5
 )
 
 // Registry is the state of all workers. It is not safe for concurrent use.
@@ -127,7 +126,6 @@ func (r *Registry) complete() {
 
 func (r *Registry) decide(d Decision) { r.out = append(r.out, d) }
 
-// changed marks a visible change of the worker.
 func (r *Registry) changed(w *worker) {
 	r.seq++
 	r.revisions.revise(w, r.seq)

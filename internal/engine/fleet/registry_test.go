@@ -252,7 +252,6 @@ func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
 	assert.Equal(t, contract.WorkerOnline, b.state("a"), "it lives after all: somebody else said the goodbye")
 }
 
-// Departures are dropped in order: the last thousand count.
 func TestDeparturesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -12,20 +12,19 @@ import (
 
 // Snapshot is a registry as data, for JSON. Restore(config, r.Snapshot(0)) behaves as r does.
 type Snapshot struct {
-	Seq        int64                  `json:"seq"`
-	Floor      int64                  `json:"floor,omitempty"`
-	SightSince time.Time              `json:"sight_since,omitzero"`
-	SightUntil time.Time              `json:"sight_until,omitzero"`
-	Rebuilt    time.Time              `json:"rebuilt,omitzero"`
-	AdoptAt    time.Time              `json:"adopt_at,omitzero"`
-	Next       *contract.FleetConfig  `json:"next,omitempty"`
-	Workers    []storedWorker         `json:"workers,omitempty"`
-	Pulses     []contract.WorkerPulse `json:"pulses,omitempty"`
-	Unseen     []unseenWorker         `json:"unseen,omitempty"`
-	Departures []departure            `json:"departures,omitempty"`
-	Watchers   []watcher              `json:"watchers,omitempty"`
-	// Planes are the control planes that started.
-	Planes []contract.ControlPlane `json:"planes,omitempty"`
+	Seq        int64                   `json:"seq"`
+	Floor      int64                   `json:"floor,omitempty"`
+	SightSince time.Time               `json:"sight_since,omitzero"`
+	SightUntil time.Time               `json:"sight_until,omitzero"`
+	Rebuilt    time.Time               `json:"rebuilt,omitzero"`
+	AdoptAt    time.Time               `json:"adopt_at,omitzero"`
+	Next       *contract.FleetConfig   `json:"next,omitempty"`
+	Workers    []storedWorker          `json:"workers,omitempty"`
+	Pulses     []contract.WorkerPulse  `json:"pulses,omitempty"`
+	Unseen     []unseenWorker          `json:"unseen,omitempty"`
+	Departures []departure             `json:"departures,omitempty"`
+	Watchers   []watcher               `json:"watchers,omitempty"`
+	Planes     []contract.ControlPlane `json:"planes,omitempty"`
 	// Descriptors are stored once each.
 	Descriptors []jobtype.Descriptor `json:"descriptors,omitempty"`
 }

@@ -53,7 +53,6 @@ func (e Configure) apply(r *Registry, now time.Time) {
 	r.adopt()
 }
 
-// adopt puts the next thresholds in force.
 func (r *Registry) adopt() {
 	r.configured, r.config, r.adoptAt = true, r.next, time.Time{}
 	for _, id := range r.order {

@@ -65,7 +65,6 @@ func lastingTrouble(code contract.Code) time.Duration {
 	return 0
 }
 
-// endTroubles ends expired troubles.
 func (r *Registry) endTroubles(now time.Time) {
 	for _, who := range r.troubles.due(now) {
 		r.troubles.drop(who)

@@ -20,7 +20,6 @@ const (
 	compressedTo   = 4
 )
 
-// watchers are the workflows that receive views.
 type watchers struct {
 	byID  map[string]*watcher
 	order names
@@ -55,7 +54,6 @@ type audience struct {
 	size     int
 }
 
-// member is one worker of a view: its digest and its size in bytes.
 type member struct {
 	digest uint64
 	size   int
@@ -65,7 +63,6 @@ func newWatchers() watchers {
 	return watchers{byID: map[string]*watcher{}, audiences: map[filter]*audience{}}
 }
 
-// stale marks a worker that has changed.
 func (s *watchers) stale(id string) {
 	if len(s.audiences) > 0 {
 		s.dirty.add(id)
@@ -82,7 +79,6 @@ func (a *audience) put(id string, m member, in bool) {
 	}
 }
 
-// update updates one worker of the audience.
 func (r *Registry) update(a *audience, f filter, id string) {
 	if w := r.workers[id]; w != nil && w.Liveness != contract.WorkerDeleted {
 		if view, in := r.workerView(w, f.handler, f.jobType); in {
@@ -94,7 +90,6 @@ func (r *Registry) update(a *audience, f filter, id string) {
 	a.put(id, member{}, false)
 }
 
-// audience returns the updated audience of a filter.
 func (r *Registry) audience(f filter) *audience {
 	a := r.watchers.audiences[f]
 	if a == nil {

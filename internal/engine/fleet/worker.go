@@ -6,12 +6,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// worker is the state of one worker id.
 type worker struct {
 	contract.Incarnation
 	// Digest is the digest of its registration, which the registry stores by id.
-	Digest uint64 `json:"digest,omitempty"`
-	// RegisteredAt is the registration time of this incarnation.
+	Digest       uint64    `json:"digest,omitempty"`
 	RegisteredAt time.Time `json:"registered_at"`
 	// Liveness is ONLINE, UNREACHABLE, OFFLINE or DELETED. Since is its start, or the time of an
 	// operator's setting on an ONLINE worker.

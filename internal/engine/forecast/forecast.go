@@ -88,7 +88,6 @@ type run struct {
 	request      int
 }
 
-// typeState is a job type in the model.
 type typeState struct {
 	JobType
 
@@ -106,7 +105,6 @@ type lane struct {
 	had map[string]int
 }
 
-// take gives the lane to a run.
 func (l *lane) take(r *run, at int) {
 	l.holder = r
 	if l.had == nil {

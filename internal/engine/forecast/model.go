@@ -31,7 +31,6 @@ func (s *model) waitsForLane(r *run) bool {
 	return r.of.open == r && !r.begun && !r.asked.IsZero()
 }
 
-// due handles a tick of the Schedule.
 func (s *model) due(t *typeState, tick int) {
 	switch {
 	case t.Paused:
@@ -76,7 +75,6 @@ func (s *model) cut(r *run) {
 	s.release(r)
 }
 
-// start creates the run of a tick.
 func (s *model) start(t *typeState, tick int) {
 	r := &run{of: t, tick: tick, since: s.now}
 	t.open = r
@@ -131,7 +129,6 @@ func (t *typeState) closesAt(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// awaitLane requests the lane's turn.
 func (s *model) awaitLane(r *run) {
 	r.asked, r.request = s.now, s.count()
 	if s.now.Before(r.of.HeldUntil) {
@@ -212,7 +209,6 @@ func (s *model) end(r *run) {
 	}
 }
 
-// release gives the lane to the next run.
 func (s *model) release(r *run) {
 	if r.of.open == r {
 		r.of.open = nil

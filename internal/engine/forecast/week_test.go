@@ -38,7 +38,6 @@ type weekRun struct {
 	beganAs, askedAs, openedAs int
 }
 
-// simulate runs the week until no run is open.
 func simulate(from time.Time, types []forecast.JobType) []forecast.Tick {
 	w := &week{now: from}
 	for _, t := range types {
@@ -161,7 +160,6 @@ func (w *week) ask(r *weekRun) {
 	}
 }
 
-// holder returns the run that works in a lane.
 func (w *week) holder(lane string) *weekRun {
 	for _, r := range w.runs {
 		if lane != "" && !r.ended && !r.begun.IsZero() && r.of.Lane == lane {

@@ -8,7 +8,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds of the queue.
 const (
 	// GiveUpAfter is the age at which a delivery is abandoned: a weekend.
 	GiveUpAfter = 72 * time.Hour
@@ -193,7 +192,6 @@ func (q *Queue) Done(now time.Time, receiver string, result contract.DeliverResu
 	}
 }
 
-// pauseAfter returns the pause after a number of attempts.
 func pauseAfter(attempts int) time.Duration {
 	pause := firstPause
 	for range attempts - 1 {

@@ -153,7 +153,6 @@ func (r Rules) Overdue() []string {
 	return names
 }
 
-// limits returns the rules with not_succeeded_for that apply to a job type.
 func (r Rules) limits(known TypeRules) []contract.NotifyRule {
 	var found []contract.NotifyRule
 	for _, rule := range slices.Concat(r.Global, known.Rules) {

@@ -22,7 +22,6 @@ func on(to string, events ...contract.NotifyEvent) contract.NotifyRule {
 	return contract.NotifyRule{On: events, To: []string{to}}
 }
 
-// watch is a state with rules.
 type watch struct {
 	t     *testing.T
 	state notify.State
@@ -228,7 +227,6 @@ func TestACutListIsContinued(t *testing.T) {
 	assert.Equal(t, after(2*time.Hour-notify.Overlap), w.state.From())
 }
 
-// TestManyFailuresAreToldInSeveralLooks: each is reported exactly once.
 func TestManyFailuresAreToldInSeveralLooks(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed)})

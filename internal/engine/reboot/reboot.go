@@ -38,11 +38,9 @@ type NodeAttempt struct {
 // Type is an applied job type.
 type Type struct {
 	Name, Handler string
-	// Labels are the labels that a worker needs.
-	Labels map[string]string
+	Labels        map[string]string
 	// Idle means paused or disabled, so no run waits.
 	Idle bool
-	// Next is the next due time.
 	Next time.Time
 }
 
@@ -56,9 +54,8 @@ type Facts struct {
 	Attempts []NodeAttempt
 	// Unsearched means that not every open run was searched for attempts.
 	Unsearched bool
-	// Fleet has all workers, Types all applied job types.
-	Fleet []contract.WorkerDetail
-	Types []Type
+	Fleet      []contract.WorkerDetail
+	Types      []Type
 }
 
 // Alone is a job type that only this worker can serve now.
@@ -74,8 +71,7 @@ type Verdict struct {
 	// not counted in Running.
 	Running  int           `json:"running"`
 	Attempts []NodeAttempt `json:"attempts"`
-	// Alone are the job types that would wait.
-	Alone []Alone `json:"alone"`
+	Alone    []Alone       `json:"alone"`
 	// Reported is false without a fresh report; Unsearched is true if not every open run was
 	// searched.
 	Reported   bool `json:"reported"`

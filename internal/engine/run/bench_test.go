@@ -80,7 +80,6 @@ func (b *bench) take() {
 	b.e.NextWake()
 }
 
-// end completes the oldest attempt.
 func (b *bench) end(failure Failure) {
 	d := b.running[0]
 	b.running = b.running[1:]
@@ -207,7 +206,6 @@ func BenchmarkTick(b *testing.B) {
 	})
 }
 
-// BenchmarkOffer offers an item and withdraws it.
 func BenchmarkOffer(b *testing.B) {
 	each(b, func(b *testing.B, s scale, p *bench) {
 		b.Helper()
@@ -257,7 +255,6 @@ func BenchmarkRestore(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory measures the memory of a waiting item.
 func BenchmarkMemory(b *testing.B) {
 	for _, s := range scales {
 		b.Run(s.String(), func(b *testing.B) {

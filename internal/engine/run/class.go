@@ -90,7 +90,6 @@ const (
 	tierNone
 )
 
-// rank computes the worker's current rank in the class.
 func (d *candidate) rank(now time.Time) {
 	d.tier, d.room, d.waits, d.possible = tierNone, 0, time.Time{}, false
 	if d.c.shared {
@@ -201,7 +200,6 @@ func (e *Engine) keyOf(it *item) []byte {
 	return key
 }
 
-// classOf returns the item's class, new if necessary.
 func (e *Engine) classOf(it *item, now time.Time) *class {
 	key := e.keyOf(it)
 	if c := e.classes[string(key)]; c != nil {
@@ -232,7 +230,6 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 	return c
 }
 
-// adopt sets the settings of the class from its work.
 func (c *class) adopt(work Work) {
 	c.handler, c.jobType, c.perWorker = work.Handler, work.JobType, work.PerWorker
 	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct

@@ -28,7 +28,6 @@ func (e *Engine) SetClosing(now time.Time, closing Closing) {
 	}
 }
 
-// retryLate queues late items again.
 func (e *Engine) retryLate(now time.Time) {
 	if e.late == 0 {
 		return

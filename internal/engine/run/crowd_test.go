@@ -15,7 +15,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// bothSources plays the same with a group and with a DAG.
 func bothSources(t *testing.T, play func(t *testing.T, start begin)) {
 	t.Helper()
 	for name, start := range map[string]begin{"group": beginGroup, "dag": beginGraph} {

@@ -60,8 +60,7 @@ type Decision struct {
 	// For Acquire and Release.
 	Ask   int
 	Needs *Needs
-	// At is the start of an attempt.
-	At time.Time
+	At    time.Time
 	// Labels are the labels required by the item.
 	Labels  map[string]string
 	Trouble contract.Code

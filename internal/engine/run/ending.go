@@ -173,7 +173,6 @@ func (e *Engine) SetRetry(id int, retry Retry) {
 	}
 }
 
-// retryOf returns the item's own rule, or else that of its work.
 func (e *Engine) retryOf(it *item) Retry {
 	if it.Retry != nil {
 		return *it.Retry

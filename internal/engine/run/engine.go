@@ -50,7 +50,6 @@ type Engine struct {
 	flight map[int]*item
 	// gate has the items that wait for resources, or hold them and do not run.
 	gate ranked.Set[*item]
-	// lost has the items that wait for their worker to return.
 	lost ranked.Set[*item]
 	// late counts items that do not fit before the window closes.
 	late int
@@ -60,7 +59,6 @@ type Engine struct {
 	// waits counts the items of gate that wait for others' resources: they use no concurrency
 	// slot.
 	waits int
-	// moved counts the items that this step has set aside.
 	moved int
 	// crowds has the needs for which items wait, by [Needs.key].
 	crowds map[string]*crowd
@@ -98,9 +96,8 @@ type Engine struct {
 	fence, fenceEnd int64
 	wantsFences     bool
 	// fenced means that an attempt has a fence of the run's own.
-	fenced bool
-	asks   int
-	// checkpoints are those for next attempts.
+	fenced      bool
+	asks        int
 	checkpoints checkpoints
 
 	decisions []Decision
@@ -321,7 +318,6 @@ func (e *Engine) watch() {
 // Watching reports whether the run has subscribed to the fleet.
 func (e *Engine) Watching() bool { return e.fleet.watching }
 
-// sortedItems lists the items that have not settled, by id.
 func (e *Engine) sortedItems() []*item { return byID(e.items) }
 
 func byID(m map[int]*item) []*item {

@@ -101,8 +101,7 @@ type Failure = contract.FailureKind
 type Ending struct {
 	Failure Failure `json:"f,omitempty"`
 	Message string  `json:"m,omitempty"`
-	// Warning is the warning of a success.
-	Warning string `json:"wn,omitempty"`
+	Warning string  `json:"wn,omitempty"`
 	// Unreported means that the server ended the attempt, and its worker may still report the
 	// real end.
 	Unreported bool `json:"u,omitempty"`

@@ -334,7 +334,6 @@ func (e *Engine) Candidates(name string, detect bool, labels map[string]string) 
 	return list
 }
 
-// troubleCode returns the reason why a worker cannot serve a handler.
 func (w *worker) troubleCode(handler string) contract.Code {
 	switch {
 	case w.reserved():

@@ -13,8 +13,7 @@ import (
 // Item is a piece of work that a source offers.
 type Item struct {
 	// ID is unique among the items of the run that have not settled.
-	ID int `json:"id"`
-	// Work is the name of the item's [Work].
+	ID   int    `json:"id"`
 	Work string `json:"w,omitempty"`
 	Want Want   `json:"wt,omitzero"`
 	// Needs are granted to the item before it starts.
@@ -117,7 +116,6 @@ const (
 	NotStarted
 )
 
-// item is an Item with its state.
 type item struct {
 	Item
 
@@ -157,8 +155,7 @@ type item struct {
 	// worker lost or returned.
 	Retrying  bool `json:"ry,omitempty"`
 	Replacing bool `json:"rep,omitempty"`
-	// Adoptions counts the adoptions of the running attempt.
-	Adoptions int `json:"ad,omitempty"`
+	Adoptions int  `json:"ad,omitempty"`
 	// Ran means that an attempt has really run, so that ExpiresAt no longer applies.
 	Ran     bool `json:"ran,omitempty"`
 	Resumed bool `json:"rs,omitempty"`
@@ -182,8 +179,7 @@ type item struct {
 	// ending in a row.
 	Deferral   Failure   `json:"df,omitempty"`
 	DeferredAt time.Time `json:"da,omitzero"`
-	// Barred is the reason not to try it again.
-	Barred string `json:"b,omitempty"`
+	Barred     string    `json:"b,omitempty"`
 
 	class *class
 	// at is the item's place in its class's heap; -1 for none.

@@ -222,7 +222,6 @@ func TestAFullFleetIsNotTriedAllTheTime(t *testing.T) {
 	assert.GreaterOrEqual(t, trials, 200)
 }
 
-// paced is a worker with a known pace.
 func paced(t *testing.T, slots, perWorker int, pace time.Duration, others int) *script {
 	t.Helper()
 	s := play(t, Config{}, jobtype.Policy{PerWorkerExecutionConcurrency: 1000}, node("a", slots))

@@ -121,7 +121,6 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	}
 }
 
-// onWorkerLoss returns the rule for the item after a loss of its worker.
 func (e *Engine) onWorkerLoss(it *item) jobtype.OnWorkerLoss {
 	return cmp.Or(it.OnWorkerLoss, e.work[it.Work].Policy.OnWorkerLoss)
 }

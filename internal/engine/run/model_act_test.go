@@ -20,7 +20,6 @@ func (m *model) apply(event Event) {
 	m.do(func(e *Engine, now time.Time) { e.Apply(now, event) })
 }
 
-// act performs one random action.
 func (m *model) act() {
 	switch m.draw(24, "act") {
 	case 0, 1, 2, 3:
@@ -172,7 +171,6 @@ func (m *model) deferredAs(before item, end Ending) {
 	require.NotContains(m.q, m.granted, it.ID, "it keeps its resources")
 }
 
-// unchanged performs an action that must change nothing.
 func (m *model) unchanged(op func(*Engine, time.Time)) {
 	before, decided := string(state(m.q, m.e)), len(m.log)
 	m.do(op)

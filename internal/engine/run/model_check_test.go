@@ -196,7 +196,6 @@ func (m *model) there(w *worker, handler string) (all, same int) {
 	return all, same
 }
 
-// bestWorker returns the worker for an item; nil for none.
 func (m *model) bestWorker(it *item) *worker {
 	var best *worker
 	var how seat
@@ -219,7 +218,6 @@ func (m *model) bestWorker(it *item) *worker {
 	return best
 }
 
-// check verifies the invariants between two steps.
 func (m *model) check() {
 	t, e := m.q, m.e
 	require.Empty(t, e.dirty)

@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// operate performs an operator's action on one item.
 func (m *model) operate() {
 	if m.nextID == 1 {
 		return
@@ -40,7 +39,6 @@ func (m *model) operate() {
 	}
 }
 
-// rest pauses, suspends, and ends these.
 func (m *model) rest() {
 	switch m.draw(8, "rest") {
 	case 0:
@@ -67,7 +65,6 @@ func (m *model) rest() {
 	}
 }
 
-// change changes settings of all items.
 func (m *model) change() {
 	switch m.draw(9, "what") {
 	case 0, 1:

@@ -31,7 +31,6 @@ type model struct {
 	hidden map[string]bool
 	// told is the engine's current view.
 	told map[string]contract.WorkerView
-	// open are the started attempts that have not ended.
 	open map[int]Decision
 	// ghosts are ended attempts whose end the server has not reported yet.
 	ghosts   []Ended
@@ -163,7 +162,6 @@ func state(t require.TestingT, e *Engine) []byte {
 	return data
 }
 
-// current is the current configuration.
 func (m *model) current() Config {
 	cfg := m.cfg
 	cfg.Work, cfg.Limit = maps.Clone(m.e.work), m.e.limit
@@ -218,7 +216,6 @@ func (m *model) do(op func(*Engine, time.Time)) {
 	m.check()
 }
 
-// spelled formats decisions for comparison.
 func spelled(decisions []Decision) []string {
 	list := make([]string, len(decisions))
 	for i, d := range decisions {

@@ -245,7 +245,6 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	e.decide(d)
 }
 
-// countAgain counts a retry, or a replacement, that starts.
 func (e *Engine) countAgain(it *item) {
 	if it.Retrying {
 		e.retried++
@@ -256,7 +255,6 @@ func (e *Engine) countAgain(it *item) {
 	it.Retrying, it.Replacing = false, false
 }
 
-// running returns the number of items in flight.
 func (e *Engine) running() int { return len(e.flight) }
 
 // timeout returns the bound of one attempt: the item's own, or else execution_timeout raised by

@@ -123,7 +123,6 @@ func TestTimersDoNotPileUp(t *testing.T) {
 	require.Equal(t, 1, s.e.InFlight())
 }
 
-// needy returns an item that needs a pool.
 func needy(id int) Item { return Item{ID: id, Needs: Needs{Pools: map[string]int{"db": 1}}} }
 
 func TestResourcesAreHeldFromBeforeTheFirstAttemptToTheEnd(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// script plays one run step by step.
 type script struct {
 	t   *testing.T
 	e   *Engine
@@ -33,7 +32,6 @@ func play(t *testing.T, cfg Config, policy jobtype.Policy, workers ...contract.W
 	return s
 }
 
-// node is a worker with that many slots.
 func node(id string, slots int) contract.WorkerView {
 	return contract.WorkerView{
 		ID: id, Instance: "i1", State: contract.WorkerOnline, Fresh: true, MaxExecute: slots, MaxDetect: 1,
@@ -143,7 +141,6 @@ func kinds(decisions []Decision) string {
 
 var stateNames = map[State]string{Completed: "completed", Failed: "failed", Stale: "stale", Canceled: "canceled", Expired: "expired", NotStarted: "not started"}
 
-// ended lists the settled items, with the messages.
 func (s *script) ended() string {
 	var list []string
 	for _, r := range s.settled {

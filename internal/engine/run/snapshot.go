@@ -172,7 +172,6 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	return e, nil
 }
 
-// fault returns the fault of a restored item, or "".
 func (it *item) fault() string {
 	switch {
 	case it.Phase <= PhaseNone || it.Phase > PhaseDue:

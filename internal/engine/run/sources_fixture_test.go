@@ -50,7 +50,6 @@ type steered interface {
 type rolled interface {
 	Observe(now time.Time, events, bytes, ordered int)
 	ShouldContinueAsNew() bool
-	// roll restores the source from its state.
 	roll(now time.Time)
 }
 
@@ -275,7 +274,6 @@ func (s *tasks) waits(time.Time) []string {
 	return list
 }
 
-// stage plays a source step by step.
 type stage struct {
 	source
 
@@ -342,7 +340,6 @@ func (s *stage) grantFrom(item int, fence int64) string {
 	return s.step(run.Granted{Item: item, Ask: s.ask[item], Fence: fence, Fences: 4})
 }
 
-// requests reports whether an item holds or requests its resources.
 func (s *stage) requests(item int) bool { return s.holds[s.ask[item]] }
 
 // wait advances the time as the workflow does.

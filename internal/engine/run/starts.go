@@ -11,7 +11,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds for workers that cannot start programs.
 const (
 	// maxCannotStart is the number of consecutive failed starts after which a worker is suspect.
 	maxCannotStart = 3
@@ -23,7 +22,6 @@ const (
 	startProof = 15 * time.Second
 )
 
-// startRecord records the program starts on a worker.
 type startRecord struct {
 	// Failed counts consecutive failed starts; At is the time of the last one, Pause the pause
 	// after it, Detail its error.
@@ -44,7 +42,6 @@ type startRecord struct {
 // failing reports whether the worker gets one attempt at a time, after a pause.
 func (s startRecord) failing() bool { return s.Failed >= maxCannotStart }
 
-// cannotStart counts a start that failed.
 func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
 	instance := cmp.Or(it.Instance, end.Instance)
 	it.Direct = it.Direct || it.Instance == "" // The same worker may draw it from the shared queue again.
@@ -112,7 +109,6 @@ func (e *Engine) Started(id, instance string) {
 	}
 }
 
-// causeOf returns the code of a program that did not start.
 func causeOf(failure Failure) contract.Code {
 	if failure == contract.FailureNotInstalled {
 		return contract.CodeNotInstalled
@@ -131,7 +127,6 @@ func (e *Engine) proveStart(it *item, w *worker, failure Failure, now time.Time)
 	}
 }
 
-// clearStarts ends the suspicion of a worker.
 func (e *Engine) clearStarts(w *worker) {
 	if w.starts.failing() {
 		w.coolUntil = time.Time{}

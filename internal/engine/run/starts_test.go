@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// endOn ends the running attempt of an item by its worker's report.
 func (s *script) endOn(id int, failure Failure) []Decision {
 	it := s.e.items[id]
 	require.NotNil(s.t, it)
@@ -31,7 +30,6 @@ func troubles(decisions []Decision) (list []string) {
 	return list
 }
 
-// untilStart advances the time until something starts.
 func (s *script) untilStart() string {
 	s.t.Helper()
 	for range 100 {

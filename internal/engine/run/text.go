@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// missing describes the kind of worker that a class lacks.
 func (e *Engine) missing(c *class) string {
 	if c.shared {
 		return fmt.Sprintf("no worker pulls the shared queue of %s (start one with --shared %s)", c.jobType, c.jobType)

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
-// Bounds of placement.
 const (
 	// Grace is the time for which an item whose attempt timed out waits for an outcome delivered
 	// by its worker. A worker retries the delivery at least once a second. 3 s leaves two of the
@@ -34,7 +33,6 @@ const (
 	noWorkerGrid = time.Second
 )
 
-// worker is the run's record of one worker.
 type worker struct {
 	contract.WorkerView
 
@@ -152,10 +150,8 @@ type fleet struct {
 	incomplete bool
 	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives
 	// them one by one.
-	absent map[string]*worker
-	// stamp numbers placements.
-	stamp int64
-	// watching means that the run has subscribed to views.
+	absent   map[string]*worker
+	stamp    int64
 	watching bool
 	// reprobe means that probes were lost with the previous workflow run.
 	reprobe bool

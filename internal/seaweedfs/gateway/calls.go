@@ -56,7 +56,6 @@ func (c *call) note(event session.Event) {
 	}
 }
 
-// news holds the events since the last [call.take].
 type news struct {
 	page     *page
 	advanced *session.Advanced

@@ -28,7 +28,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fleet accepts every worker.
 type fleet struct {
 	mu      sync.Mutex
 	members map[string]*member

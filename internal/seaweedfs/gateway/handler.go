@@ -56,7 +56,6 @@ type handler struct {
 // Descriptor implements [jobtype.Handler].
 func (h *handler) Descriptor() jobtype.Descriptor { return h.descriptor }
 
-// prepared holds the fields of both kinds of requests.
 type prepared struct {
 	settings translate.Settings
 	cluster  *pb.ClusterContext

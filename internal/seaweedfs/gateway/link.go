@@ -51,7 +51,6 @@ func newLink(settings session.Settings, unique string, logger *slog.Logger) *lin
 	}
 }
 
-// named adds the worker's name to the link's logger.
 func (l *link) named(worker string) *slog.Logger {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -72,7 +72,6 @@ func (g *Gateway) exit() {
 	g.sessions.Done()
 }
 
-// run serves one stream from its hello to its end.
 func (g *Gateway) run(l *link) {
 	var profile session.Profile
 	select {
@@ -135,7 +134,6 @@ func (g *Gateway) accompany(l *link, member Member, log *slog.Logger) {
 	log.Info("a weed worker has left", "code", closing.Code, "reason", closing.Reason, "error", err)
 }
 
-// context ends with the session.
 func (l *link) context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

@@ -69,20 +69,17 @@ func (a *authority) leaf(t *testing.T, name string) tls.Certificate {
 	})
 }
 
-// lines is a log for concurrent use.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write implements [io.Writer].
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String returns the lines so far.
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

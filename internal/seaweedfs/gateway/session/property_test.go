@@ -185,7 +185,6 @@ func (m *machine) message(t *rapid.T) {
 	m.core.Receive(m.now, in)
 }
 
-// look takes the session's output and checks it.
 func (m *machine) look(t *rapid.T) {
 	out, events := m.core.Take()
 	m.unsent += len(out)

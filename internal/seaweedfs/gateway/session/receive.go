@@ -10,7 +10,6 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// maxID bounds the ids and names from a worker.
 const maxID = 256
 
 // atCapacity is the error of a worker without a free slot for a job, or for a detection if it
@@ -268,7 +267,6 @@ func percent(told float64) float64 {
 	return min(max(told, 0), 100)
 }
 
-// maxText bounds the stored texts of a worker.
 const maxText = 1 << 10
 
 func clip(text string) string {

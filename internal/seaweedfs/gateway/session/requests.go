@@ -20,7 +20,6 @@ var (
 	ErrFull = errors.New("too many requests of this worker are in flight")
 )
 
-// request is a detection or a job in flight.
 type request struct {
 	id      string
 	kind    pb.WorkKind

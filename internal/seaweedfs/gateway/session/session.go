@@ -28,8 +28,7 @@ type Limits struct {
 	Refusals int
 	// Rate and Burst bound the messages per second.
 	Rate, Burst int
-	// Unsent bounds the unsent messages.
-	Unsent int
+	Unsent      int
 }
 
 // Defaults returns the settings of a gateway. The hello has the defaults of workers: a heartbeat

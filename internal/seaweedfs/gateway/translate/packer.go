@@ -22,7 +22,6 @@ const (
 	compressAbove = 512
 )
 
-// The forms of a packed proposal.
 const (
 	packedPlain = 'p'
 	packedZstd  = 'z'
@@ -66,7 +65,6 @@ func (p *Packer) Pack(proposal *pb.JobProposal) (json.RawMessage, error) {
 	return json.Marshal(map[string]string{ProposalKey: base64.StdEncoding.EncodeToString(packed)})
 }
 
-// errNoProposal is the error of a job without a worker's proposal.
 var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman start`")
 
 // Unpack returns the proposal in the params of a job.

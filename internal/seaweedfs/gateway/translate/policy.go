@@ -129,7 +129,6 @@ func Descriptor(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) (jobtype.Descr
 	return descriptor, descriptor.Validate()
 }
 
-// intervalOf returns the interval of a job type, even without a descriptor.
 func intervalOf(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) jobtype.Duration {
 	if d == nil {
 		return jobtype.Duration(defaultEvery(c.GetJobType()))

@@ -21,7 +21,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// descriptor has a field of each kind and each rule.
 func descriptor() *pb.JobTypeDescriptor {
 	field := func(name string, kind pb.ConfigFieldType, edit func(*pb.ConfigField)) *pb.ConfigField {
 		f := &pb.ConfigField{Name: name, Label: name, FieldType: kind}

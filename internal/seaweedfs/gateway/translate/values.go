@@ -138,7 +138,6 @@ func valueOf(kind pb.ConfigFieldType, written any) (*pb.ConfigValue, error) {
 	return nil, fmt.Errorf("%v is not of the type that the form wants", written)
 }
 
-// guessed derives the type from the JSON.
 func guessed(written any) (*pb.ConfigValue, error) {
 	switch v := written.(type) {
 	case bool:

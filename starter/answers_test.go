@@ -14,15 +14,15 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// silentClient is a server that describes every workflow as one that runs.
+// silentClient is a server that reports every workflow as running.
 type silentClient struct{ client.Client }
 
 func (silentClient) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{}, nil
 }
 
-// TestWhatIsNotAnsweredMayStillBeDone: the server keeps an update for the next
-// control plane; a query leaves nothing behind.
+// The server keeps an unanswered update for the next control plane; an unanswered query has no
+// effect.
 func TestWhatIsNotAnsweredMayStillBeDone(t *testing.T) {
 	t.Parallel()
 	c := New(silentClient{}, "", nil)
@@ -59,8 +59,8 @@ type takenUpdate struct{ client.WorkflowUpdateHandle }
 
 func (takenUpdate) Get(context.Context, any) error { return nil }
 
-// TestDroppedUpdatesAreSentAgain: the server drops one, and nothing of it is done,
-// when its workflow was just continuing as new. Who asked must not hear of it.
+// The server drops an update during a continue-as-new and does nothing of it. The caller must
+// not see this.
 func TestDroppedUpdatesAreSentAgain(t *testing.T) {
 	t.Parallel()
 	dropped := serviceerror.NewWorkflowNotReady("unexpected workflow task failure")

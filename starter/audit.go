@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 )
 
-// auditTimeout bounds how long recording may hold up what was done already.
+// auditTimeout bounds the recording of an action that has already been done.
 const auditTimeout = 5 * time.Second
 
 // operator is the person or program that uses a client.
@@ -28,7 +28,7 @@ func defaultOperator() operator {
 	return operator{actor: SystemUser(), from: hostname(), via: contract.ViaCLI}
 }
 
-// SystemUser is the user that the process runs as, or "".
+// SystemUser returns the user of this process, or "".
 func SystemUser() string {
 	if known, err := user.Current(); err == nil {
 		return known.Username
@@ -44,39 +44,36 @@ func hostname() string {
 	return host
 }
 
-// OperatorIdentity is the identity for a client through which actor acts, from
-// this host: what the server then says of every request is what the audit log
-// says. See [Options.Identity].
+// OperatorIdentity returns the client identity of an actor on this host. Temporal's history
+// and the audit log then show the same identity. See [Options.Identity].
 func OperatorIdentity(program, actor string) string {
 	return auditlog.Identity(program, cmp.Or(actor, "unknown"), hostname())
 }
 
-// As returns the client with another actor in the audit log. warn is told if
-// something that was done could not be recorded; nil: nobody is. The default is
-// the user that the process runs as.
+// As returns the client with another actor in the audit log. It calls warn, if not nil, when
+// a completed action could not be recorded. The default actor is the user of this process.
 func (c *Client) As(actor string, warn func(error)) *Client {
 	other := *c
 	other.operator.actor, other.operator.warn = actor, warn
 	return &other
 }
 
-// Audit is the part of the client about the audit log.
+// Audit is the client for the audit log.
 type Audit struct{ client *Client }
 
-// Audit gives the part of the client about the audit log.
+// Audit returns the client for the audit log.
 func (c *Client) Audit() Audit { return Audit{c} }
 
-// Record writes operators' actions into the audit log that no workflow of ours
-// receives, after they were done. That it fails is no reason to say that the
-// action failed: it is told to whoever wants to be warned. An interrupted caller
-// does not keep it from being recorded.
+// Record adds completed actions to the audit log that no workflow of ours receives. A
+// failure is not the action's failure, so Record only passes it to warn. It records even
+// after the caller's context has ended.
 func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 	if len(entries) == 0 {
 		return
 	}
 	now := time.Now()
 	for i := range entries {
-		if request, repeatable := RequestOf(ctx); repeatable && entries[i].ID == "" { // Entries that are recorded already are left out.
+		if request, repeatable := RequestOf(ctx); repeatable && entries[i].ID == "" { // The audit log ignores entries with a recorded ID.
 			entries[i].ID = fmt.Sprintf("%s/%s/%d", request.ID, entries[i].Action, i)
 		}
 		entries[i].ID, entries[i].Kind, entries[i].At = cmp.Or(entries[i].ID, rand.Text()), contract.AuditOperator, now
@@ -92,24 +89,23 @@ func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 	}
 }
 
-// AuditFound is what [Audit.Read] found.
+// AuditFound is the result of [Audit.Read].
 type AuditFound struct {
-	// Entries match the filter, oldest first by the time at which they happened.
-	// Decisions that are added up are recorded later than that.
+	// Matching entries in order of their time. Summed decisions are recorded later than they
+	// happened.
 	Entries []contract.AuditEntry
-	// Last is the highest Seq among them; 0: there are none.
+	// Last is the highest Seq among them, or 0 without entries.
 	Last int64
-	// More: the limit left out older ones that match too.
+	// More is true if the limit left out older matching entries.
 	More bool
-	// Kept and Dropped count all entries of the log, Limit is how many it keeps.
+	// Kept and Dropped count all entries of the log. Limit is the most entries kept.
 	Kept    int
 	Dropped int64
 	Limit   int
 }
 
-// Read reads the audit log: the newest entries that match, at most
-// filter.Limit; 0: all. A log that nobody has written to is empty. It needs a
-// control plane.
+// Read returns the newest matching entries, at most filter.Limit (0: all). A log without
+// entries is empty. Read needs a control plane.
 func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFound, error) {
 	var all AuditFound
 	limit := filter.Limit
@@ -133,8 +129,7 @@ func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFoun
 	}
 }
 
-// sorted puts the entries, which are in the order of recording, into that of
-// time.
+// sorted changes the order of recording into the order of time.
 func (a AuditFound) sorted() AuditFound {
 	if n := len(a.Entries); n > 0 {
 		a.Last = a.Entries[n-1].Seq

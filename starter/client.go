@@ -26,23 +26,22 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultAddress is where a Temporal server listens unless told otherwise.
+	// DefaultAddress is the default address of a Temporal server.
 	DefaultAddress = "127.0.0.1:7233"
 	// DefaultNamespace is the namespace that every Temporal dev server creates.
 	DefaultNamespace = "default"
-	// DefaultHeartbeatInterval is how often a worker process beats. The fleet
-	// judges liveness by it, so it is far below Temporal's own default of 60 s.
+	// DefaultHeartbeatInterval is the interval of worker heartbeats. The fleet judges
+	// liveness by them, so it is far below Temporal's default of 60 s.
 	DefaultHeartbeatInterval = 5 * time.Second
-	// DialTimeout bounds [Dial]: an operator who has no server must learn it
-	// while still looking at the terminal.
+	// DialTimeout bounds [Dial]. It is short because an operator waits at the terminal.
 	DialTimeout = 4 * time.Second
 )
 
-// maxReconnectDelay bounds gRPC's reconnect backoff. The stock 120 s would
-// leave workers idle long after a server is back.
+// maxReconnectDelay bounds gRPC's reconnect backoff. With the default of 120 s workers
+// would stay idle long after a server has returned.
 const maxReconnectDelay = time.Second
 
-// Options says which server to talk to, and as whom.
+// Options select the server and set up the connection.
 type Options struct {
 	// Address is host:port of the Temporal frontend. Default DefaultAddress.
 	Address string
@@ -52,26 +51,25 @@ type Options struct {
 	TLS *tls.Config
 	// APIKey authenticates, for instance against Temporal Cloud.
 	APIKey string
-	// Gzip compresses requests, for thin links: on a LAN it costs more than it saves.
+	// Gzip compresses requests for slow links. On a LAN it costs more than it saves.
 	Gzip bool
-	// Identity is what the Web UI shows as the origin of requests. Default
-	// program@host/pid.
+	// Identity is the origin of requests in the Web UI. Default program@host/pid.
 	Identity string
 	// HeartbeatInterval of workers that share this client, 1 s to 60 s.
 	// Default DefaultHeartbeatInterval; negative turns heartbeats off.
 	HeartbeatInterval time.Duration
-	// Logger takes the SDK's messages. Default: none.
+	// Logger receives the SDK's messages. Default: none.
 	Logger *slog.Logger
 	// DialTimeout bounds Dial. Default DialTimeout.
 	DialTimeout time.Duration
-	// AskWithin bounds how long a command waits for an absent control plane, once for all
-	// that it asks. Default: each question has answerTimeout, for clients that live long.
+	// AskWithin bounds the wait of one command for an absent control plane, over all its
+	// requests. Default: answerTimeout per request, for clients that live long.
 	AskWithin time.Duration
-	// Metrics takes the SDK's metrics. Default: none.
+	// Metrics receives the SDK's metrics. Default: none.
 	Metrics client.MetricsHandler
-	// Render tells the command lines of attempts. Default: none are told.
+	// Render returns the command lines of attempts. Default: none.
 	Render Render
-	// Intercept sees every call to the server. Default: none.
+	// Intercept is called for every call to the server. Default: none.
 	Intercept grpc.UnaryClientInterceptor
 }
 
@@ -98,8 +96,8 @@ func defaultIdentity() string {
 	return fmt.Sprintf("%s@%s/%d", filepath.Base(os.Args[0]), host, os.Getpid())
 }
 
-// Client is the typed façade over a Temporal client: everything an operator
-// does with Roundsman. It is safe for concurrent use.
+// Client is the typed client for everything that an operator does with Roundsman. It is
+// safe for concurrent use.
 type Client struct {
 	temporal   client.Client
 	namespace  string
@@ -114,19 +112,19 @@ type Client struct {
 	pages      *pagestore.Cache
 }
 
-// Connection is how a client reaches the server.
+// Connection describes the connection to the server.
 type Connection struct {
-	// Address is that of the frontend; empty: the client did not dial.
+	// Frontend address; empty if the client was made with [New].
 	Address string
-	// Credentials: it shows a certificate or an API key.
+	// Credentials is true if the client presents a certificate or an API key.
 	Credentials bool
 }
 
-// Connection says how the client reaches the server.
+// Connection returns the connection to the server.
 func (c *Client) Connection() Connection { return c.connection }
 
-// New wraps an existing Temporal client, which must use [DataConverter]. A nil
-// logger discards.
+// New wraps an existing Temporal client, which must use [DataConverter]. A nil logger
+// discards messages.
 func New(temporal client.Client, namespace string, logger *slog.Logger) *Client {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -138,8 +136,8 @@ func New(temporal client.Client, namespace string, logger *slog.Logger) *Client 
 	}
 }
 
-// Dial connects and checks that a server answers. It fails within
-// Options.DialTimeout, with a [*UnreachableError], when none does.
+// Dial connects and checks the server. Without an answer within Options.DialTimeout it
+// returns an [*UnreachableError].
 func Dial(ctx context.Context, options Options) (*Client, error) {
 	options = options.WithDefaults()
 	dialCtx, cancel := context.WithTimeout(ctx, options.DialTimeout)
@@ -165,13 +163,12 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 	return c, nil
 }
 
-// credentials reports whether the client says who it is.
+// credentials reports whether the client presents an identity.
 func (o Options) credentials() bool {
 	return o.APIKey != "" || o.TLS != nil && (len(o.TLS.Certificates) > 0 || o.TLS.GetClientCertificate != nil)
 }
 
-// ClientOptions translates o, with its defaults filled in, for whoever dials
-// with the SDK itself.
+// ClientOptions converts o, with defaults, for callers that dial with the SDK.
 func (o Options) ClientOptions() client.Options {
 	updates := new(rpc.Updates)
 	converted := client.Options{
@@ -213,26 +210,26 @@ func connectParams() grpc.ConnectParams {
 	return grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}
 }
 
-// Identity is what the server records as the sender of requests.
+// Identity returns the identity that the server records with requests.
 func (c *Client) Identity() string { return cmp.Or(c.identity, defaultIdentity()) }
 
-// Temporal gives the wrapped client, for building workers on it.
+// Temporal returns the wrapped client, to build workers on.
 func (c *Client) Temporal() client.Client { return c.temporal }
 
-// Namespace that this client works in.
+// Namespace returns the namespace of this client.
 func (c *Client) Namespace() string { return c.namespace }
 
-// HeartbeatInterval of the workers built on this client; 0: there are no
-// heartbeats, or it is not known.
+// HeartbeatInterval returns the interval of workers on this client. 0 means no heartbeats or
+// an unknown interval.
 func (c *Client) HeartbeatInterval() time.Duration { return c.heartbeat }
 
-// Logger takes what is worth a look, and nothing that an operator must know.
+// Logger returns the logger for diagnostics. Errors for operators do not go there.
 func (c *Client) Logger() *slog.Logger { return c.logger }
 
-// Actor is the name under which the audit log records what this client does.
+// Actor returns the actor that the audit log records for this client.
 func (c *Client) Actor() string { return cmp.Or(c.operator.actor, c.Identity()) }
 
-// Retention is how long the namespace keeps closed runs.
+// Retention returns how long the namespace keeps closed runs.
 func (c *Client) Retention(ctx context.Context) (time.Duration, error) {
 	described, err := c.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if err != nil {
@@ -241,8 +238,8 @@ func (c *Client) Retention(ctx context.Context) (time.Duration, error) {
 	return described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), nil
 }
 
-// Close ends the connection. Workers built on it must have stopped before.
+// Close ends the connection. Workers on it must have stopped before.
 func (c *Client) Close() { c.temporal.Close() }
 
-// DataConverter is the converter of all clients and workers of Roundsman.
+// DataConverter returns the converter of all clients and workers of Roundsman.
 func DataConverter() converter.DataConverter { return codec.DataConverter() }

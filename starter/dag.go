@@ -21,56 +21,54 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// MaxDAGBytes is how large graph and state of a run may be as they travel,
-// compressed: the server refuses messages over 2 MiB.
+// MaxDAGBytes bounds the compressed size of graph and state of a run. The server refuses
+// messages over 2 MiB.
 const MaxDAGBytes = 1536 << 10
 
-// DAGs is the part of the client about what only DAGs have: starting one, retries,
-// approvals, added tasks. See [Runs] for the rest.
+// DAGs is the client for starts, retries, approvals and added tasks of DAGs. See [Runs] for
+// the operations of both kinds of runs.
 type DAGs struct{ client *Client }
 
-// DAGs gives the part of the client about what only DAGs have.
+// DAGs returns the client for operations of DAGs only.
 func (c *Client) DAGs() DAGs { return DAGs{c} }
 
-// DAGOptions shape one run of a DAG; the zero value is fine.
+// DAGOptions configure one run of a DAG. All are optional.
 type DAGOptions struct {
-	// Run names the run within the DAG: the workflow id is dag/<name>/<run>.
-	// Default: the time and a random part.
+	// Name of the run within the DAG: the workflow id is dag/<name>/<run>. Default: the
+	// time and a random part.
 	Run string
-	// By says who starts it; it is shown with the run.
+	// By is the person or program that starts the run.
 	By string
-	// Deadline bounds the run in addition to the spec's own.
+	// Deadline bounds the run in addition to the deadline of the spec.
 	Deadline time.Duration
-	// Resources are the sizes of pools as the configuration declares them. A pool
-	// that nobody declares has size 1; an operator's size counts before all.
+	// Resources are the configured pool sizes. An undeclared pool has size 1. An operator's
+	// resize takes precedence.
 	Resources map[string]int
 	// RollEvents is contract.DAGInput.RollEvents.
 	RollEvents int
 }
 
-// DAGTooLargeError refuses a DAG that cannot travel to the server.
+// DAGTooLargeError refuses a DAG that exceeds [MaxDAGBytes].
 type DAGTooLargeError struct {
 	Name  string
 	Tasks int
-	// Bytes is the compressed size.
 	Bytes int
 }
 
-// Error implements error and says what to do.
+// Error implements error.
 func (e *DAGTooLargeError) Error() string {
 	return fmt.Sprintf("DAG %s (%d tasks) has %d bytes compressed, the limit is %d: split it into sub-DAGs (`dag: FILE`), "+
 		"or use for_each, which stores a definition once", e.Name, e.Tasks, e.Bytes, MaxDAGBytes)
 }
 
-// Run starts a run of a compiled spec and returns at once. A run that exists
-// already under options.Run is an error ([*DAGExistsError]); so is a graph that
-// cannot travel ([*DAGTooLargeError]).
+// Run starts a run of a compiled spec and returns at once. An existing run under
+// options.Run gives a [*DAGExistsError], a graph that is too large a
+// [*DAGTooLargeError].
 func (d DAGs) Run(ctx context.Context, compiled *spec.Compiled, options DAGOptions) (RunRef, error) {
 	return d.start(ctx, compiled.Graph, compiled.Header.Name, nil, contract.DAGInput{}, options)
 }
 
-// start starts a run with the given state; input carries what is not in the
-// options.
+// start starts a run with this state. input holds the fields that options lack.
 func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []byte, input contract.DAGInput, options DAGOptions) (RunRef, error) {
 	encoded, hash := graph.Encode(), graph.Hash()
 	input.Name, input.Hash, input.By = name, hex.EncodeToString(hash[:]), options.By
@@ -113,7 +111,7 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
 }
 
-// requestMemo has the id of the request that started a run.
+// requestMemo is the memo with the id of the request that started a run.
 const requestMemo = "roundsman_request"
 
 func memoOf(request Request, resumes string) map[string]any {
@@ -127,7 +125,7 @@ func memoOf(request Request, resumes string) map[string]any {
 	return memo
 }
 
-// sameRequest is the run that an earlier attempt of the request has started.
+// sameRequest returns the run that an earlier attempt of this request has started.
 func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (RunRef, error) {
 	described, err := d.client.temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
@@ -143,8 +141,8 @@ func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (RunR
 	return RunRef{WorkflowID: id, RunID: info.GetExecution().GetRunId()}, nil
 }
 
-// detailsOfDAG is what the Web UI shows next to a run: whose it is, and with what
-// it is looked at and operated.
+// detailsOfDAG returns the Web UI's text for a run: its starter, and the commands to show
+// and operate it.
 func detailsOfDAG(id string, input contract.DAGInput) string {
 	text := fmt.Sprintf("DAG `%s`", input.Name)
 	if input.By != "" {
@@ -160,7 +158,7 @@ func detailsOfDAG(id string, input contract.DAGInput) string {
 		"`roundsman --help` what can be done about it", id, id)
 }
 
-// checkTravels measures the arguments as the server will see them.
+// checkTravels checks the size of the encoded arguments.
 func checkTravels(name string, tasks int, arguments ...any) error {
 	payloads, err := DataConverter().ToPayloads(arguments...)
 	if err != nil {
@@ -185,8 +183,8 @@ func uniqueRun() string {
 // maxRunName is the longest name of a run within its DAG.
 const maxRunName = 100
 
-// CheckRunName says what is wrong with the name of a run within its DAG: it is
-// part of a workflow id, and of command lines.
+// CheckRunName validates the name of a run within its DAG, which becomes part of a workflow
+// id and of command lines.
 func CheckRunName(run string) error {
 	odd := func(r rune) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -201,7 +199,7 @@ func CheckRunName(run string) error {
 	return nil
 }
 
-// DAGExistsError means that a run of that name exists already.
+// DAGExistsError reports an existing run of that name.
 type DAGExistsError struct{ WorkflowID string }
 
 // Error implements error.
@@ -209,8 +207,8 @@ func (e *DAGExistsError) Error() string {
 	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman show %s`", e.WorkflowID, e.WorkflowID)
 }
 
-// Await waits for a run to end and returns its result with all tasks. A
-// failed or canceled run is no error here: look at the outcome.
+// Await waits for the end of a run and returns its result with all tasks. A failed or
+// canceled run is not an error: check the outcome.
 func (d DAGs) Await(ctx context.Context, ref RunRef) (contract.DAGResult, error) {
 	ended, err := d.client.Runs().Await(ctx, ref)
 	if err != nil {

@@ -8,21 +8,20 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// The messages to an open DAG run. A refusal of the run comes back as the
-// error, with the reason; nothing was changed then.
+// Messages to an open DAG run. A refusal is returned as the error, and nothing was changed.
 
-// RetryTasks tries failed or canceled tasks of an open run again, with what they
-// blocked; no tasks means all of them. For a run that has ended use RetryDAG.
+// RetryTasks retries failed or canceled tasks of an open run and the tasks that they
+// blocked. No names means all of them. For a closed run use [DAGs.Retry].
 func (d DAGs) RetryTasks(ctx context.Context, ref RunRef, tasks []string, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateRetryTasks, contract.RetryTasksInput{Tasks: tasks, By: by})
 }
 
-// SkipTask makes a task that does not run count as done.
+// SkipTask marks a task that is not running as done.
 func (d DAGs) SkipTask(ctx context.Context, ref RunRef, task, by, reason string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateSkipTask, contract.TaskInput{Task: task, By: by, Reason: reason})
 }
 
-// RerunTask executes a task that has ended, and everything after it, again.
+// RerunTask executes an ended task and all its dependants again.
 func (d DAGs) RerunTask(ctx context.Context, ref RunRef, task, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateRerunTask, contract.TaskInput{Task: task, By: by})
 }
@@ -37,18 +36,18 @@ func (d DAGs) RejectTask(ctx context.Context, ref RunRef, task, by, note string)
 	return d.change(ctx, ref, contract.UpdateReject, contract.DecideTaskInput{Task: task, By: by, Note: note})
 }
 
-// AddTasks inserts tasks into an open run: a list like `tasks` of a spec, in YAML
-// or JSON, with `before` besides `needs`. Faults name the line in file.
+// AddTasks inserts tasks into an open run: a list like `tasks` of a spec, in YAML or JSON,
+// with `before` next to `needs`. Errors name the line in file.
 func (d DAGs) AddTasks(ctx context.Context, ref RunRef, file string, text []byte, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateAddTasks, contract.AddTasksInput{Text: string(text), File: file, By: by})
 }
 
-// SetConcurrency changes how many tasks of an open run are in flight.
+// SetConcurrency changes the number of tasks of an open run in flight.
 func (d DAGs) SetConcurrency(ctx context.Context, ref RunRef, concurrency int, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateSetConcurrency, contract.SetConcurrencyInput{Concurrency: concurrency, By: by})
 }
 
-// SetFanOut changes how many tasks of one fan-out of an open run are in flight.
+// SetFanOut changes the number of tasks of one fan-out in flight.
 func (d DAGs) SetFanOut(ctx context.Context, ref RunRef, fanOut string, concurrency int, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateSetConcurrency, contract.SetConcurrencyInput{Concurrency: concurrency, FanOut: fanOut, By: by})
 }
@@ -58,9 +57,9 @@ func (d DAGs) Release(ctx context.Context, ref RunRef, by string) (contract.DAGC
 	return d.change(ctx, ref, contract.UpdateRelease, contract.TaskInput{By: by})
 }
 
-// Why asks an open run what it, or one of its tasks, waits for.
+// Why returns the waits of an open run, or of one of its tasks.
 func (d DAGs) Why(ctx context.Context, ref RunRef, task string) (contract.ExplainQueryResult, error) {
-	// Without the run id, as below.
+	// Without the run id, so that the query follows a continue-as-new.
 	return query[contract.ExplainQueryResult](ctx, d.client, RunRef{WorkflowID: ref.WorkflowID}, contract.QueryExplain, contract.ExplainQueryInput{Task: task})
 }
 

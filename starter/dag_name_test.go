@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestReservedRunNames: NAME@last is never the run that somebody called last.
+// NAME@last is never a run named last.
 func TestReservedRunNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"open", "last", "bad", "1120T0900Z", "1120T0900"} {

@@ -13,19 +13,18 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// dagArguments are what a workflow run of a DAG was started with.
+// dagArguments are the start arguments of a run.
 type dagArguments struct {
 	input contract.DAGInput
 	graph *dag.Graph
 }
 
-// Graph reads the graph that a run was started with.
+// Graph returns the graph of a run at its start.
 func (d DAGs) Graph(ctx context.Context, ref RunRef) (*dag.Graph, error) {
 	read, err := d.arguments(ctx, ref)
 	return read.graph, err
 }
 
-// arguments reads them from the first event of the history.
 func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	var read dagArguments
 	var encoded []byte
@@ -44,7 +43,7 @@ func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	return read, nil
 }
 
-// compileSource does what the control plane did for a run that a job started.
+// compileSource compiles like the control plane does for a run that a job started.
 func compileSource(in contract.DAGInput) (*dag.Graph, error) {
 	compiled, err := spec.CompileText(in.SourceName, in.Source, in.Files, in.Params)
 	if err != nil {
@@ -53,35 +52,33 @@ func compileSource(in contract.DAGInput) (*dag.Graph, error) {
 	return compiled.Graph, nil
 }
 
-// DAGRetry says what to do again of a run that has ended.
+// DAGRetry configures the retry of a closed run.
 type DAGRetry struct {
-	// From names tasks to execute again with everything that depends on them,
-	// besides those that failed or were blocked.
+	// Tasks to execute again with all their dependants, in addition to failed and blocked
+	// tasks.
 	From []string
-	// Compiled is the spec as it is now; nil: the graph that the run had.
+	// Current spec; nil means the run's own graph.
 	Compiled *spec.Compiled
-	// AcceptDiff allows Compiled to differ from the run's graph; what changed is
-	// executed with everything that depends on it.
+	// AcceptDiff allows Compiled to differ from the run's graph. Changed tasks are executed
+	// with all their dependants.
 	AcceptDiff bool
-	// Options of the new run. It has the deadline and the sizes of pools of the
-	// earlier one where they say nothing.
+	// Options of the new run. An empty deadline or pool size is copied from the earlier run.
 	Options DAGOptions
 }
 
-// DAGRetried says what a resumed run took over and what it executes.
+// DAGRetried lists the tasks that a retry took over and executes.
 type DAGRetried struct {
 	RunRef
-	// Resumes is the earlier run.
 	Resumes  string   `json:"resumes"`
 	Imported int      `json:"imported"`
 	Executed []string `json:"executed"`
-	// Dropped are tasks that were added to the earlier run and have no place in
-	// this one: they must be added again.
+	// Tasks that were added to the earlier run and do not fit into this run. They must be
+	// added again.
 	Dropped []string `json:"dropped,omitempty"`
 	Diff    dag.Diff `json:"diff,omitzero"`
 }
 
-// DAGRetryPreview says what a retry would take over, from which runs, and execute.
+// DAGRetryPreview lists the tasks that a retry would take over and execute.
 type DAGRetryPreview struct {
 	Resumes   string      `json:"resumes"`
 	TakenOver []TakenOver `json:"taken_over"`
@@ -90,19 +87,18 @@ type DAGRetryPreview struct {
 	Diff      dag.Diff    `json:"diff,omitzero"`
 }
 
-// TakenOver is a task that a retry would not execute, and the run that did.
+// TakenOver is a task that a retry takes over, and the run that executed it.
 type TakenOver struct {
 	Task    string `json:"task"`
 	FromRun string `json:"from_run"`
 }
 
-// Retry starts a new run that continues from one that has ended: it takes over
-// what succeeded or was skipped, with the results that are still referred to,
-// and executes what failed, was blocked, was canceled or never ran. The new
-// run's tasks say which run produced them.
+// Retry starts a new run that continues a closed run. It takes over succeeded and skipped
+// tasks, with the results still referred to. It executes tasks that failed, were blocked or
+// canceled, or never ran. Tasks of the new run name the run that executed them.
 //
-// A spec that differs from the run's is refused with a [*dag.DiffError] unless
-// retry.AcceptDiff is set. An open run is refused: use RetryTasks.
+// A spec that differs from the run's gives a [*dag.DiffError] unless retry.AcceptDiff is
+// set. An open run is refused: use RetryTasks.
 func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried, error) {
 	ready, err := d.prepareRetry(ctx, ref, retry)
 	if err != nil {
@@ -125,7 +121,7 @@ func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried
 	return retried, err
 }
 
-// PreviewRetry says what [DAGs.Retry] would do, and does nothing.
+// PreviewRetry returns the effect of [DAGs.Retry] without starting a run.
 func (d DAGs) PreviewRetry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetryPreview, error) {
 	ready, err := d.prepareRetry(ctx, ref, retry)
 	if err != nil {
@@ -139,7 +135,7 @@ func (d DAGs) PreviewRetry(ctx context.Context, ref RunRef, retry DAGRetry) (DAG
 	return preview, nil
 }
 
-// preparedRetry is a retry that has everything but its start.
+// preparedRetry is a retry ready to start.
 type preparedRetry struct {
 	name  string
 	next  *dag.Graph
@@ -169,9 +165,8 @@ func (d DAGs) prepareRetry(ctx context.Context, ref RunRef, retry DAGRetry) (pre
 	return ready, err
 }
 
-// ended is the last state of a run that is over, and what it was started with.
-// A run that was terminated left no result: its workflow is asked, which needs a
-// control plane.
+// ended returns the last state and the start arguments of a closed run. A terminated run
+// left no result, so its workflow is queried, which needs a control plane.
 func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DAGInput, error) {
 	snapshot, err := d.client.Runs().Describe(ctx, ref)
 	if err != nil {
@@ -206,7 +201,6 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DA
 	return prior, started.input, nil
 }
 
-// StartedWith reads the first arguments of a run from the first event of its history.
 func (r Runs) StartedWith(ctx context.Context, ref RunRef, into ...any) error {
 	history := r.client.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()

@@ -9,24 +9,24 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// DAGPicture has the states of all tasks of a run at one moment. It costs one query,
-// however many there are.
+// DAGPicture holds the states of all tasks at one moment. It costs one query for any number
+// of tasks.
 type DAGPicture struct {
-	// RunRef is the workflow run that has the tasks, DAG its name.
+	// RunRef is the workflow run that holds the tasks.
 	RunRef
 	DAG   string
 	Open  bool
 	state *dagrun.Graph
 }
 
-// DAGShape is what the tasks of a workflow run were when it started.
+// DAGShape is the graph of a workflow run at its start.
 type DAGShape struct {
 	RunID string
 	graph *dag.Graph
 }
 
-// Picture reads the states of all tasks. known, if it is of the same workflow run,
-// spares reading the graph again; the answer has the shape for the next time.
+// Picture reads the states of all tasks. If known is of the same workflow run, the graph is
+// not read again. The returned shape is for the next call.
 func (d DAGs) Picture(ctx context.Context, ref RunRef, known DAGShape) (DAGPicture, DAGShape, error) {
 	snapshot, err := d.client.Runs().Describe(ctx, ref)
 	if err != nil {
@@ -50,7 +50,7 @@ func (d DAGs) Picture(ctx context.Context, ref RunRef, known DAGShape) (DAGPictu
 	return picture, known, nil
 }
 
-// newest is the state that a run left, or that it is in.
+// newest returns the current state of an open run, or the last state of a closed run.
 func (d DAGs) newest(ctx context.Context, snapshot Snapshot) ([]byte, error) {
 	if !snapshot.Open() {
 		left, err := d.client.Runs().withResult(ctx, snapshot)
@@ -64,25 +64,25 @@ func (d DAGs) newest(ctx context.Context, snapshot Snapshot) ([]byte, error) {
 	return query[[]byte](ctx, d.client, snapshot.RunRef, contract.QueryFinal)
 }
 
-// Len is how many tasks there are.
+// Len returns the number of tasks.
 func (p DAGPicture) Len() int { return p.state.Run().Len() }
 
-// State is that of the task with an index, in declaration order.
+// State returns the state of the task with this index, in declaration order.
 func (p DAGPicture) State(i int) string { return p.state.StateName(dag.Index(i)) }
 
-// ID names the task with an index.
+// ID returns the id of the task with this index.
 func (p DAGPicture) ID(i int) string { return p.state.Run().ID(dag.Index(i)) }
 
-// Index finds a task.
+// Index returns the index of a task.
 func (p DAGPicture) Index(id string) (int, bool) {
 	i, known := p.state.Run().Lookup(id)
 	return int(i), known
 }
 
-// Needs are the tasks that one depends on, Dependants those that depend on it.
+// Needs returns the tasks that this task depends on.
 func (p DAGPicture) Needs(i int) []int { return ints(p.state.Run().Needs(dag.Index(i))) }
 
-// Dependants are the tasks that depend on one.
+// Dependants returns the tasks that depend on this task.
 func (p DAGPicture) Dependants(i int) []int { return ints(p.state.Run().Dependants(dag.Index(i))) }
 
 func ints(of []dag.Index) []int {
@@ -93,7 +93,7 @@ func ints(of []dag.Index) []int {
 	return all
 }
 
-// Task is one task, without what only its run knows: times and what it waits for.
+// Task returns one task without its times and waits, which only the run has.
 func (p DAGPicture) Task(i int) Item {
 	v := p.state.View(dag.Index(i))
 	item := Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined}

@@ -17,9 +17,9 @@ import (
 // ErrNotFound is wrapped by every [*NotFoundError].
 var ErrNotFound = errors.New("not found")
 
-// NotFoundError says that something does not exist in this namespace.
+// NotFoundError reports that a thing does not exist in this namespace.
 type NotFoundError struct {
-	// What it is ("run", "job", "worker"), Name which one, Hint what to do.
+	// What is its kind ("run", "job", "worker"), Hint the next step.
 	What, Name, Hint string
 }
 
@@ -38,15 +38,15 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 // InvalidError refuses an argument: [rpc.InvalidError].
 type InvalidError = rpc.InvalidError
 
-// Invalidf is an [InvalidError] with a formatted text.
+// Invalidf returns an [InvalidError] with a formatted text.
 func Invalidf(format string, args ...any) error { return rpc.Invalidf(format, args...) }
 
-// GivenUpError says that the caller gave up before an update was answered. The
-// workflow may have it by then, or get it: it may be done all the same.
+// GivenUpError reports that the caller stopped waiting for the answer to an update. The
+// workflow may carry it out all the same.
 type GivenUpError struct {
-	// Asked is what got no answer.
+	// Request without an answer.
 	Asked string
-	// Cause is why nobody waits any more.
+	// Reason for which the caller stopped waiting.
 	Cause error
 }
 
@@ -55,17 +55,17 @@ func (e *GivenUpError) Error() string {
 	return fmt.Sprintf("%s: %v; it may be done all the same: look before you repeat it", e.Asked, e.Cause)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *GivenUpError) Unwrap() error { return e.Cause }
 
-// ControlPlaneDownError means that the server is there but nobody answered for
-// the workflows: no `roundsman server` (or `roundsman dev`) polls the control
-// queue of the namespace, or it is overloaded.
+// ControlPlaneDownError reports that the server answers but no control plane does: no
+// `roundsman server` (or `roundsman dev`) polls the control queue of the namespace, or it
+// is overloaded.
 type ControlPlaneDownError struct {
-	// Asked is what got no answer.
+	// Request without an answer.
 	Asked string
-	// Later says that what was asked for may still be done: the server keeps an
-	// update for a while, and the next control plane takes it.
+	// Later is true if the request may still be carried out: the server keeps an update for
+	// the next control plane.
 	Later bool
 	Cause error
 }
@@ -80,20 +80,19 @@ func (e *ControlPlaneDownError) Error() string {
 	return text
 }
 
-// What is the failure without the remedy.
+// What returns the failure without the remedy.
 func (e *ControlPlaneDownError) What() string {
 	return e.Asked + " was not answered: no control plane serves this namespace"
 }
 
 func (*ControlPlaneDownError) unanswered() {}
 
-// Unwrap gives the server's own error.
+// Unwrap returns the server's error.
 func (e *ControlPlaneDownError) Unwrap() error { return e.Cause }
 
-// RegistryGoneError means that somebody ended the worker registry, and nobody has
-// created it again yet.
+// RegistryGoneError reports that the worker registry was ended and does not exist again yet.
 type RegistryGoneError struct {
-	// Asked is what got no answer.
+	// Request without an answer.
 	Asked string
 }
 
@@ -102,22 +101,22 @@ func (e *RegistryGoneError) Error() string {
 	return e.What() + "; try again then, or restart the control plane (" + action.Code(action.StartServer, nil) + "), which creates it at once"
 }
 
-// What is the failure without the remedy.
+// What returns the failure without the remedy.
 func (e *RegistryGoneError) What() string {
 	return e.Asked + " of fleet was not answered: the worker registry was terminated or canceled; every worker registers again within a minute and so creates it again"
 }
 
 func (*RegistryGoneError) unanswered() {}
 
-// RefusedError is the answer of a workflow that does not do what it was asked.
+// RefusedError is a workflow's refusal of a request.
 type RefusedError struct {
-	// Asked is what was asked, Reason what the workflow said.
+	// Asked is the request, Reason the workflow's text.
 	Asked, Reason string
 	cause         error
 }
 
-// Error implements error. Reasons of several lines, such as the faults of a file,
-// have each a line of their own.
+// Error implements error. A reason of several lines, such as the errors of a file, begins on
+// its own line.
 func (e *RefusedError) Error() string {
 	separator := " "
 	if strings.Contains(e.Reason, "\n") {
@@ -126,10 +125,10 @@ func (e *RefusedError) Error() string {
 	return e.Asked + ":" + separator + e.Reason
 }
 
-// Unwrap gives the error as it came.
+// Unwrap returns the original error.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// runError turns the server's error about a run into one that says what to do.
+// runError turns the server's error about a run into one with advice.
 func runError(ref RunRef, err error) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return &NotFoundError{
@@ -140,23 +139,21 @@ func runError(ref RunRef, err error) error {
 	return fmt.Errorf("run %s: %w", ref.WorkflowID, err)
 }
 
-// unansweredError is why a workflow that exists did not answer: nobody runs
-// workflows, it was paused in Temporal itself, or it is stuck. Whatever the server
-// itself knows of it can still be told.
+// unansweredError is the reason why an existing workflow did not answer: no control plane,
+// a pause in Temporal, or a stuck workflow. The server's own data can still be shown.
 type unansweredError interface {
 	error
 	unanswered()
 }
 
-// Unanswered reports whether err means that a workflow exists and does not answer:
-// it is a [*ControlPlaneDownError], [*PausedWorkflowError] or [*StuckWorkflowError].
+// Unanswered reports whether err means that a workflow exists and does not answer: a
+// [*ControlPlaneDownError], [*PausedWorkflowError] or [*StuckWorkflowError].
 func Unanswered(err error) bool {
 	var silent unansweredError
 	return errors.As(err, &silent)
 }
 
-// isUnanswered reports whether err means that the server found nobody to answer
-// a query or an update.
+// isUnanswered reports whether the server found no process to answer a query or an update.
 func isUnanswered(err error) bool {
 	var (
 		deadline     *serviceerror.DeadlineExceeded
@@ -172,7 +169,7 @@ func isUnanswered(err error) bool {
 	return false
 }
 
-// NotReady reports whether a workflow is so new that it cannot be asked yet.
+// NotReady reports whether a workflow is too new to answer.
 func NotReady(err error) bool {
 	var notReady *serviceerror.WorkflowNotReady
 	refused, is := errors.AsType[*temporal.ApplicationError](err)

@@ -7,13 +7,12 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// maxFailures is how many failed items are read to count their messages.
+// maxFailures bounds the failed items read to count their messages.
 const maxFailures = 10_000
 
-// Failures groups the failed items of a closed run by their messages, the most frequent
-// first. uncounted is how many are in no group; 0: the counts are exact.
-// Items that the result does not list are read from the run, which needs a control
-// plane; without one they are uncounted.
+// Failures groups the failed items of a closed run by message, the most frequent first.
+// uncounted items are in no group. Items missing in the result are read from the run, which
+// needs a control plane; without one they are uncounted.
 func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []explain.Failure, uncounted int) {
 	if snapshot.Open() || snapshot.Progress == nil {
 		return nil, 0

@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// StatusPaused is the status of a workflow that somebody paused in Temporal
-// itself, with the Web UI's button or `temporal workflow pause`: it is open,
-// does nothing and answers nothing. It has nothing to do with the pauses of
-// Roundsman, which runs know of.
+// StatusPaused is the status of a workflow paused in Temporal itself, with the Web UI's
+// button or `temporal workflow pause`. It is open, does nothing and answers nothing. It is
+// unrelated to Roundsman's own pauses.
 const StatusPaused RunStatus = "Paused"
 
-// open reports whether a workflow of that status can still continue.
+// open reports whether a workflow with this status can still continue.
 func (s RunStatus) open() bool { return s == StatusRunning || s == StatusPaused }
 
-// PausedWorkflowError says that a workflow was paused in Temporal itself and
-// therefore does not answer.
+// PausedWorkflowError reports that a workflow does not answer because it is paused in
+// Temporal itself.
 type PausedWorkflowError struct {
 	WorkflowID string
-	// By and Note are what the server knows of the pause; Since is zero if it
-	// could not be asked.
+	// By and Note are the server's record of the pause. Since is zero if it could not be
+	// read.
 	By, Note string
 	Since    time.Time
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// NoAdmissionError says that there is nobody who could hold anything back.
+// NoAdmissionError reports that admission is not running.
 type NoAdmissionError struct{ Doing string }
 
 // Error implements error.
@@ -20,9 +20,8 @@ func (e *NoAdmissionError) Error() string {
 // Is makes errors.Is(err, ErrNotFound) true.
 func (*NoAdmissionError) Is(target error) bool { return target == ErrNotFound }
 
-// Holds lists what is held back now: job types and keys that the retry budget has
-// disabled, and keys that were marked as done. It needs a control plane; without
-// an admission nothing is held back.
+// Holds lists job types and keys disabled by the retry budget, and keys marked as done. It
+// needs a control plane. Without admission the list is empty.
 func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contract.HoldsResult, error) {
 	all, err := query[contract.HoldsResult](ctx, a.client, admissionRef(), contract.QueryHolds, filter)
 	if errors.Is(err, ErrNotFound) {
@@ -31,7 +30,7 @@ func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contr
 	if err != nil {
 		return all, err
 	}
-	// A workflow's clock stands while nothing happens.
+	// A workflow's clock stops between its events, so expired holds are removed here.
 	now, kept := time.Now(), []contract.AdmissionHold{}
 	for _, hold := range all.Holds {
 		if hold.Until.After(now) {
@@ -43,21 +42,19 @@ func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contr
 	return all, nil
 }
 
-// ReEnable lifts what the retry budget has disabled: a key, or, with an empty one,
-// the job type. Its failures are forgotten.
+// ReEnable enables a key that the retry budget has disabled, or the job type if key is
+// empty, and resets its failures.
 func (a Admission) ReEnable(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
 	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
-// Forgive forgets all that is held against a key: failures, that it is disabled,
-// that it was marked as done.
+// Forgive clears the failures of a key, its disabling and its mark as done.
 func (a Admission) Forgive(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
 	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
-// MarkDone leaves proposals with a key out for that long: what it stands for is
-// done. The job type must have been applied, so that a mark is never about
-// nothing.
+// MarkDone skips proposals with this key for the given time, because their work is done. The
+// job type must have been applied, so a mark always has an effect.
 func (a Admission) MarkDone(ctx context.Context, jobType, key string, lasts time.Duration) (contract.HoldResult, error) {
 	if _, err := a.client.DescribeSchedule(ctx, jobType); err != nil {
 		return contract.HoldResult{}, err

@@ -10,10 +10,9 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// CancelItem asks a run to cancel one item. A task is refused by its run where it
-// cannot be canceled. A group cannot refuse, so the job is looked up first; if no
-// control plane answers, the request is sent all the same and acted on later, which
-// the returned error says.
+// CancelItem sends a run the request to cancel one item. A run can refuse for a task. A
+// group cannot refuse, so the job is looked up first. Without a control plane the request is
+// still sent and takes effect later; the error reports that.
 func (r Runs) CancelItem(ctx context.Context, ref ItemRef, reason string) error {
 	ref, err := r.Locate(ctx, ref)
 	if err != nil {
@@ -26,9 +25,9 @@ func (r Runs) CancelItem(ctx context.Context, ref ItemRef, reason string) error 
 	return r.endJob(ctx, ref, "cancel", contract.SignalCancelJob, reason)
 }
 
-// ExpireItem makes a group give up one job at once, without waiting for its
-// handler, which is told to stop and whose outcome is ignored. A job that had begun
-// ends as stale, another as expired. For the rest it is like CancelItem.
+// ExpireItem ends one job at once without waiting for its handler, which is stopped and
+// whose outcome is ignored. A started job ends as stale, another job as expired. All else is
+// as in CancelItem.
 func (r Runs) ExpireItem(ctx context.Context, ref ItemRef, reason string) error {
 	if ref.Run.Kind() == KindDAG {
 		return fmt.Errorf("%s is a task of a DAG, which cannot expire: cancel it with `roundsman cancel %s`", ref, ref)
@@ -52,7 +51,7 @@ func (r Runs) endJob(ctx context.Context, ref ItemRef, verb, signal, reason stri
 	if err != nil {
 		return runEndedMeanwhile(ref.Run, err)
 	}
-	if _, down := errors.AsType[*ControlPlaneDownError](lookupErr); !down { // else nobody is there to react
+	if _, down := errors.AsType[*ControlPlaneDownError](lookupErr); !down { // Otherwise no process can react.
 		if err := r.reacted(ctx, ref.Run); err != nil {
 			return err
 		}
@@ -63,15 +62,15 @@ func (r Runs) endJob(ctx context.Context, ref ItemRef, verb, signal, reason stri
 	return nil
 }
 
-// unreadable reports whether the lookup of a job failed although its id is well formed: the
-// run's code failed. How it takes the request tells more.
+// unreadable reports whether the lookup of a well-formed job id failed because the run's code
+// failed. The run's reaction to the request then shows the cause.
 func unreadable(ref ItemRef, err error) bool {
 	_, wellFormed := contract.JobNumber(ref.ID)
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
 	return wellFormed && failed
 }
 
-// what says which kind of thing the reference names.
+// what returns the kind of the item.
 func (r ItemRef) what() string {
 	if r.Run.Kind() == KindDAG {
 		return "task"

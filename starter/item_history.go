@@ -9,15 +9,15 @@ import (
 	"github.com/roundsman/roundsman/starter/attempts"
 )
 
-// What the history of a run has about an item.
+// Types of the history of an item.
 type (
-	// ItemHistory is what became of an item, attempt by attempt.
+	// ItemHistory lists the attempts and requests of an item.
 	ItemHistory = attempts.ItemHistory
 	// Attempt is one attempt at an item.
 	Attempt = attempts.Attempt
 	// ItemRequest is one request of an operator.
 	ItemRequest = attempts.ItemRequest
-	// Render is what a worker makes of an attempt.
+	// Render returns the command line and the params of an attempt.
 	Render = attempts.Render
 )
 
@@ -27,7 +27,7 @@ type ItemDetail struct {
 	ItemHistory
 }
 
-// Detail adds its history to an item, and from it the times that its run does not keep.
+// Detail returns an item with its history and with times from it that its run does not keep.
 func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	history, err := r.History(ctx, item)
 	if item.Active != nil && item.Active.Started {
@@ -37,8 +37,8 @@ func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	return ItemDetail{Item: item, ItemHistory: history}, err
 }
 
-// History reads the attempts at an item from the history of its run, and of those
-// that the run continues, for at most answerTimeout.
+// History reads the attempts at an item from the history of its run and of the runs before a
+// continue-as-new. It takes at most answerTimeout.
 func (r Runs) History(ctx context.Context, item Item) (ItemHistory, error) {
 	ref := item.Run
 	if item.FromRun != "" {
@@ -53,9 +53,8 @@ func (r Runs) History(ctx context.Context, item Item) (ItemHistory, error) {
 	return *found[item.ID], nil
 }
 
-// histories reads what became of items from the history of their run and of those
-// that the run continues, the newest first, until that is enough, for at most
-// answerTimeout. After an error the answer has what was found.
+// histories reads the history of items, from the newest workflow run back, until enough
+// returns true, for at most answerTimeout. After an error the result is incomplete.
 func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough func(map[string]*ItemHistory) bool) (map[string]*ItemHistory, error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -75,7 +74,7 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 			}
 			return found, err
 		}
-		// The first attempts ended before the run continued as new.
+		// Earlier attempts ended before the run continued as new.
 		ref.RunID = reader.Before
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// TestTheTimesAreOfTheLastAttemptThatWasTaken: a lost worker is asked once more, and does not
-// take what it is sent.
+// A lost worker gets another attempt and does not take it.
 func TestTheTimesAreOfTheLastAttemptThatWasTaken(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }

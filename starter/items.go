@@ -20,67 +20,67 @@ import (
 	"github.com/roundsman/roundsman/starter/pastjobs"
 )
 
-// Item is a job of a group or a task of a DAG, as operators see it: what its run
-// reports, and for a running one what its worker last reported.
+// Item is a job of a group or a task of a DAG, as reported by its run. A running item includes
+// its worker's last report.
 type Item struct {
 	Run RunRef `json:"run"`
 	ID  string `json:"id"`
 	// Kind is job, or the kind of the task: command, approval, dag.
 	Kind  string `json:"kind"`
 	State string `json:"state"`
-	// Standing is what follows from the state.
+	// Standing is derived from the state.
 	Standing explain.ItemStanding `json:"standing"`
-	// DedupeKey of a job. Items is how many proposals it stands for, if several;
-	// DedupeKey is the first one's, and Batch lists them where one job was asked for.
+	// DedupeKey of a job. Items is the number of proposals in the job if there are several.
+	// DedupeKey is then that of the first, and Batch lists them if a single job was requested.
 	DedupeKey string              `json:"dedupe_key,omitempty"`
 	Items     int                 `json:"items,omitempty"`
 	Batch     []jobtype.BatchItem `json:"batch,omitempty"`
 	Summary   string              `json:"summary,omitempty"`
 	Priority  jobtype.Priority    `json:"priority,omitempty"`
-	// Needs are the tasks that a task depends on. Lists of items have the first
-	// [ListedNeeds] of them, and count the others in NeedsLeftOut.
+	// Tasks that a task depends on. Lists of items have the first [ListedNeeds] of them, and
+	// count the rest in NeedsLeftOut.
 	Needs        []string `json:"needs,omitempty"`
 	NeedsLeftOut int      `json:"needs_left_out,omitempty"`
-	// Waiting says what an item waits for that does not run, Wait says it for
-	// programs, Until is when that ends.
+	// Waiting is the reason why the item is not running, Wait its form for programs, Until the
+	// end of the wait.
 	Waiting string               `json:"waiting,omitempty"`
 	Wait    *contract.WaitReason `json:"wait,omitempty"`
 	Until   time.Time            `json:"until,omitzero"`
-	// Worker runs it, or ran it last.
+	// Worker that runs the item or ran it last.
 	Worker string `json:"worker,omitempty"`
-	// Attempt is the number of the last attempt; 0: there was none.
+	// Number of the last attempt; 0 before the first.
 	Attempt int    `json:"attempt,omitempty"`
 	Error   string `json:"error,omitempty"`
-	// FromRun is the earlier run that produced the state of a task, if one did.
+	// Earlier run that produced the state of a task, if any.
 	FromRun string `json:"from_run,omitempty"`
-	// FromTask is the task there whose result was taken over, as that of the same key.
+	// Task in FromRun whose result was taken over, because it has the same key.
 	FromTask string `json:"from_task,omitempty"`
-	// Redefined: the definition of a task was replaced after the run had begun.
+	// Redefined is true if the definition of a task was replaced after the run had begun.
 	Redefined bool      `json:"redefined,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
-	// EstimatedRuntime is what the proposal of a job says.
+	// Estimate in the proposal of a job.
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
-	// ReadyAt is when the last of a task's needs had ended, Decision what an operator
-	// decided about it; [Runs.Timeline] fills them in.
+	// ReadyAt is the end of the task's last need, Decision the operator's decision about the
+	// task. [Runs.Timeline] sets them.
 	ReadyAt   time.Time    `json:"ready_at,omitzero"`
 	Decision  *ItemRequest `json:"decision,omitempty"`
 	StartedAt time.Time    `json:"started_at,omitzero"`
-	// CreatedAt is when it became part of the run, ModifiedAt when its state changed last.
+	// CreatedAt is when the item became part of the run, ModifiedAt its last change of state.
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
-	// Value is what a task returned, while another one refers to it, or the data of a job that was done,
-	// up to 4 KiB.
+	// Result of a task while another task refers to it, or the data of a completed job, up to
+	// 4 KiB.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Active *ActiveItem     `json:"active,omitempty"`
-	// Work is the [contract.JobWork] of a job that was not done, if the filter selects it.
+	// Work is the [contract.JobWork] of a job that was not completed, if the filter requests it.
 	Work string `json:"-"`
 }
 
-// ListedNeeds is how many needs of a task a list has: those of 100,000 are 1.3 MB.
+// ListedNeeds bounds the needs of a task in a list: 100,000 needs are 1.3 MB.
 const ListedNeeds = 100
 
-// Listed leaves out of each item what is too long for a list.
+// Listed removes the data from each item that is too long for a list.
 func Listed(items []Item) []Item {
 	for i := range items {
 		if more := len(items[i].Needs) - ListedNeeds; more > 0 {
@@ -93,10 +93,10 @@ func Listed(items []Item) []Item {
 // KindJob is the kind of an item of a group.
 const KindJob = "job"
 
-// Ref is the item's address.
+// Ref returns the item's reference.
 func (i Item) Ref() ItemRef { return ItemRef{Run: i.Run, ID: i.ID} }
 
-// DAGTask is a task as a result of its run lists it.
+// DAGTask returns the task in the form of a run's result.
 func (i Item) DAGTask() contract.DAGTask {
 	return contract.DAGTask{State: i.State, Attempts: i.Attempt, Worker: i.Worker, Error: i.Error, FromRun: i.FromRun, FromTask: i.FromTask}
 }
@@ -104,7 +104,7 @@ func (i Item) DAGTask() contract.DAGTask {
 // Ended reports whether the item is in a final state.
 func (i Item) Ended() bool { return explain.EndedState(i.State) }
 
-// standing adds the standing. Open reports whether the run is open.
+// standing sets Standing. open is true if the run is open.
 func (i Item) standing(open bool) Item {
 	facts := explain.ItemStandingFacts{Open: open, Job: i.Kind == KindJob, Kind: i.Kind, State: i.State}
 	if i.Wait != nil {
@@ -120,28 +120,27 @@ type ItemFilter struct {
 	States []string
 	// ID keeps one item, or all tasks of an entry that fans out.
 	ID string
-	// DedupeKey keeps the job with that key.
+	// DedupeKey keeps the job with this key.
 	DedupeKey string
-	// Offset and Limit page through what matches; Limit 0 means 200.
+	// Offset and Limit select a page of the matches; Limit 0 means 200.
 	Offset, Limit int
 	// Work adds [Item.Work].
 	Work bool
 }
 
-// All is a limit that leaves nothing out.
+// All is a limit that keeps all items.
 const All = math.MaxInt
 
-// itemsLimit is how many items a list has unless told otherwise; tasksPage is how many
-// one query carries.
+// itemsLimit is the default number of items in a list, tasksPage the number in one query.
 const (
 	itemsLimit = 200
 	tasksPage  = 5000
 )
 
-// TaskStates lists the states a task can be in.
+// TaskStates lists the states of tasks.
 func TaskStates() []string { return dagrun.StateNames() }
 
-// ItemStates lists the states of both kinds of items, each once.
+// ItemStates lists the states of jobs and tasks, each once.
 func ItemStates() []string {
 	states := contract.JobStates()
 	for _, state := range TaskStates() {
@@ -152,9 +151,9 @@ func ItemStates() []string {
 	return states
 }
 
-// Items lists the items of a run, open or closed, and how many match in total: those
-// that an open run holds by number, then those of its record, in the order of its pages.
-// It needs a control plane for an open run, and for one that left no result.
+// Items lists the items of a run, open or closed, and returns the total number of matches. The
+// items held by an open run come first, by number, then those of its record in page order. It
+// needs a control plane for an open run, and for a closed run without a result.
 func (r Runs) Items(ctx context.Context, ref RunRef, filter ItemFilter) ([]Item, int, error) {
 	described, err := r.Describe(ctx, ref)
 	if err != nil {
@@ -174,7 +173,7 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 	if !filter.selectsAssigned() {
 		return list(ctx, described, filter)
 	}
-	// The run does not tell the two apart, so that all of them are looked at.
+	// The run does not distinguish the two states, so all items are read.
 	wide := filter
 	wide.States, wide.Offset, wide.Limit = append(slices.Clone(filter.States), contract.JobRunning), 0, All
 	items, _, err := list(ctx, described, wide)
@@ -183,13 +182,13 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 	return items[from:min(from+min(filter.Limit, len(items)), len(items))], len(items), err
 }
 
-// selectsAssigned reports whether it chooses either the assigned or the running
-// items, not both.
+// selectsAssigned reports whether the filter selects the assigned or the running items, but not
+// both.
 func (f ItemFilter) selectsAssigned() bool {
 	return slices.Contains(f.States, contract.JobAssigned) != slices.Contains(f.States, contract.JobRunning)
 }
 
-// jobs lists the jobs of a group: those that it still holds, then those of its record.
+// jobs lists the jobs of a group: those it still holds, then those of its record.
 func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
 	choice, err := pastjobs.Choose(filter.States, filter.ID, filter.DedupeKey, filter.Offset, filter.Limit)
 	if err != nil {
@@ -244,7 +243,7 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 	})
 }
 
-// endedTasks reads the tasks of a closed run from the state that it left.
+// endedTasks reads the tasks of a closed run from its last state.
 func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter) ([]Item, int, error) {
 	started, err := r.client.DAGs().arguments(ctx, ended.RunRef)
 	if err != nil {
@@ -266,8 +265,7 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	return items, total, nil
 }
 
-// pages asks page by page for what the filter chooses, and adds what the server
-// knows of running attempts.
+// pages reads the filtered items page by page, and adds the server's data of running attempts.
 func pages(described Snapshot, filter ItemFilter, most int, ask func(offset, limit int) ([]Item, int, error)) ([]Item, int, error) {
 	var items []Item
 	for {
@@ -309,7 +307,7 @@ func mergeActive(described Snapshot, items []Item) []Item {
 	return items
 }
 
-// Item shows one item.
+// Item returns one item.
 func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
 	ref, err := r.Locate(ctx, ref)
 	if err != nil {
@@ -326,7 +324,7 @@ func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
 	return items[at], nil
 }
 
-// ItemByKey shows the job of a run that stands for the proposal with a dedupe key.
+// ItemByKey returns the job of a run with this dedupe key.
 func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, error) {
 	items, _, err := r.Items(ctx, ref, ItemFilter{DedupeKey: key, Limit: 1})
 	if err != nil {
@@ -335,25 +333,25 @@ func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, erro
 	if len(items) == 0 {
 		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: action.See(action.ListItems, action.Args{"run": ref.WorkflowID})}
 	}
-	// Without the run's own id: the run may continue as new.
+	// Without the run's own id, since the run may continue as new.
 	items[0].Run = RunRef{WorkflowID: ref.WorkflowID}
 	return items[0], nil
 }
 
 // ItemSearch narrows [Runs.Search].
 type ItemSearch struct {
-	// Runs says which runs are looked at; the newest first, at most Runs.Limit.
+	// Runs selects the runs to search; the newest first, at most Runs.Limit.
 	Runs RunFilter
-	// States and DedupeKey are those of [ItemFilter]; Worker keeps the items that a
-	// worker runs or ran last.
+	// States and DedupeKey are as in [ItemFilter]. Worker keeps the items that this worker runs
+	// or ran last.
 	States            []string
 	DedupeKey, Worker string
 	// Limit is the most items returned. Default 200.
 	Limit int
 }
 
-// Search lists items of several runs, those of the newest run first. A run that does
-// not answer is left out and named in the error, besides what was found.
+// Search lists items of several runs, those of the newest run first. The error names the runs
+// that did not answer; the result has the items of the others.
 func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 	runs, err := r.List(ctx, search.Runs)
 	if err != nil {
@@ -372,10 +370,10 @@ func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 			return nil
 		})
 	}
-	_ = asking.Wait() // Faults are noted.
+	_ = asking.Wait() // Errors are in faults.
 	all := slices.Concat(found...)
 	return all[:min(len(all), cmp.Or(search.Limit, itemsLimit))], errors.Join(faults...)
 }
 
-// searchedItems bounds how many items of one run a search reads.
+// searchedItems bounds the items of one run that a search reads.
 const searchedItems = 10_000

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestAssignedIsWhatNobodyHasTaken: to its group such a job runs, only the server
-// knows better.
+// The group reports such a job as running; only the server reports it as not taken.
 func TestAssignedIsWhatNobodyHasTaken(t *testing.T) {
 	t.Parallel()
 	views := itemsOfJobs([]contract.JobView{

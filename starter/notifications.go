@@ -7,16 +7,16 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// Notifications is the part of the client about who is told of what.
+// Notifications is the client for receivers and notifications.
 type Notifications struct{ client *Client }
 
-// Notifications gives the part of the client about who is told of what.
+// Notifications returns the client for receivers and notifications.
 func (c *Client) Notifications() Notifications { return Notifications{c} }
 
 func notifierRef() RunRef { return RunRef{WorkflowID: contract.NotificationsWorkflowID} }
 
-// View lists the receivers and the notifications. A namespace whose control planes have
-// no receivers has no notifier: a [*NotFoundError].
+// View lists the receivers and the notifications. Without receivers there is no notifier, and
+// the error is a [*NotFoundError].
 func (n Notifications) View(ctx context.Context) (contract.NotificationsView, error) {
 	view, err := query[contract.NotificationsView](ctx, n.client, notifierRef(), contract.QueryNotifications)
 	for i := range view.Deliveries {
@@ -25,8 +25,8 @@ func (n Notifications) View(ctx context.Context) (contract.NotificationsView, er
 	return view, err
 }
 
-// Test queues a test for a receiver and returns its id: [Notifications.View] tells how
-// it ended.
+// Test queues a test notification for a receiver and returns its id. [Notifications.View]
+// shows its result.
 func (n Notifications) Test(ctx context.Context, receiver string) (string, error) {
 	result, err := update[contract.TestNotificationResult](ctx, n.client, notifierRef(), contract.UpdateTestNotification, contract.TestNotificationInput{Receiver: receiver, By: n.client.operator.actor})
 	return result.ID, err

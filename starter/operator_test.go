@@ -19,8 +19,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
-// recordingClient is a server with open runs that keeps what they are sent, and
-// answers no query.
+// recordingClient is a server with open runs. It records messages and answers no query.
 type recordingClient struct {
 	client.Client
 	sent []any
@@ -50,8 +49,7 @@ func (r *recordingClient) UpdateWorkflow(_ context.Context, options client.Updat
 	return takenUpdate{}, nil
 }
 
-// TestEveryRequestNamesItsOperator: whoever reads a history sees who asked, also
-// where the connection belongs to a process that serves many people.
+// A history shows who sent each request, also on a connection shared by many people.
 func TestEveryRequestNamesItsOperator(t *testing.T) {
 	t.Parallel()
 	group, run := RunRef{WorkflowID: "group/scrub-x"}, RunRef{WorkflowID: "dag/nightly/x"}
@@ -110,7 +108,7 @@ func TestEveryRequestNamesItsOperator(t *testing.T) {
 			server := &recordingClient{}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := request(ctx, New(server, "", nil).As("ann", nil)); !Unanswered(err) { // Of a job that could not be looked up.
+			if err := request(ctx, New(server, "", nil).As("ann", nil)); !Unanswered(err) { // For a job that could not be looked up.
 				require.NoError(t, err)
 			}
 			require.Len(t, server.sent, 1)

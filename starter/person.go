@@ -10,21 +10,21 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 )
 
-// Person is somebody for whom a serving process acts.
+// Person is the person for whom a serving process acts.
 type Person struct {
-	// Actor and From are who and from which address, Via and Auth by which way and
-	// how known; see contract.AuditEntry.
+	// Actor is the name, From the address, Via the interface and Auth the means of
+	// authentication; see contract.AuditEntry.
 	Actor, From, Via, Auth string
 }
 
-// Identity is the person as Temporal's history names them.
+// Identity returns the person's identity in Temporal's history.
 func (p Person) Identity() string {
 	return auditlog.Identity(auditlog.Through(p.Via, p.Auth), p.Actor, p.From)
 }
 
-// For gives a client that shares the connection and acts as the person, in Temporal's
-// history as in the audit log. Close ends it and leaves the connection. warn is told
-// if something that was done could not be recorded.
+// For returns a client on the same connection that acts as the person, in Temporal's history
+// and in the audit log. Close ends that client only. It calls warn when a completed action
+// could not be recorded.
 func (c *Client) For(ctx context.Context, person Person, warn func(error)) (*Client, error) {
 	shared, err := client.NewClientFromExistingWithContext(ctx, c.temporal, client.Options{
 		Namespace: c.namespace, Identity: person.Identity(), DataConverter: DataConverter(), Logger: log.NewStructuredLogger(c.logger),

@@ -9,10 +9,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// patient bounds a question to a workflow: by answerTimeout, since a control plane may have
-// to load a long history first. A client of a command also gives up after
-// [Options.AskWithin] if no control plane answers at all: admission, whose history is short,
-// is probed meanwhile. Entities are given no more than that.
+// patient bounds a request to a workflow by answerTimeout, since a control plane may have to
+// load a long history first. With [Options.AskWithin] set, it also probes admission, whose
+// history is short, and gives up if no control plane answers. Requests to entities are bounded
+// by AskWithin.
 func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, context.CancelFunc) {
 	if c.askWithin <= 0 {
 		return context.WithTimeout(ctx, answerTimeout)

@@ -17,12 +17,12 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// silent is a connection on which no workflow answers: it notes the time that each question
-// was given, and answers as the server does when that is over.
+// silent is a connection on which no workflow answers. It records the timeout of each request
+// and then answers like the server.
 type silent struct {
 	mu    sync.Mutex
 	given []time.Duration
-	// called are the other calls.
+	// called holds the other calls.
 	called []string
 }
 
@@ -40,8 +40,8 @@ func (s *silent) intercept(ctx context.Context, method string, req, reply any, c
 	return status.Error(codes.DeadlineExceeded, "nobody polls")
 }
 
-// TestACommandAsksAnAbsentControlPlaneOnce: however much a command wants to know, it waits
-// for one answer, and for that at most as long as it is told.
+// A command waits once for an absent control plane, however many requests it has, and no longer
+// than AskWithin.
 func TestACommandAsksAnAbsentControlPlaneOnce(t *testing.T) {
 	t.Parallel()
 	server, err := launched()
@@ -67,9 +67,8 @@ func TestACommandAsksAnAbsentControlPlaneOnce(t *testing.T) {
 	assert.LessOrEqual(t, connection.given[0], 3*time.Second)
 }
 
-// TestNobodyIsWatchedWhileTheControlPlaneIsAbsent: a job is canceled by a request that is
-// acted on later. How the run reacts to it is not watched: the lookup has shown that nobody
-// is there, and a command may name many jobs.
+// A cancellation of a job takes effect later. Its reaction is not watched, since the lookup has
+// shown that no control plane runs, and a command may name many jobs.
 func TestNobodyIsWatchedWhileTheControlPlaneIsAbsent(t *testing.T) {
 	t.Parallel()
 	server, err := launched()
@@ -86,8 +85,8 @@ func TestNobodyIsWatchedWhileTheControlPlaneIsAbsent(t *testing.T) {
 	require.Equal(t, "SignalWorkflowExecution", connection.called[len(connection.called)-1])
 }
 
-// TestTheWatchOfARunEndsWithoutAControlPlane: the cancel of a whole run is sent without a
-// question, so the watch of its reaction finds out that no control plane is there.
+// The cancellation of a run is sent without a query, so the watch of its reaction finds the
+// control plane absent.
 func TestTheWatchOfARunEndsWithoutAControlPlane(t *testing.T) {
 	t.Parallel()
 	server, err := launched()

@@ -15,17 +15,16 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// answerTimeout is how long a workflow may take to answer a query or an update.
-// A living control plane answers in milliseconds; one that has to load a long
-// history first, in a few seconds.
+// answerTimeout bounds the answer to a query or an update. A control plane answers in
+// milliseconds, or in a few seconds if it has to load a long history first.
 const answerTimeout = 10 * time.Second
 
-// query asks a workflow, open or closed, and decodes the answer.
+// query queries a workflow, open or closed, and decodes the answer.
 func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args ...any) (T, error) {
 	return queryUnless[T](ctx, c, rejectCondition(ref), ref, name, args...)
 }
 
-// queryUnless does not ask a workflow in such a state.
+// queryUnless is query, except that the server rejects workflows in the given state.
 func queryUnless[T any](ctx context.Context, c *Client, reject enumspb.QueryRejectCondition, ref RunRef, name string, args ...any) (answer T, err error) {
 	err = c.presence.Request(func() error {
 		answer, err = queryOnce[T](ctx, c, reject, ref, name, args...)
@@ -56,9 +55,8 @@ func queryOnce[T any](ctx context.Context, c *Client, reject enumspb.QueryReject
 	return answer, nil
 }
 
-// rejectCondition keeps a worker registry that was terminated from answering: the
-// server would ask its history, which knows nothing of today. Runs answer when they
-// have ended, too.
+// rejectCondition rejects queries to an ended worker registry, which would answer from its old
+// history. Closed runs may be queried.
 func rejectCondition(ref RunRef) enumspb.QueryRejectCondition {
 	if ref == fleetRef() {
 		return enumspb.QUERY_REJECT_CONDITION_NOT_OPEN
@@ -66,12 +64,12 @@ func rejectCondition(ref RunRef) enumspb.QueryRejectCondition {
 	return enumspb.QUERY_REJECT_CONDITION_NONE
 }
 
-// updatePause is the pause before an update is sent again that the server dropped.
+// updatePause is the pause before a dropped update is sent again.
 const updatePause = 50 * time.Millisecond
 
-// update sends an update and waits for its answer. The server drops an update whose
-// workflow task it did not accept, as when a signal came while the workflow was
-// continuing as new: nothing of it was done, and it is sent again.
+// update sends an update and waits for its answer. The server drops an update if it does not
+// accept its workflow task, for example when a signal arrives during a continue-as-new.
+// Nothing was done then, so update sends it again.
 func update[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
 	err = c.presence.Request(func() error {
 		answer, err = updateOnce[T](ctx, c, ref, name, argument)
@@ -105,11 +103,11 @@ func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, 
 	}
 }
 
-// askedUpdate begins what askError is told of an update.
+// askedUpdate is the prefix of the request that askError gets for an update.
 const askedUpdate = "update "
 
-// askError tells apart who is at fault: the caller who gave up, a missing
-// workflow, a missing control plane, or the workflow that refused.
+// askError distinguishes a caller that gave up, a missing workflow, a missing control plane
+// and a refusal by the workflow.
 func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err error) error {
 	var missing *serviceerror.NotFound
 	switch {
@@ -121,7 +119,7 @@ func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err err
 		limited, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
 		if _, unknown := c.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, ""); unknown == nil {
-			return &RegistryGoneError{Asked: asked} // It is there, and not for updates: it has ended.
+			return &RegistryGoneError{Asked: asked} // It exists but takes no updates, so it has ended.
 		}
 		return &ControlPlaneDownError{Asked: asked + " of the worker registry, which does not exist yet,", Cause: err}
 	case errors.As(err, &missing):
@@ -139,8 +137,8 @@ func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err err
 	return fmt.Errorf("%s of %s: %w", asked, ref.WorkflowID, err)
 }
 
-// rejected says why the server did not even ask: because of a pause, or because the
-// workflow was ended and only a running one may answer.
+// rejected returns the reason why the server did not query the workflow: a pause, or its end
+// if only an open one may answer.
 func (c *Client) rejected(ctx context.Context, ref RunRef, status enumspb.WorkflowExecutionStatus) error {
 	if silent := c.pausedOrStuck(ctx, ref); silent != nil {
 		return silent
@@ -154,7 +152,7 @@ func (c *Client) rejected(ctx context.Context, ref RunRef, status enumspb.Workfl
 	return fmt.Errorf("workflow %s was not asked: it was %s; try again", ref.WorkflowID, status)
 }
 
-// endedError says that a workflow has ended that was asked as a running one.
+// endedError reports a query to a workflow that must be open and has ended.
 type endedError struct {
 	ref    RunRef
 	status enumspb.WorkflowExecutionStatus
@@ -165,5 +163,5 @@ func (e *endedError) Error() string {
 	return fmt.Sprintf("workflow %s was not asked: it has ended (%s)", e.ref.WorkflowID, e.status)
 }
 
-// Is makes errors.Is(err, ErrNotFound) true: there is no running one.
+// Is makes errors.Is(err, ErrNotFound) true: no open workflow exists.
 func (*endedError) Is(target error) bool { return target == ErrNotFound }

@@ -11,30 +11,28 @@ import (
 )
 
 const (
-	// reactionTimeout is how long a run is watched that was sent a request. One that
-	// reacts does so in milliseconds; the first failure of a workflow task is known as
-	// soon as a control plane has tried it.
+	// reactionTimeout bounds the watch of a run after a request. A run reacts in
+	// milliseconds. A failing workflow task shows with the first attempt.
 	reactionTimeout = 8 * time.Second
-	// reactionLook is the pause between two looks.
-	reactionLook = 100 * time.Millisecond
+	reactionLook    = 100 * time.Millisecond
 )
 
-// reacted watches what a run does with a request that it was sent. It returns nil as soon
-// as the run continues, and if nothing is known in time: the request is delivered, and
-// acted on when a control plane is there. A run whose workflow tasks fail, or which is
-// paused in Temporal, never reads it: that is the error, with what ends the run.
+// reacted watches the reaction of a run to a request. It returns nil as soon as the run
+// continues, and also without a result in time: the request is delivered, and a later control
+// plane carries it out. If the run's workflow tasks fail, or it is paused in Temporal, it will
+// not read the request. The error then names the remedy.
 func (r Runs) reacted(ctx context.Context, ref RunRef) error {
-	present, done := r.client.patient(ctx, ref) // It ends early if no control plane is there.
+	present, done := r.client.patient(ctx, ref) // It ends early without a control plane.
 	defer done()
 	limited, cancel := context.WithTimeout(present, reactionTimeout)
 	defer cancel()
 	// A run that has ended two workflow tasks since the first look has read the request: only
-	// one can have begun before it came. A busy run always has another one.
+	// the first can have begun before it arrived. A busy run always has another task pending.
 	var scheduled time.Time
 	for ended := -1; ended < 2; {
 		described, err := r.client.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, "")
 		if err != nil {
-			return nil // The request was taken; only what became of it is unknown.
+			return nil // The request was accepted; its effect is unknown.
 		}
 		status := described.GetWorkflowExecutionInfo().GetStatus()
 		task := described.GetPendingWorkflowTask()

@@ -10,17 +10,16 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// RunRef names one run of a job type. An empty RunID means the newest workflow
-// run under that id.
+// RunRef names one run. An empty RunID means the newest workflow run under that id.
 type RunRef struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id,omitempty"`
 }
 
-// Begun is the run itself: of an answer that embeds it, the run that was started.
+// Begun returns the run itself. A result that embeds a RunRef thus returns the started run.
 func (r RunRef) Begun() RunRef { return r }
 
-// String gives the workflow id, which is what people type.
+// String returns the workflow id, which is what people type.
 func (r RunRef) String() string { return r.WorkflowID }
 
 // ItemRef names one item of a run: a job of a group, a task of a DAG.
@@ -29,7 +28,7 @@ type ItemRef struct {
 	ID  string `json:"id"`
 }
 
-// String gives RUN/ITEM.
+// String returns RUN/ITEM.
 func (r ItemRef) String() string { return r.Run.WorkflowID + "/" + r.ID }
 
 const (
@@ -37,9 +36,9 @@ const (
 	dagPrefix   = "dag/"
 )
 
-// JobTypeOfRun reads the job type from a run's workflow id, with or without group/, for
-// runs whose search attributes are not at hand. The server appends "-" and the tick's time
-// to what the Schedule names its workflow.
+// JobTypeOfRun parses the job type from a workflow id, with or without group/, for runs
+// without search attributes at hand. The server appends "-" and the tick's time to the
+// workflow id of a Schedule.
 func JobTypeOfRun(workflowID string) string {
 	rest := strings.TrimPrefix(workflowID, groupPrefix)
 	if name, _, adHoc := contract.AdHocOf(groupPrefix + rest); adHoc {
@@ -54,8 +53,8 @@ func JobTypeOfRun(workflowID string) string {
 	return rest
 }
 
-// Scheduled reports whether the id of a run is that of a Schedule's tick, which has the
-// name of the job type for certain. Other ids have parts that callers choose.
+// Scheduled reports whether a run's id is that of a Schedule's tick, so its job type is certain.
+// Other ids have parts that callers choose.
 func Scheduled(workflowID string) bool {
 	rest, group := strings.CutPrefix(workflowID, groupPrefix)
 	at := tickSuffix.FindStringIndex(rest)
@@ -64,7 +63,7 @@ func Scheduled(workflowID string) bool {
 
 var tickSuffix = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z$`)
 
-// TickOf is the instant in the id of a run that a Schedule started; zero: it has none.
+// TickOf parses the tick from the id of a run that a Schedule started; zero for other ids.
 func TickOf(workflowID string) time.Time {
 	at, err := time.Parse(time.RFC3339, strings.TrimPrefix(tickSuffix.FindString(workflowID), "-"))
 	if err != nil {
@@ -73,8 +72,8 @@ func TickOf(workflowID string) time.Time {
 	return at
 }
 
-// Locate follows the path in the id of an item through sub-DAGs, and through the DAG of a
-// job, to the run that has the item.
+// Locate follows an item's path through sub-DAGs, and through the DAG of a job, to the run
+// that has the item.
 func (r Runs) Locate(ctx context.Context, item ItemRef) (ItemRef, error) {
 	for at := 0; ; {
 		cut := strings.IndexByte(item.ID[at:], '/')
@@ -87,7 +86,7 @@ func (r Runs) Locate(ctx context.Context, item ItemRef) (ItemRef, error) {
 		case err == nil:
 			item, at = ItemRef{Run: below, ID: item.ID[at+1:]}, 0
 		case errors.Is(err, ErrNotFound):
-			at++ // The key of a fan-out's task may have a slash.
+			at++ // The key of a fan-out's task may contain a slash.
 		default:
 			return item, err
 		}

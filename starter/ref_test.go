@@ -24,7 +24,7 @@ func TestJobTypeOfRun(t *testing.T) {
 	assert.Equal(t, "scrub", JobTypeOfRun("group/scrub"))
 }
 
-// A run that ends between two requests is not one that never was.
+// A run that ends between two requests is not reported as missing.
 func TestARunThatEndedMeanwhileIsNotMissing(t *testing.T) {
 	t.Parallel()
 	ref := RunRef{WorkflowID: "group/a-2026-11-20T09:00:00Z"}

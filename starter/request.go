@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// Request names what somebody asks for, so that asking for it again does not do it
-// again. It becomes the id of updates and of patches of Schedules, and the name of runs
-// that have no other; Temporal takes each once.
+// Request identifies an operator's request, so that a repetition has no second effect. Its ID
+// becomes the id of updates and of patches of Schedules, and the default name of runs.
+// Temporal accepts each id once.
 type Request struct {
 	ID string
-	// At is when it was asked for first.
+	// Time of the first attempt.
 	At time.Time
 }
 
 type requestKey struct{}
 
-// WithRequest makes what is done with the context part of a request.
+// WithRequest marks all actions with the context as part of a request.
 func WithRequest(ctx context.Context, request Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, request)
 }
 
-// RequestOf is the request that the context is part of; false: it is part of none.
+// RequestOf returns the request of the context, or false without one.
 func RequestOf(ctx context.Context) (Request, bool) {
 	request, known := ctx.Value(requestKey{}).(Request)
 	return request, known
 }
 
-// updateID names an update: a repeated request repeats it.
+// updateID returns the same id for a repeated request.
 func updateID(ctx context.Context, name string) string {
 	if request, known := RequestOf(ctx); known {
 		return request.ID + "/" + name

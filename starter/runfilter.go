@@ -24,16 +24,15 @@ type RunFilter struct {
 	Running bool
 	// Outcomes keeps runs that ended as one of these; empty: all.
 	Outcomes []contract.Outcome
-	// DryRuns adds the dry runs, SubDAGs the runs of sub-DAGs and of jobs; both are
-	// left out otherwise.
+	// DryRuns adds dry runs, SubDAGs the runs of sub-DAGs and of jobs.
 	DryRuns, SubDAGs bool
-	// Counts asks each run for its counts: one call for each.
+	// Counts adds the counts of each run, at the cost of one query each.
 	Counts bool
 	// Limit is the most runs returned, newest first. Default 20.
 	Limit int
 }
 
-// DefaultRunLimit is how many runs a list shows unless told otherwise.
+// DefaultRunLimit is the default limit of a list of runs.
 const DefaultRunLimit = 20
 
 func (f RunFilter) query() (string, error) {
@@ -44,7 +43,7 @@ func (f RunFilter) query() (string, error) {
 	}
 	kind := f.Kind
 	var terms []string
-	// Names enter the query's text: validated, they cannot leave their quotes.
+	// Names become part of the query. Validation keeps quotes out.
 	if f.JobType != "" {
 		if err := jobtype.ValidateName(f.JobType); err != nil {
 			return "", fmt.Errorf("job type: %w", err)

@@ -21,31 +21,30 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// Runs is the part of the client about runs of both kinds and their items.
+// Runs is the client for runs of both kinds and their items.
 type Runs struct{ client *Client }
 
-// Runs gives the part of the client about runs of both kinds and their items.
+// Runs returns the client for runs of both kinds and their items.
 func (c *Client) Runs() Runs { return Runs{c} }
 
-// RunStatus is what Temporal says of a run's workflow, in its own words.
+// RunStatus is the Temporal status of a run's workflow.
 type RunStatus string
 
-// StatusRunning is the status of an open workflow; but for StatusPaused every
-// other one is closed.
+// StatusRunning is the status of an open workflow. All others except StatusPaused are closed.
 const StatusRunning RunStatus = "Running"
 
-// Kind tells the two kinds of runs apart.
+// Kind is the kind of a run.
 type Kind string
 
 // The kinds.
 const (
-	// KindGroup is a run of a job type: its jobs were detected or submitted.
+	// KindGroup is a run of a job type, with detected or submitted jobs.
 	KindGroup Kind = "group"
-	// KindDAG is a run of a DAG: its tasks depend on each other.
+	// KindDAG is a run of a DAG, with tasks that depend on each other.
 	KindDAG Kind = "dag"
 )
 
-// Kind is which kind of run the workflow id names.
+// Kind returns the kind of run of this workflow id.
 func (r RunRef) Kind() Kind {
 	_, _, standalone := contract.DAGOfWorkflow(r.WorkflowID)
 	group, _ := strings.CutPrefix(r.WorkflowID, groupPrefix)
@@ -55,62 +54,60 @@ func (r RunRef) Kind() Kind {
 	return KindGroup
 }
 
-// Run is one run of a job type or of a DAG, as a list shows it.
+// Run is one run of a job type or of a DAG, as listed.
 type Run struct {
 	RunRef
 	Kind Kind `json:"kind" enum:"group,dag"`
-	// JobType is empty for a run of a DAG, DAG for that of a job type.
+	// JobType is empty for a run of a DAG, DAG for a run of a job type.
 	JobType string    `json:"job_type,omitempty"`
 	DAG     string    `json:"dag,omitempty"`
 	Status  RunStatus `json:"status"`
-	// Standing is the state as one word, with its cause. Lists without counts know no cause.
+	// Standing is the state as one word, with its cause. Lists without counts have no cause.
 	Standing explain.RunStanding `json:"standing"`
-	// Outcome is empty while the run is open, and for one that was terminated.
+	// Outcome is empty while the run is open, and after a termination.
 	Outcome contract.Outcome `json:"outcome,omitempty"`
 	DryRun  bool             `json:"dry_run,omitempty"`
-	// AdHoc is the id of the submission that made the run; empty for all others.
+	// Submission that made the run; empty for other runs.
 	AdHoc string `json:"ad_hoc,omitempty"`
-	// Resumes is the workflow id of the run whose failed items this run executes again.
+	// Workflow id of the run whose failed items this run executes again.
 	Resumes string    `json:"resumes,omitempty"`
 	Started time.Time `json:"started_at,omitzero"`
 	Ended   time.Time `json:"ended_at,omitzero"`
-	// Counts and Progress are nil where nobody answered, and in lists that were not
-	// asked for them.
+	// Counts and Progress are nil without an answer, and in lists without counts.
 	Counts   Counts    `json:"counts,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
-	// Pace says whether a run of a job type is slower than usual. It is nil where Counts
-	// are, too, and for what has not begun, was canceled or skipped, or is no run of the
-	// Schedule.
+	// Pace compares the run with earlier ones of its job type. It is nil if Counts are, and for
+	// runs that have not begun, were canceled or skipped, or are not from the Schedule.
 	Pace *contract.Pace `json:"pace,omitempty"`
 }
 
-// Counts are the items of a run by state. Those of a group also have what became of
-// proposals, under the names of [contract.GroupCounts].
+// Counts are the items of a run by state. For a group they include the counts of proposals,
+// named as in [contract.GroupCounts].
 type Counts map[string]int
 
-// Progress sums the items of a run up.
+// Progress adds up the items of a run.
 type Progress struct {
-	// Total counts the items that are known so far, Ended those in a final state.
+	// Total counts all items so far, Ended those in a final state.
 	Total   int `json:"total"`
 	Ended   int `json:"ended"`
 	Running int `json:"running"`
 	Failed  int `json:"failed"`
-	// HeldBack counts proposals that the retry budget keeps a group from working on.
+	// HeldBack counts proposals that the retry budget holds back.
 	HeldBack int `json:"held_back,omitempty"`
 }
 
-// Open reports whether the run is still going on.
+// Open reports whether the run has not ended.
 func (r Run) Open() bool { return r.Status.open() }
 
-// WithStanding adds the standing that follows from the status and the outcome alone.
+// WithStanding adds the standing derived from the status and the outcome alone.
 func (r Run) WithStanding() Run { return Snapshot{Run: r}.stand().Run }
 
-// Name is the job type or the DAG of the run.
+// Name returns the job type or the DAG of the run.
 func (r Run) Name() string { return cmp.Or(r.JobType, r.DAG) }
 
-// List lists runs, newest first. The list comes from visibility, which may lag
-// by a second and must not be polled; for one job type the Schedule is asked
-// too, which knows its running group at once.
+// List lists runs, newest first. The list comes from visibility, which may lag by a second and
+// must not be polled. For one job type it adds the running group from the Schedule, which does
+// not lag.
 func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
 	query, err := filter.query()
@@ -132,14 +129,14 @@ func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	return found, nil
 }
 
-// countParallel is how many runs are asked for their counts at the same time.
+// countParallel bounds the runs queried at the same time.
 const countParallel = 16
 
-// countWithin bounds how long a list waits for counts: it is worth showing without.
+// countWithin bounds the wait of a list for counts; the list is useful without them.
 const countWithin = 3 * time.Second
 
-// addCounts asks each run. One that does not answer has no counts, and when the
-// control plane is down no other open run is asked.
+// addCounts queries each run. A run without an answer has no counts. After one query that finds
+// the control plane down, no other open run is queried.
 func (r Runs) addCounts(ctx context.Context, runs []Run) {
 	var (
 		asking errgroup.Group
@@ -167,13 +164,13 @@ func (r Runs) addCounts(ctx context.Context, runs []Run) {
 	_ = asking.Wait() // A run without an answer has no counts.
 }
 
-// Named lists the runs under these workflow ids that visibility knows, in no order.
+// Named lists the runs with these workflow ids that visibility has, in no order.
 func (r Runs) Named(ctx context.Context, ids []string) ([]Run, error) {
 	var found []Run
 	for chunk := range slices.Chunk(ids, namedAtOnce) {
 		quoted := make([]string, 0, len(chunk))
 		for _, id := range chunk {
-			if !strings.Contains(id, "'") { // Ids enter the query's text; no id of ours holds a quote.
+			if !strings.Contains(id, "'") { // Ids become part of the query; no id of ours contains a quote.
 				quoted = append(quoted, "'"+id+"'")
 			}
 		}
@@ -187,7 +184,7 @@ func (r Runs) Named(ctx context.Context, ids []string) ([]Run, error) {
 	return found, nil
 }
 
-// namedAtOnce is how many ids one query of visibility has.
+// namedAtOnce is the number of ids in one query of visibility.
 const namedAtOnce = 250
 
 func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
@@ -223,8 +220,8 @@ func (f RunFilter) keeps(run Run) bool {
 	return f.DryRuns || !run.DryRun
 }
 
-// addScheduled adds runs that the Schedule has started and visibility does not
-// show yet. It leaves out what it cannot find out: the list stays right without.
+// addScheduled adds runs that the Schedule has started and visibility does not have yet. Errors
+// are ignored: the list is correct without those runs.
 func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run {
 	schedule, err := r.client.DescribeSchedule(ctx, name)
 	if err != nil {
@@ -242,7 +239,7 @@ func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run 
 	return found
 }
 
-// runOf reads a run from what describe and list have in common.
+// runOf converts the data that describe and list have in common.
 func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	run := Run{
 		RunRef: RunRef{
@@ -276,21 +273,21 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	return run.WithStanding()
 }
 
-// ResumesOf is the workflow id of the run that a run resumes; empty: it resumes none.
+// ResumesOf returns the workflow id of the run that this run resumes, or "".
 func ResumesOf(info *workflowpb.WorkflowExecutionInfo) (resumes string) {
 	if payload := info.GetMemo().GetFields()[contract.MemoResumes]; payload != nil {
-		_ = DataConverter().FromPayload(payload, &resumes) // An unreadable memo is none.
+		_ = DataConverter().FromPayload(payload, &resumes) // An unreadable memo counts as none.
 	}
 	return resumes
 }
 
-// Cancel asks the run to end: running items are canceled, the rest never starts,
-// and what was done is reported. Of a DAG, tasks with the rule always still run; a
-// second request cancels those too. It returns when the run has read the
-// request, not when it has ended; a run that does not react within seconds is a
-// [*StuckWorkflowError] or [*PausedWorkflowError]. Canceling a closed run is an error.
+// Cancel sends the run the request to end: running items are canceled, pending items do not
+// start, and the run reports its completed work. In a DAG, tasks with the rule always still
+// run; a second request cancels them too. Cancel returns when the run has read the request,
+// not when it has ended. A run that does not react within seconds gives a [*StuckWorkflowError]
+// or [*PausedWorkflowError]. Canceling a closed run is an error.
 //
-// Without a reason a group is sent the cancellation of the Web UI's button.
+// Without a reason a group receives the same cancellation as from the Web UI's button.
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 	name, argument := contract.SignalCancelGroup, any(contract.CancelGroupInput{Reason: reason, By: r.client.operator.actor})
 	if ref.Kind() == KindDAG {
@@ -304,19 +301,19 @@ func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 	return r.signal(ctx, ref, ": there is nothing to cancel", name, argument)
 }
 
-// Pause keeps an open run from starting items until Resume. A job that runs continues;
-// paused time does not count against a group's max_runtime, but against a DAG's
-// deadline. Pausing what is paused replaces the note.
+// Pause stops an open run from starting items until Resume. Running jobs continue. Paused time
+// does not count toward a group's max_runtime, but toward a DAG's deadline. A repeated pause
+// replaces the note.
 func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {
 	return r.signal(ctx, ref, "", contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
 }
 
-// Resume ends a pause; without one it changes nothing.
+// Resume ends a pause. An unpaused run does not change.
 func (r Runs) Resume(ctx context.Context, ref RunRef) error {
 	return r.signal(ctx, ref, "", contract.SignalResume, contract.PauseInput{By: r.client.operator.actor})
 }
 
-// opened describes a run that must be open; advice is added for one that has ended.
+// opened describes a run that must be open. advice is appended to the error for a closed run.
 func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, error) {
 	described, err := r.Describe(ctx, ref)
 	if err == nil && !described.Open() {
@@ -325,7 +322,7 @@ func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, 
 	return described, err
 }
 
-// signal sends an open run what it cannot refuse.
+// signal sends an open run a message that it cannot refuse.
 func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argument any) error {
 	if _, err := r.opened(ctx, ref, advice); err != nil {
 		return err
@@ -334,7 +331,7 @@ func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argum
 	return r.sent(ctx, ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
 }
 
-// sent watches what a run does with a request; err is the server's answer to it.
+// sent watches the reaction of a run to a request. err is the server's answer to it.
 func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
 	if err := runEndedMeanwhile(ref, err); err != nil {
 		return err
@@ -342,8 +339,7 @@ func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
 	return r.reacted(ctx, ref)
 }
 
-// runEndedMeanwhile words what the server says about a run that ended between two
-// requests: it was there a moment ago.
+// runEndedMeanwhile returns the error for a run that ended between two requests.
 func runEndedMeanwhile(ref RunRef, err error) error {
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone || errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("run %s has %w", ref.WorkflowID, ErrAlreadyEnded)
@@ -354,10 +350,10 @@ func runEndedMeanwhile(ref RunRef, err error) error {
 	return nil
 }
 
-// EndedAs is the outcome of a closed run, or its Temporal status where it has none.
+// EndedAs returns the outcome of a closed run, or its Temporal status without one.
 func (r Run) EndedAs() string {
 	return string(cmp.Or(r.Outcome, contract.Outcome(strings.ToLower(string(r.Status)))))
 }
 
-// ErrAlreadyEnded is returned for a request that only an open run or job takes.
+// ErrAlreadyEnded is returned for a request that requires an open run or job.
 var ErrAlreadyEnded = errors.New("already ended")

@@ -187,8 +187,7 @@ func TestResolveRun(t *testing.T) {
 	assert.ErrorContains(t, err, "job type no-such-thing does not exist")
 }
 
-// TestANameFindsSubmittedJobs: a job type that ran only by hand has a run, the newest one;
-// a run of its Schedule comes before it.
+// A job type that ran only ad hoc has a newest run; a run of its Schedule comes first.
 func TestANameFindsSubmittedJobs(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -209,7 +208,7 @@ func TestANameFindsSubmittedJobs(t *testing.T) {
 	means(start(t, c, name).WorkflowID)
 }
 
-// TestARunStartsOnce: a run that continued as new twice started when the first one did.
+// A run that continued as new twice started with its first workflow run.
 func TestARunStartsOnce(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

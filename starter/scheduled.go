@@ -13,13 +13,13 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// NotApplied says that no job type of that name was applied.
+// NotApplied returns the error for a job type that was not applied.
 func NotApplied(name string) *NotFoundError {
 	return &NotFoundError{What: "job type", Name: name, Hint: "see `roundsman jobtypes`, or apply a configuration that has it"}
 }
 
-// DescribeSchedule reads the Schedule of a job type, exactly and whoever made it;
-// [NotApplied] if there is none. Package jobtypes says what it means.
+// DescribeSchedule reads the Schedule of a job type, whoever created it, without a lag. A
+// missing Schedule gives [NotApplied]. Package jobtypes interprets it.
 func (c *Client) DescribeSchedule(ctx context.Context, jobType string) (*workflowservice.DescribeScheduleResponse, error) {
 	var response *workflowservice.DescribeScheduleResponse
 	err := rpc.Retry(ctx, func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func (c *Client) DescribeSchedule(ctx context.Context, jobType string) (*workflo
 	return response, nil
 }
 
-// RefsOf names the runs of workflows.
+// RefsOf converts workflow executions to references.
 func RefsOf(executions []*commonpb.WorkflowExecution) []RunRef {
 	var refs []RunRef
 	for _, execution := range executions {
@@ -47,8 +47,8 @@ func RefsOf(executions []*commonpb.WorkflowExecution) []RunRef {
 	return refs
 }
 
-// FirstOpen is the first of refs that is really open: a Schedule notices the end of
-// its group a moment late.
+// FirstOpen returns the first reference to an open run. A Schedule notices the end of its group
+// a moment late.
 func (r Runs) FirstOpen(ctx context.Context, refs []RunRef) (RunRef, bool) {
 	for _, ref := range refs {
 		newest := RunRef{WorkflowID: ref.WorkflowID}
@@ -59,9 +59,9 @@ func (r Runs) FirstOpen(ctx context.Context, refs []RunRef) (RunRef, bool) {
 	return RunRef{}, false
 }
 
-// Latest is the running group of a job type, or else the last one that its
-// Schedule started. It asks the Schedule, not visibility, and so sees a group
-// as soon as it was started.
+// Latest returns the running group of a job type, or else the last group that its Schedule
+// started. It reads the Schedule, not visibility, so it returns a group as soon as it has
+// started.
 func (r Runs) Latest(ctx context.Context, jobType string) (RunRef, error) {
 	schedule, err := r.client.DescribeSchedule(ctx, jobType)
 	if err != nil {

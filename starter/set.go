@@ -10,9 +10,9 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
-// Set changes settings of an open run at once, for this run only. A refusal is the
-// error; nothing was changed then. Setting what is set already changes nothing. A run
-// of a DAG has [override.Change.OfDAG] alone.
+// Set changes settings of an open run at once, for this run only. A refused change is an error
+// and has no effect. A repeated change has no effect. A run of a DAG accepts
+// [override.Change.OfDAG] only.
 func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]contract.FieldChange, error) {
 	if ref.Kind() == KindDAG {
 		return r.setDAG(ctx, ref, change)

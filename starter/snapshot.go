@@ -24,21 +24,21 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Snapshot is a run at one moment. The fields that groups and DAGs share stand in it
-// directly; Group, Result, DAGStatus and DAGResult have what only one kind has.
+// Snapshot is the state of a run at one moment. Group, Result, DAGStatus and DAGResult hold the
+// fields of one kind of run.
 type Snapshot struct {
 	Run
 
-	// RetriedBy lists the runs that resume this run, oldest first, where they were looked up.
+	// Runs that resume this run, oldest first, if they were looked up.
 	RetriedBy []string `json:"retried_by,omitempty"`
-	// HistoryLength counts the events of the workflow run.
+	// Number of events of the workflow run.
 	HistoryLength int64 `json:"history_length"`
 	// CreatedAt is the start of the first workflow run, ModifiedAt the last change of the phase or
 	// of an item.
 	CreatedAt  time.Time `json:"created_at,omitzero"`
 	ModifiedAt time.Time `json:"modified_at,omitzero"`
-	// Phase and the next ones are what an open run reports. All are empty when nobody
-	// answered, which Unanswered then explains.
+	// Phase and the fields after it are reported by an open run. Without an answer they are
+	// empty, and Unanswered has the reason.
 	Phase     string                 `json:"phase,omitempty"`
 	Paused    bool                   `json:"paused,omitempty"`
 	PauseNote string                 `json:"pause_note,omitempty"`
@@ -47,18 +47,18 @@ type Snapshot struct {
 	Wait      *contract.WaitReason   `json:"wait,omitempty"`
 	Deadline  time.Time              `json:"deadline,omitzero"`
 	Workers   []contract.GroupWorker `json:"workers,omitempty"`
-	// Unanswered is why an open run did not answer.
+	// Reason why an open run did not answer.
 	Unanswered string `json:"unanswered,omitempty"`
 	silence    error
-	// Active are the items on workers right now, with their progress.
+	// Items on workers now, with their progress.
 	Active []ActiveItem `json:"active,omitempty"`
-	// Failed are the first failed items. An open group does not list them.
+	// First failed items. An open group does not list them.
 	Failed []contract.JobError `json:"failed,omitempty"`
-	// Values are the trends of the numbers that jobs returned, up to this run; empty for an open or an ad-hoc
-	// run. ValuesDropped counts numbers without a trend.
+	// Values are the trends of the numbers returned by jobs, up to this run; empty for an open or
+	// an ad-hoc run. ValuesDropped counts numbers without a trend.
 	Values        []values.Trend `json:"values,omitempty"`
 	ValuesDropped int            `json:"values_dropped,omitempty"`
-	// Reason explains the outcome of a closed run, Failure why it left no result.
+	// Reason explains the outcome of a closed run, Failure a missing result.
 	Reason     string `json:"reason,omitempty"`
 	Failure    string `json:"failure,omitempty"`
 	DurationMS int64  `json:"duration_ms,omitempty"`
@@ -67,18 +67,18 @@ type Snapshot struct {
 	Result    *contract.JobGroupResult `json:"result,omitempty"`
 	DAGStatus *contract.DAGStatus      `json:"dag_status,omitempty"`
 	DAGResult *contract.DAGResult      `json:"dag_result,omitempty"`
-	// final is the last state of a DAG, from which its items are read.
+	// Last state of a DAG, which contains its items.
 	final []byte
-	// record lists the jobs of a group.
+	// Record of the jobs of a group.
 	record *contract.ItemRecord
-	// failures and uncounted are what [Runs.Failures] found when a watch saw the end.
+	// Result of [Runs.Failures], set by a watch at the end of the run.
 	failures  []explain.Failure
 	uncounted int
 }
 
-// Failures groups the failed items by their messages, the most frequent first; uncounted
-// is how many are in no group: those that the result does not list, unless the snapshot
-// is the last one of [Runs.Watch], which has read them.
+// Failures groups the failed items by message, the most frequent first. uncounted items are in
+// no group. They are the items missing in the result, except in the last snapshot of
+// [Runs.Watch], which has read them.
 func (s Snapshot) Failures() (failures []explain.Failure, uncounted int) {
 	if s.failures != nil || s.Progress == nil {
 		return s.failures, s.uncounted
@@ -86,23 +86,24 @@ func (s Snapshot) Failures() (failures []explain.Failure, uncounted int) {
 	return explain.GroupFailures(s.Failed), max(0, s.Progress.Failed-len(s.Failed))
 }
 
-// ActiveItem is one attempt in flight, as the server sees it.
+// ActiveItem is an attempt in flight, as the server reports it.
 type ActiveItem struct {
 	ID string `json:"id"`
-	// Started is false while the attempt waits for its worker to take it.
+	// Started is false while the attempt waits in its worker's queue.
 	Started   bool      `json:"started"`
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// BeatAt is when the last heartbeat reached the server.
+	// Time of the last heartbeat at the server.
 	BeatAt time.Time `json:"beat_at,omitzero"`
-	// Progress is that heartbeat; nil before the first one.
+	// Last heartbeat; nil before the first.
 	Progress *contract.Heartbeat `json:"progress,omitempty"`
-	// Quiet is the time without a sign of life, from a minute on: no report, output, CPU or I/O.
+	// Time without a report, output, CPU or I/O; shown from one minute on.
 	Quiet jobtype.Duration `json:"quiet,omitempty"`
-	// Identity of the process that runs it.
+	// Identity of the worker process.
 	Identity string `json:"identity,omitempty"`
 }
 
-// Silence is why an open run did not answer, as an error; nil: it did, or is too new.
+// Silence returns the reason why an open run did not answer. It is nil after an answer, and
+// for a run that has just started.
 func (s Snapshot) Silence() error { return s.silence }
 
 func (s Snapshot) unanswered(why error) Snapshot {
@@ -110,8 +111,8 @@ func (s Snapshot) unanswered(why error) Snapshot {
 	return s
 }
 
-// Show takes a snapshot of a run. A control plane that is down is not an error:
-// the snapshot then holds what the server itself knows.
+// Show returns a snapshot of a run. If no control plane answers, the snapshot holds the
+// server's own data, without an error.
 func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
 	snapshot, err := r.show(ctx, ref)
 	if err != nil {
@@ -120,7 +121,6 @@ func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
 	return snapshot.stand(), nil
 }
 
-// stand adds the standing of the run.
 func (s Snapshot) stand() Snapshot {
 	facts := explain.RunStandingFacts{
 		DAG: s.Kind == KindDAG, Open: s.Open(), DryRun: s.DryRun, Frozen: s.Status == StatusPaused, Status: string(s.Status), Outcome: s.Outcome,
@@ -158,7 +158,7 @@ func (r Runs) show(ctx context.Context, ref RunRef) (Snapshot, error) {
 	return snapshot, nil
 }
 
-// answered asks an open run for its status and adds it.
+// answered queries an open run for its status and adds it.
 func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, S) Snapshot) error {
 	status, err := query[S](ctx, c, RunRef{WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus)
 	if err == nil {
@@ -215,7 +215,7 @@ func countsOfDAG(counts map[string]int) (Counts, *Progress) {
 	return counts, p
 }
 
-// Describe is Show without what the run itself reports: it asks the server alone, no worker.
+// Describe is Show without the run's own status. It needs the server only, no control plane.
 func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	response, err := r.client.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
 	if err != nil {
@@ -238,8 +238,8 @@ func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	}, nil
 }
 
-// chainStart is when the first workflow run of a run began, which may have continued as
-// new since. Where the server no longer has it, it is when the last one began.
+// chainStart returns the start of the first workflow run, before any continue-as-new. If the
+// server no longer has it, it returns the start of the last workflow run.
 func (r Runs) chainStart(ctx context.Context, run Run, first string) time.Time {
 	if first == "" || first == run.RunID {
 		return run.Started
@@ -286,7 +286,7 @@ func (c *Client) progressOf(details *commonpb.Payloads) *contract.Heartbeat {
 	return &beat
 }
 
-// withResult adds what a closed run left behind.
+// withResult adds the result of a closed run.
 func (r Runs) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, error) {
 	var err error
 	if snapshot.Kind == KindDAG {
@@ -315,7 +315,7 @@ func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.
 	return s, result.Outcome
 }
 
-// paceOf compares a closed run with those that its record has next to itself.
+// paceOf compares a closed run with the other completed runs in its record.
 func paceOf(workflowID string, result contract.JobGroupResult) *contract.Pace {
 	switch {
 	case result.DryRun, result.Submission != "", result.Outcome == contract.OutcomeSkipped, result.Outcome == contract.OutcomeCanceled:
@@ -339,8 +339,8 @@ func (s Snapshot) leftDAG(result contract.DAGResult) (Snapshot, contract.Outcome
 	return s, result.Outcome
 }
 
-// RunFailedError means that a run left no result: it was terminated, timed out
-// in Temporal, or met a bug.
+// RunFailedError reports that a run left no result: it was terminated, timed out in Temporal, or
+// hit a bug.
 type RunFailedError struct {
 	Ref     RunRef
 	Message string
@@ -351,8 +351,8 @@ func (e *RunFailedError) Error() string {
 	return fmt.Sprintf("run %s left no result: %s", e.Ref.WorkflowID, e.Message)
 }
 
-// left reads what a closed run left and adds it. A completed run returned it; of a
-// failed or canceled one it is the detail of the error.
+// left reads the result of a closed run and adds it. The result of a failed or canceled run is
+// the detail of its error.
 func left[R any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, R) (Snapshot, contract.Outcome)) error {
 	ref := snapshot.RunRef
 	var result R
@@ -378,8 +378,8 @@ func left[R any](ctx context.Context, c *Client, snapshot *Snapshot, with func(S
 	return runError(ref, err)
 }
 
-// Worker names the worker of a running attempt. Before its first heartbeat only the
-// identity of its process is known, which begins with the id.
+// Worker returns the worker of a running attempt. Before its first heartbeat the id comes from
+// the identity of its process, which begins with it.
 func (a ActiveItem) Worker() string {
 	if a.Progress != nil && a.Progress.Worker != "" {
 		return a.Progress.Worker

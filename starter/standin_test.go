@@ -21,9 +21,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// launched is one server for all tests of the package; it ends with the test
-// process. Tests keep apart by namespace-wide unique names of job types, and by
-// queues.
+// launched is one server for all tests of the package; it ends with the test process. Tests use
+// their own job types and queues.
 var launched = sync.OnceValues(func() (*testsuite.Server, error) { return testsuite.Launch() })
 
 // dial connects to the shared server.
@@ -42,12 +41,11 @@ func dialAt(t *testing.T, address string) *starter.Client {
 	return client
 }
 
-// The stand-in group speaks the contract of a real one: three jobs, of which
-// the second reports progress until the signal `finish` or a cancellation.
+// The stand-in group follows the contract of a group: three jobs; the second reports progress
+// until the signal `finish` or a cancellation.
 const finishSignal = "finish"
 
-// standInQueue is the test's own: the control plane of another test, which ends
-// with it, must not be given what belongs to this one.
+// standInQueue is the test's own, so that another test's control plane does not take its tasks.
 func standInQueue(t *testing.T) string { return "starter-test/" + t.Name() }
 
 type standIn struct{ canceled []contract.CancelJobInput }
@@ -123,8 +121,7 @@ func (g *standIn) jobs(states []string, query contract.JobsQueryInput) contract.
 	return answer
 }
 
-// serve runs a control plane with the stand-in on its own queue, so that a test
-// can take it away. It returns what stops it.
+// serve runs a control plane with the stand-in on its own queue and returns its stop function.
 func serve(t *testing.T, c *starter.Client) (stop func()) {
 	t.Helper()
 	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{WorkerStopTimeout: time.Second})
@@ -150,7 +147,7 @@ func serve(t *testing.T, c *starter.Client) (stop func()) {
 	return stop
 }
 
-// start begins a stand-in group as a Schedule would.
+// start starts a stand-in group as a Schedule would.
 func start(t *testing.T, c *starter.Client, jobType string) starter.RunRef {
 	t.Helper()
 	run, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{

@@ -19,20 +19,19 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// StuckWorkflowError says that a control plane runs, but its code cannot continue
-// with a workflow: it panics, or it does other things than the workflow's history
-// says, as one of another version may. The server repeats the workflow task until
-// a control plane can; the jobs that run continue, and nothing is lost.
+// StuckWorkflowError reports that a control plane runs but its code cannot continue a workflow:
+// it panics, or differs from the workflow's history, for example after a change of version.
+// The server repeats the workflow task until it succeeds. Running jobs continue, and nothing is
+// lost.
 type StuckWorkflowError struct {
 	WorkflowID string
-	// Message is what the code said.
+	// Message of the code's failure.
 	Message string
-	// Times is how often the workflow task has failed, Since when it did first; zero
-	// if none has, and only the answer to a question showed it.
+	// Times counts the failures of the workflow task, Since is the first. Both are zero if only
+	// a query failed.
 	Times int
 	Since time.Time
-	// Version of the control plane under which the workflow last continued; empty if
-	// that is not known.
+	// Version of the last control plane that completed a workflow task; empty if unknown.
 	Version string
 }
 
@@ -43,7 +42,7 @@ func (e *StuckWorkflowError) Error() string {
 	return e.What() + "; " + e.Remedy()
 }
 
-// What is the failure without the remedy.
+// What returns the failure without the remedy.
 func (e *StuckWorkflowError) What() string {
 	return fmt.Sprintf("WORKFLOW_STUCK: the control plane cannot continue with workflow %s%s%s: %s", e.WorkflowID, e.often(), e.under(), e.Message)
 }
@@ -62,27 +61,26 @@ func (e *StuckWorkflowError) often() string {
 	return fmt.Sprintf(" (its workflow task failed %d times since %s)", e.Times, e.Since.UTC().Format(time.RFC3339))
 }
 
-// Remedy is what to do about it.
+// Remedy returns the advice for the operator.
 func (e *StuckWorkflowError) Remedy() string { return explain.StuckRemedy(e.WorkflowID).Text() }
 
-// nonDeterministic marks, in every error of the SDK that is one, code that does
-// not do what the history says.
+// nonDeterministic is the SDK's mark of code that differs from the history.
 const nonDeterministic = "[TMPRL1100]"
 
-// silence says whether a workflow did not answer because it was paused or is stuck;
-// nil: err has another reason.
+// silence returns the error for a paused or stuck workflow that did not answer, or nil if err has
+// another cause.
 func (c *Client) silence(ctx context.Context, ref RunRef, err error) error {
 	var failed *serviceerror.QueryFailed
 	switch {
 	case errors.As(err, &failed) && strings.Contains(failed.Error(), nonDeterministic):
 		return &StuckWorkflowError{WorkflowID: ref.WorkflowID, Message: failed.Error(), Version: versionBefore(c.newest(ctx, ref))}
-	case isUnanswered(err), NotReady(err), failed != nil: // A panic is a failed query, too.
+	case isUnanswered(err), NotReady(err), failed != nil: // A panic is a failed query as well.
 		return c.pausedOrStuck(ctx, ref)
 	}
 	return nil
 }
 
-// pausedOrStuck asks the server about a workflow that does not answer.
+// pausedOrStuck describes a workflow that does not answer.
 func (c *Client) pausedOrStuck(ctx context.Context, ref RunRef) error {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -104,11 +102,11 @@ func (c *Client) pausedOrStuck(ctx context.Context, ref RunRef) error {
 	return stuck
 }
 
-// newestEvents is enough to find the last workflow task behind what has come since.
+// newestEvents is enough to find the last workflow task behind later events.
 const newestEvents = 100
 
-// stuck reads how the last workflow task ended; nil unless code failed it. One
-// that timed out did so because its control plane was killed.
+// stuck returns the failure of the last workflow task, or nil if the code did not fail it. A
+// timed-out task means that its control plane was killed.
 func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) *StuckWorkflowError {
 	events := c.newest(ctx, RunRef{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()})
 	for i, event := range events {
@@ -118,7 +116,7 @@ func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
 			failed := event.GetWorkflowTaskFailedEventAttributes()
 			if failed.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND {
-				return nil // A message came while it was ending; the next one continues.
+				return nil // A message arrived while the workflow was ending; the next task continues.
 			}
 			message := failed.GetFailure().GetMessage()
 			if message == "" {
@@ -132,8 +130,7 @@ func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 	return nil
 }
 
-// newest are the newest events of a workflow, newest first; none if the server does
-// not tell.
+// newest returns the newest events of a workflow, newest first. It returns none after an error.
 func (c *Client) newest(ctx context.Context, ref RunRef) []*historypb.HistoryEvent {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -148,8 +145,8 @@ func (c *Client) newest(ctx context.Context, ref RunRef) []*historypb.HistoryEve
 	return newest.GetHistory().GetEvents()
 }
 
-// versionBefore is that of the control plane which completed the newest workflow
-// task among the events, newest first; empty if it is not known.
+// versionBefore returns the version of the control plane that completed the newest workflow task
+// among the events; "" if unknown. Events are newest first.
 func versionBefore(events []*historypb.HistoryEvent) string {
 	for _, event := range events {
 		if done := event.GetWorkflowTaskCompletedEventAttributes(); done != nil {
@@ -159,10 +156,10 @@ func versionBefore(events []*historypb.HistoryEvent) string {
 	return ""
 }
 
-// checksum is what the SDK notes for a process that names no version.
+// checksum matches the SDK's default build id of a process without a version.
 var checksum = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// VersionOf is the version that a control plane says of itself.
+// VersionOf returns the version in a build id, or "".
 func VersionOf(buildID string) string {
 	if checksum.MatchString(buildID) {
 		return ""

@@ -20,8 +20,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// serveVersion runs a control plane whose groups wait, after what before does. A
-// version that does another thing before cannot continue with a group of this one.
+// serveVersion runs a control plane whose groups first call before and then wait. A version with
+// another before cannot continue a group of this one.
 func serveVersion(t *testing.T, c *starter.Client, version string, before func(workflow.Context)) (stop func()) {
 	t.Helper()
 	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{
@@ -39,9 +39,8 @@ func serveVersion(t *testing.T, c *starter.Client, version string, before func(w
 	return w.Stop
 }
 
-// TestStuckWorkflow: a control plane of another version cannot continue with a group.
-// That is neither one that is down nor a group that has just been started, and it
-// is over as soon as one of the old version is back.
+// A control plane of another version cannot continue a group. This differs from an absent
+// control plane and from a group that has just started, and ends with the old version's return.
 func TestStuckWorkflow(t *testing.T) {
 	t.Parallel()
 	server, err := testsuite.Launch()
@@ -96,9 +95,8 @@ func TestStuckWorkflow(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "the group to continue", answers)
 }
 
-// TestARequestThatIsNeverRead: the workflow tasks of a run fail, so that it never reads a
-// request. Whoever sends one learns that within seconds, with the cause and the command
-// that ends the run, also if the request is what failed first.
+// The workflow tasks of a run fail, so it never reads a request. The sender gets the cause and
+// the remedy within seconds, also if the request is the first to fail.
 func TestARequestThatIsNeverRead(t *testing.T) {
 	t.Parallel()
 	server, err := testsuite.Launch()

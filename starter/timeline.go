@@ -10,14 +10,13 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// MaxTimed is up to how many tasks a run may have for [Runs.Timeline] to be worth
-// asking: the history of the run is read as a whole, for at most ten seconds.
+// MaxTimed is the most tasks of a run for which [Runs.Timeline] is useful. It reads the whole
+// history of the run, for at most ten seconds.
 const MaxTimed = 2000
 
-// Timeline adds to the tasks of a run of a DAG what only its history knows: when they
-// were ready, began and ended, what operators decided, and what those returned that
-// nothing refers to. They come back in the order in which they began; what never did
-// comes last. An error says that some times are not known.
+// Timeline adds facts from the history to the tasks of a run: when they were ready, started and
+// ended, operators' decisions, and results that no task refers to. It sorts the tasks by start
+// and puts unstarted tasks last. An error means that some times are missing.
 func (r Runs) Timeline(ctx context.Context, run Snapshot, tasks []Item) ([]Item, error) {
 	found, err := r.histories(ctx, run.RunRef, tasks, func(map[string]*ItemHistory) bool { return false })
 	if err != nil {
@@ -27,14 +26,14 @@ func (r Runs) Timeline(ctx context.Context, run Snapshot, tasks []Item) ([]Item,
 	at := map[string]int{}
 	for i := range timed {
 		at[timed[i].ID] = i
-		if timed[i].FromRun == "" { // The work of another run is in that one's history.
+		if timed[i].FromRun == "" { // The other run's history has its work.
 			timed[i] = timed[i].with(*found[timed[i].ID])
 		}
 	}
 	for i := range timed {
 		timed[i].ReadyAt = readyAt(timed[i], run.Started, timed, at)
 		if timed[i].Decision != nil && timed[i].StartedAt.IsZero() {
-			timed[i].StartedAt = timed[i].ReadyAt // It waited for a person from then on.
+			timed[i].StartedAt = timed[i].ReadyAt // It has waited for a person since then.
 		}
 	}
 	slices.SortStableFunc(timed, func(a, b Item) int {
@@ -46,7 +45,7 @@ func (r Runs) Timeline(ctx context.Context, run Snapshot, tasks []Item) ([]Item,
 	return timed, err
 }
 
-// with fills in what a history knows and the item does not.
+// with copies facts from the history that the item lacks.
 func (i Item) with(history ItemHistory) Item {
 	for k := range history.Requests {
 		switch history.Requests[k].Action {
@@ -63,7 +62,7 @@ func (i Item) with(history ItemHistory) Item {
 			i.Summary = history.Result.Summary
 		}
 		if len(i.Value) == 0 && len(history.Result.Data) > 0 {
-			if data, err := json.Marshal(history.Result.Data); err == nil { // It was JSON before.
+			if data, err := json.Marshal(history.Result.Data); err == nil { // It was decoded from JSON.
 				i.Value = data
 			}
 		}
@@ -71,8 +70,8 @@ func (i Item) with(history ItemHistory) Item {
 	return i
 }
 
-// readyAt is when the last of the tasks that one needs had ended; zero: one of them is
-// not among them, or its end is not known.
+// readyAt returns the last end among the task's needs. It is zero if a need is not in the list or
+// its end is unknown.
 func readyAt(task Item, started time.Time, tasks []Item, at map[string]int) time.Time {
 	ready := started
 	for _, id := range task.Needs {

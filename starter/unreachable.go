@@ -9,24 +9,23 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// UnreachableError is returned when no Temporal server answers.
+// UnreachableError reports that no Temporal server answers.
 type UnreachableError struct {
 	Address string
 	Cause   error
 }
 
-// Error implements error and says how to get a server.
+// Error implements error.
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("no Temporal server answers at %s (%s): start one with `roundsman dev`, "+
 		"or name a running one with --address host:port or TEMPORAL_ADDRESS", e.Address, e.Why())
 }
 
-// Unwrap gives the connection's own error.
+// Unwrap returns the connection's error.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// Why is the cause in a few words: gRPC wraps it in three layers of its own, and
-// what it says of a stranger behind the port, or of a host that does not
-// exist, says nothing to an operator.
+// Why returns the cause in a few words. gRPC wraps it in three layers, and its texts for another
+// program behind the port or a missing host do not help an operator.
 func (e *UnreachableError) Why() string {
 	if e.Cause == nil {
 		return "no reason is known"
@@ -56,14 +55,13 @@ func (e *UnreachableError) Why() string {
 	return text
 }
 
-// slow reports whether a connection ended for want of an answer: the server is busy, or
-// just starting.
+// slow reports whether a connection ended without an answer: the server is busy or starting.
 func slow(text string) bool {
 	return strings.Contains(text, "timeout") || strings.Contains(text, "deadline exceeded") || strings.Contains(text, "closed network connection")
 }
 
-// Reachable asks the server whether it serves. It fails within the context's deadline,
-// with an [*UnreachableError].
+// Reachable checks whether the server answers within the context's deadline. Otherwise it
+// returns an [*UnreachableError].
 func (c *Client) Reachable(ctx context.Context) error {
 	if _, err := c.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return &UnreachableError{Cause: err}

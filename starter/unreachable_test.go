@@ -15,8 +15,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestUnreachableSaysWhy: what gRPC tells of a server that is not there becomes
-// something that an operator can act on.
+// gRPC's texts for an absent server become advice for an operator.
 func TestUnreachableSaysWhy(t *testing.T) {
 	t.Parallel()
 	for cause, want := range map[string]string{
@@ -33,7 +32,7 @@ func TestUnreachableSaysWhy(t *testing.T) {
 	assert.NotEmpty(t, (&starter.UnreachableError{}).Error())
 }
 
-// TestDialStranger: another program behind the port is named as that.
+// Another program behind the port is reported as such.
 func TestDialStranger(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +45,7 @@ func TestDialStranger(t *testing.T) {
 				return
 			}
 			_, _ = stranger.Write([]byte("220 mail ESMTP\r\n"))
-			// Closing with something unread would reset the connection.
+			// Closing with unread data would reset the connection.
 			_, _ = io.Copy(io.Discard, stranger)
 			_ = stranger.Close()
 		}

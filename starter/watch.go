@@ -11,15 +11,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// DefaultWatchInterval is how often a watched run is asked. Each look costs the
-// server one describe and one query, and visibility nothing.
+// DefaultWatchInterval is the default interval of a watch. Each snapshot costs the server one
+// describe and one query, and visibility nothing.
 const DefaultWatchInterval = time.Second
 
-// Watch yields a snapshot of the run at once, then one per interval, and a last
-// one, with the result and all its failures counted, as soon as it has ended: the
-// end is a long poll, not noticed by the clock. It stops after the last one, after a failure that
-// retrying cannot heal, or when ctx ends. A server that is away for a moment
-// does not end it: that shows as Unanswered.
+// Watch yields a snapshot at once, then one per interval, and a last one as soon as the run has
+// ended, with the result and all failures counted. A long poll notices the end. Watch stops
+// after the last snapshot, after a permanent error, or when ctx ends. A temporary failure of
+// the server shows as Unanswered.
 func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -47,8 +46,8 @@ func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) ite
 			select {
 			case <-ctx.Done():
 			case <-ended:
-				// Once: a closed channel would make the loop spin while the
-				// server's describe still says Running.
+				// Set to nil, since a closed channel would make the loop spin while the server still
+				// reports Running.
 				ended = nil
 			case <-tick.C:
 			}
@@ -56,7 +55,7 @@ func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) ite
 	}
 }
 
-// unseen is a run of which nothing is known but its name.
+// unseen returns the snapshot of a run that could not be read yet.
 func unseen(ref RunRef) Snapshot {
 	run := Run{RunRef: ref, Kind: ref.Kind(), Status: StatusRunning}
 	if run.DAG, _, _ = contract.DAGOfWorkflow(ref.WorkflowID); run.Kind == KindGroup {
@@ -65,8 +64,7 @@ func unseen(ref RunRef) Snapshot {
 	return Snapshot{Run: run}
 }
 
-// endOf returns a channel that is closed when the run has ended or can no
-// longer be waited for.
+// endOf returns a channel that is closed when the run has ended or waiting has failed.
 func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
@@ -78,12 +76,11 @@ func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 	return ended
 }
 
-// awaitInterval is how often a run is looked at whose end is waited for: the end
-// itself is a long poll.
+// awaitInterval is the interval of Await. The end itself is noticed by a long poll.
 const awaitInterval = time.Minute
 
-// Await waits until the run has ended. A run that left nothing gives a
-// [*RunFailedError]; a failed or canceled one is no error, look at the outcome.
+// Await waits until the run has ended. A run without a result gives a [*RunFailedError]. A
+// failed or canceled run is not an error: check the outcome.
 func (r Runs) Await(ctx context.Context, ref RunRef) (last Snapshot, err error) {
 	for last, err = range r.Watch(ctx, ref, awaitInterval) {
 		if err != nil {
@@ -96,7 +93,7 @@ func (r Runs) Await(ctx context.Context, ref RunRef) (last Snapshot, err error) 
 	return last, nil
 }
 
-// Result is Await for a group.
+// Result is Await for a group, and returns its result.
 func (r Runs) Result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
 	ended, err := r.Await(ctx, ref)
 	if err != nil || ended.Result == nil {

@@ -18,11 +18,10 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// reportTimeout is how long a worker process may take to answer for itself. A
-// living one answers in milliseconds.
+// reportTimeout bounds the answer of a worker's process, which normally takes milliseconds.
 const reportTimeout = 3 * time.Second
 
-// SilentWorkerError is returned when a worker's process does not answer.
+// SilentWorkerError reports that a worker's process does not answer.
 type SilentWorkerError struct {
 	ID    string
 	Cause error
@@ -33,30 +32,28 @@ func (e *SilentWorkerError) Error() string {
 	return fmt.Sprintf("the process of worker %s does not answer within %s: it may have ended, hang, or be cut off from the server", e.ID, reportTimeout)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *SilentWorkerError) Unwrap() error { return e.Cause }
 
-// Ask asks the worker's own process what it does: not the registry, and
-// no group. It needs no control plane. A process that does not answer is a
-// [*SilentWorkerError].
+// Ask queries the worker's process for its current state, without the registry and without a
+// control plane. A process that does not answer gives a [*SilentWorkerError].
 func (w Workers) Ask(ctx context.Context, id string) (contract.WorkerReport, error) {
 	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryReport)
 }
 
-// Usage asks the worker's own process how much of its slots it used in the last hours. A
-// process that does not answer is a [*SilentWorkerError].
+// Usage queries the worker's process for the use of its slots in the last hours. A process that
+// does not answer gives a [*SilentWorkerError].
 func (w Workers) Usage(ctx context.Context, id string) (contract.WorkerUsage, error) {
 	return ask[contract.WorkerUsage](ctx, w.client, id, contract.QueryWorkerUsage)
 }
 
-// Refresh makes the worker ask the registry for its settings at once, and
-// returns what it does at that moment.
+// Refresh makes the worker read its settings from the registry at once, and returns its state.
 func (w Workers) Refresh(ctx context.Context, id string) (contract.WorkerReport, error) {
 	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryRefresh)
 }
 
-// Log asks the worker's own process what an attempt has printed. A process that does
-// not answer is a [*SilentWorkerError].
+// Log queries the worker's process for the output of an attempt. A process that does not answer
+// gives a [*SilentWorkerError].
 func (w Workers) Log(ctx context.Context, id string, in contract.LogQueryInput) (contract.LogQueryResult, error) {
 	return ask[contract.LogQueryResult](ctx, w.client, id, contract.QueryLog, in)
 }
@@ -88,9 +85,8 @@ func ask[T any](ctx context.Context, c *Client, id, query string, in ...any) (re
 	return report, &SilentWorkerError{ID: id, Cause: err}
 }
 
-// Resize changes how much a worker runs at once, and returns it as the
-// registry has it. The worker itself takes the caps over at once if it answers,
-// else within a minute.
+// Resize changes the capacity of a worker and returns its registration. The worker applies the
+// new caps at once if it answers, else within a minute.
 func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (contract.WorkerDetail, error) {
 	after, err := update[contract.WorkerDetail](ctx, w.client, fleetRef(), contract.UpdateResizeWorker, in)
 	if err != nil {
@@ -99,19 +95,18 @@ func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (con
 	return after, nil
 }
 
-// WorkerLoad is how many slots of a worker are in use, as its process said with
-// its last heartbeat, at most one interval ago.
+// WorkerLoad is the number of slots in use, from the last heartbeat of the worker's process.
 type WorkerLoad struct {
 	Executing int       `json:"executing"`
 	Detecting int       `json:"detecting"`
 	At        time.Time `json:"at"`
 }
 
-// describers is how many heartbeats are read at once.
+// describers bounds the heartbeats read at the same time.
 const describers = 8
 
-// Loads reads the last heartbeats of these workers. One whose heartbeats
-// the server does not have (any more) is left out. It needs no control plane.
+// Loads reads the last heartbeats of these workers. A worker whose heartbeats the server no
+// longer has is missing in the result. Loads needs no control plane.
 func (w Workers) Loads(ctx context.Context, workers []contract.WorkerDetail) (map[string]WorkerLoad, error) {
 	listed, err := w.beating(ctx)
 	if err != nil {
@@ -181,7 +176,7 @@ func (w Workers) beating(ctx context.Context) ([]*workerpb.WorkerListInfo, error
 	}
 }
 
-// heartbeat is nil if the server does not have it any more.
+// heartbeat returns nil if the server no longer has it.
 func (w Workers) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -64,8 +64,8 @@ func TestAJobIsRenderedWithWhatItsRunHasInCommon(t *testing.T) {
 	}
 }
 
-// TestARunningAttemptHasItsStartAndWorker: the history of an open run has no start of an
-// activity, the server's list of those in flight has.
+// The history of an open run lacks the start of an activity; the server's list of attempts in
+// flight has it.
 func TestARunningAttemptHasItsStartAndWorker(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)

@@ -1,4 +1,3 @@
-// Package calendar gathers what is known of scheduled instants: what the next days
-// bring, and what became of the instants of the last days. The decisions are those of
-// internal/engine/forecast and internal/engine/ticks.
+// Package calendar collects facts about scheduled instants: the forecast of the next days, and the
+// ledger of the last days. internal/engine/forecast and internal/engine/ticks decide.
 package calendar

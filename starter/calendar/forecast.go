@@ -17,55 +17,55 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// parallel is how many Schedules are asked at once.
+// parallel bounds the Schedules queried at once.
 const parallel = 8
 
 // ForecastTick is the forecast of one instant.
 type ForecastTick = forecast.Tick
 
-// Week is how far forecasts look ahead, and ledgers back.
+// Week is the span of forecasts and of ledgers.
 const Week = 7 * 24 * time.Hour
 
-// Forecast is what the next days bring.
+// Forecast holds the ticks of the next days.
 type Forecast struct {
 	AsOf  time.Time `json:"as_of"`
 	Until time.Time `json:"until"`
-	// Ticks are in order of time, Types by name.
+	// Ticks are in order of time, Types in order of name.
 	Ticks []forecast.Tick `json:"ticks"`
 	Types []ForecastType  `json:"job_types"`
-	// More counts the later ticks that a limit left out.
+	// Number of later ticks that the limit left out.
 	More int `json:"more,omitempty" doc:"Later ticks that the limit left out"`
 }
 
-// ForecastType is what the forecast rests on.
+// ForecastType holds the data of a job type that the forecast uses.
 type ForecastType struct {
 	JobType string `json:"job_type"`
 	Lane    string `json:"lane,omitempty"`
-	// Typical is the median of Of runs; Of 0: none is known, and runs count as short.
+	// Typical is the median of Of runs. Of 0 means unknown, and runs count as short.
 	Typical jobtype.Duration `json:"typical,omitempty"`
 	Of      int              `json:"of"`
-	// Due, Runs and Skipped count its ticks.
+	// Counts of its ticks.
 	Due     int `json:"due"`
 	Runs    int `json:"runs"`
 	Skipped int `json:"skipped"`
-	// Fault says why it is not in the forecast.
+	// Reason why the job type is not in the forecast.
 	Fault string `json:"fault,omitempty"`
 }
 
-// ForecastOf works out the next days of the named job types; none: of all. All are
-// simulated together, since they share lanes.
+// ForecastOf computes the next days of the named job types, or of all without names. It simulates all
+// job types, since they share lanes.
 func ForecastOf(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
 	return new(Memory).Forecast(ctx, client, now, ahead, names...)
 }
 
-// Forecast is [ForecastOf] with what earlier forecasts have found out.
+// Forecast is [ForecastOf] with a memory of earlier forecasts.
 func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
 	known, err := jobtypes.Of(client).List(ctx)
 	if err != nil {
 		return Forecast{}, err
 	}
 	if err := jobtypes.Of(client).AddHolds(ctx, known); err != nil && !starter.Unanswered(err) {
-		return Forecast{}, err // Without a control plane nobody knows of any hold.
+		return Forecast{}, err // Without a control plane no holds are known.
 	}
 	found := Forecast{AsOf: now, Until: now.Add(ahead), Types: make([]ForecastType, len(known)), Ticks: []forecast.Tick{}}
 	types := make([]forecast.JobType, len(known))
@@ -102,8 +102,7 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 	return found, nil
 }
 
-// forecastType gathers what is known of a job type. One that cannot be read is left
-// out with its fault.
+// forecastType collects the facts about a job type. An unreadable one is left out with its fault.
 func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known jobtypes.JobType, now, until time.Time) (forecast.JobType, ForecastType, error) {
 	spec := known.Spec
 	told := ForecastType{JobType: known.Name, Fault: known.Fault}
@@ -144,8 +143,8 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 	return in, told, nil
 }
 
-// withHolders adds the runs that hold lanes and that no Schedule started: they take as long as runs of
-// their job type. Without a control plane none is known.
+// withHolders adds the runs that hold lanes without a Schedule. Each counts with the usual duration of
+// its job type. Without a control plane it adds none.
 func withHolders(ctx context.Context, client *starter.Client, types []forecast.JobType) ([]forecast.JobType, error) {
 	view, err := client.Admission().View(ctx, contract.AdmissionFilter{Limit: maxLanes})
 	if err != nil {
@@ -171,11 +170,11 @@ func withHolders(ctx context.Context, client *starter.Client, types []forecast.J
 	return types, nil
 }
 
-// maxLanes is how many lanes are asked for: as many as admission shows at once.
+// maxLanes is the number of lanes requested, and the most that admission returns.
 const maxLanes = 500
 
-// openSpans finds when the windows of a job type and of its lane are open, in the
-// span and in the interval that a run may wait after it.
+// openSpans computes the open windows of a job type and of its lane, within the span plus the interval
+// that a run may wait after it.
 func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Time) (fault string) {
 	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
 		return ""
@@ -193,7 +192,7 @@ func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Ti
 	return ""
 }
 
-// bufferedOf counts the runs that a Schedule keeps back. A list of Schedules does not tell it.
+// bufferedOf counts the buffered runs of a Schedule. A list of Schedules lacks them.
 func bufferedOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) (int, error) {
 	if overlap := known.Spec.Policy.Overlap; len(known.Running) == 0 && overlap != jobtype.OverlapBufferOne && overlap != jobtype.OverlapBufferAll {
 		return 0, nil
@@ -205,8 +204,7 @@ func bufferedOf(ctx context.Context, client *starter.Client, known jobtypes.JobT
 	return int(exact.Counts.Buffered), err
 }
 
-// runningOf are the open runs of a Schedule. One whose state nobody answers counts as
-// begun.
+// runningOf returns the open runs of a Schedule. A run without an answer counts as begun.
 func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) []forecast.Running {
 	var open []forecast.Running
 	for _, running := range known.Running {

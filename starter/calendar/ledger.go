@@ -17,35 +17,34 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// LedgerTick is what became of one instant.
+// LedgerTick is the outcome of one instant.
 type LedgerTick = ticks.Tick
 
-// maxLedgerRuns bounds how many runs a ledger reads: 20 job types each five minutes,
-// for a week.
+// maxLedgerRuns bounds the runs of a ledger: 20 job types every five minutes, for a week.
 const maxLedgerRuns = 40_000
 
-// Ledger is what became of the instants of the last days.
+// Ledger holds the ticks of the last days.
 type Ledger struct {
 	AsOf time.Time `json:"as_of"`
 	From time.Time `json:"from"`
-	// KeptSince is how far back the server remembers runs.
+	// KeptSince is the start of the server's retention.
 	KeptSince time.Time `json:"kept_since,omitzero"`
-	// Ticks are in order of time, newest first; Counts add them up by state.
+	// Ticks are newest first; Counts are by state.
 	Ticks  []ticks.Tick               `json:"ticks"`
 	Counts map[contract.TickState]int `json:"counts"`
-	// More counts the earlier ticks that a limit left out; Counts has them.
+	// Number of earlier ticks that a limit left out; Counts includes them.
 	More int `json:"more,omitempty" doc:"Earlier ticks that the limit left out; counts has them"`
 }
 
-// LedgerOf explains each instant of the named job types since then; none: of all. It
-// lists the runs once, and asks each Schedule once.
+// LedgerOf returns each tick of the named job types since from, or of all job types without names. It
+// lists the runs once and reads each Schedule once.
 func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, names ...string) (Ledger, error) {
 	found := Ledger{AsOf: now, From: from, Ticks: []ticks.Tick{}, Counts: map[contract.TickState]int{}}
 	known, err := named(ctx, jobtypes.Of(client), names)
 	if err != nil {
 		return found, err
 	}
-	// A run may have begun before the first instant and been in its way.
+	// A run may have begun before the first instant and delayed it.
 	filter := starter.RunFilter{Kind: starter.KindGroup, Since: from.Add(-24 * time.Hour), Limit: maxLedgerRuns}
 	if len(names) == 1 {
 		filter.JobType = names[0]
@@ -68,7 +67,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	group.SetLimit(parallel)
 	for i := range known {
 		group.Go(func() error {
-			if known[i].CreatedAt.IsZero() { // A list tells neither it nor what is buffered.
+			if known[i].CreatedAt.IsZero() { // A list lacks it, and the buffered runs.
 				one, err := jobtypes.Of(client).Get(groupCtx, known[i].Name)
 				if err != nil {
 					return err
@@ -103,7 +102,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	return found, nil
 }
 
-// Count adds the instants up.
+// Count sets the counts by state.
 func (l *Ledger) Count() {
 	l.Counts = map[contract.TickState]int{}
 	for _, tick := range l.Ticks {
@@ -126,7 +125,7 @@ func named(ctx context.Context, j jobtypes.Client, names []string) ([]jobtypes.J
 	return known, nil
 }
 
-// ledgerRuns are the runs of a job type. The reason of a skipped one is in its result.
+// ledgerRuns returns the runs of a job type. The reason of a skipped run comes from its result.
 func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobType, all []starter.Run) []ticks.Run {
 	var runs []ticks.Run
 	for _, run := range all {
@@ -141,7 +140,7 @@ func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobT
 	}
 	for _, run := range known.Recent {
 		at := slices.IndexFunc(runs, func(r ticks.Run) bool { return r.WorkflowID == run.WorkflowID })
-		if at < 0 { // Visibility does not show it yet.
+		if at < 0 { // Visibility lags.
 			runs = append(runs, ticks.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.StartedAt, Ended: run.EndedAt, Outcome: run.Outcome})
 			continue
 		}
@@ -158,7 +157,7 @@ func skippedFor(ctx context.Context, client *starter.Client, ref starter.RunRef)
 	return snapshot.Result.Code
 }
 
-// pausesOf are the pauses of a job type, as far as the audit log knows them.
+// pausesOf returns the pauses of a job type in the audit log.
 func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Span {
 	var pauses []window.Span
 	open := false
@@ -184,7 +183,7 @@ func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Sp
 	return pauses
 }
 
-// scheduledSince is since when a job type is due at the times at which it is due now.
+// scheduledSince returns the time since which the job type has its present schedule.
 func scheduledSince(known jobtypes.JobType, entries []contract.AuditEntry) time.Time {
 	since := known.CreatedAt
 	for _, entry := range entries {

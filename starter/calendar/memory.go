@@ -10,18 +10,16 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Memory spares forecasts that are made again and again what stays as it is: how long
-// runs take, as the newest run that has ended knows it. That is two calls of three for
-// each job type. The zero value remembers nothing yet.
+// Memory keeps the usual durations of job types between forecasts, by their newest closed run. It saves
+// two of three calls per job type. The zero value is empty.
 type Memory struct {
 	mu   sync.Mutex
 	left map[string]contract.Usual
 }
 
-// show reads one run.
 type show func(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 
-// usual is how long runs of a job type take.
+// usual returns the usual duration of the runs of a job type.
 func (m *Memory) usual(ctx context.Context, of jobtypes.JobType, read show) (contract.Usual, error) {
 	for _, run := range of.Recent {
 		m.mu.Lock()
@@ -53,7 +51,7 @@ func (m *Memory) remember(workflowID string, usual contract.Usual) {
 	m.left[workflowID] = usual
 }
 
-// forget drops the runs that no job type lists any more.
+// forget drops runs that are no longer listed.
 func (m *Memory) forget(listed []jobtypes.JobType) {
 	recent := map[string]bool{}
 	for _, known := range listed {

@@ -31,7 +31,7 @@ func TestMemoryReadsAnEndedRunOnce(t *testing.T) {
 	run := func(id string) jobtypes.ScheduledRun {
 		return jobtypes.ScheduledRun{RunRef: starter.RunRef{WorkflowID: id}}
 	}
-	// The newest is open, the next one was terminated.
+	// The newest run is open, the next was terminated.
 	scrub := jobtypes.JobType{Name: "scrub", Recent: []jobtypes.ScheduledRun{run("group/scrub-3"), run("group/scrub-2"), run("group/scrub-1")}}
 	var m Memory
 	for range 3 {

@@ -7,26 +7,26 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// Link is one holder in the chain from a thing that waits to the root.
+// Link is one holder in the chain from a waiting thing to the root.
 type Link struct {
 	explain.Holder
-	// Holds is the lane, pool or object that the thing before waits for; Code is the code of that wait.
+	// Holds is the lane, pool or object that the previous thing waits for; Code is the code of that wait.
 	Holds string       `json:"holds"`
 	Code  explain.Code `json:"code"`
 	State string       `json:"state,omitempty"`
-	// Because is the code of the reason for which the holder does not continue, empty if it does.
+	// Because is the code of the reason why the holder does not continue, empty if it does.
 	Because explain.Code `json:"because,omitempty"`
-	// Detail is that reason, or that the holder continues.
+	// Detail is that reason, or the text for a holder that continues.
 	Detail string `json:"detail"`
 	// Actions end the wait of the whole chain. Only the root has them.
 	Actions []action.Action `json:"actions,omitempty"`
 }
 
-// maxChain bounds how many holders one explanation follows.
+// maxChain bounds the holders of one explanation.
 const maxChain = 8
 
-// chainOf follows holders from the first reason that has one; explained returns the
-// explanation of a holder. The last link is the root.
+// chainOf follows holders from the first reason that has one; explained returns the explanation of a
+// holder. The last link is the root.
 func chainOf(from Explanation, explained func(thing string) (Explanation, error)) []Link {
 	var chain []Link
 	seen := map[string]bool{from.Name: true}
@@ -57,7 +57,7 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 	return chain
 }
 
-// extended adds a link. The one before is no root then and has no actions.
+// extended appends a link. The previous link is no longer the root, so its actions go.
 func extended(chain []Link, link Link) []Link {
 	if len(chain) > 0 {
 		chain[len(chain)-1].Actions = nil

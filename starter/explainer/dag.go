@@ -13,9 +13,9 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// dag is about a run of a DAG or a task of it: dag/NAME/RUN, NAME/RUN, with /TASK
-// behind it, or NAME/TASK of the newest run. The run of a sub-DAG goes by the name
-// of its task too; asked is the task, which leads to that run.
+// dag explains a run of a DAG or its task: dag/NAME/RUN, NAME/RUN, both also with /TASK, or
+// NAME/TASK of the newest run. The run of a sub-DAG also has the name of its task; the task is
+// explained, with the waits of that run.
 func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	name := found.Name
 	run, task, err := e.dagOf(ctx, name)
@@ -44,7 +44,7 @@ func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.
 	return e.surroundings(ctx, facts, false)
 }
 
-// holdsOfTasks adds the tasks of the DAG that are disabled; task limits it to one.
+// holdsOfTasks adds the disabled tasks of the DAG, or only the given task.
 func (e *explainer) holdsOfTasks(ctx context.Context, facts *explain.Facts, task string) error {
 	if facts.Down != "" || task == "" && facts.Run.Open {
 		return nil
@@ -68,14 +68,14 @@ func unknownTask(run, task, similar string) error {
 	return &starter.NotFoundError{What: "task", Name: task + " of " + run, Hint: hint}
 }
 
-// dagOf finds the run, and the task if the last part of the name is one.
+// dagOf resolves the run, and the task if the last part of the name is one.
 func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef, task string, err error) {
 	front, last := name, ""
 	if cut := strings.LastIndexByte(name, '/'); cut > 0 {
 		front, last = name[:cut], name[cut+1:]
 	}
 	if front != "dag" && last != "" {
-		// NAME/RUN is a run before it is a task of the newest one.
+		// NAME/RUN as a run comes before a task of the newest run.
 		whole, wholeErr := refs.Of(e.client).DAG(ctx, name)
 		if wholeErr == nil && !isSubDAG(whole.WorkflowID) {
 			return whole, "", nil
@@ -99,13 +99,13 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef,
 	}
 }
 
-// isSubDAG reports whether the run belongs to a task of another.
+// isSubDAG reports whether the run belongs to a task of another run.
 func isSubDAG(workflowID string) bool {
 	_, unique, ok := contract.DAGOfWorkflow(workflowID)
 	return ok && strings.Contains(unique, "/")
 }
 
-// askDAG asks the run, and follows the sub-DAGs that it waits for.
+// askDAG queries the run, and the sub-DAGs that it waits for.
 func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string, facts *explain.Facts) error {
 	e.seen[ref.WorkflowID] = true
 	described, err := e.client.Runs().Describe(ctx, ref)
@@ -157,7 +157,7 @@ func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string,
 	return nil
 }
 
-// endOf is how a run ended; nil if it is open, or cannot be read.
+// endOf returns the end of a run; nil for an open or unreadable one.
 func (e *explainer) endOf(ctx context.Context, ref starter.RunRef) *Ended {
 	shown, err := e.client.Runs().Show(ctx, ref)
 	if err != nil || shown.Open() {
@@ -166,8 +166,8 @@ func (e *explainer) endOf(ctx context.Context, ref starter.RunRef) *Ended {
 	return endedRun(shown)
 }
 
-// inner adds what the run of a sub-DAG waits for, if there is one. Facts that cannot be
-// found out are left out: the thing that was asked for is explained without it.
+// inner adds the waits of the run of a sub-DAG, if any. It ignores errors, since the explanation is
+// useful without them.
 func (e *explainer) inner(ctx context.Context, id string, facts *explain.Facts) {
 	if e.seen[id] || len(e.seen) > maxInner || facts.Down != "" {
 		return

@@ -1,4 +1,4 @@
-// Package explainer finds out why something is not running, or what it waits for, or
-// how it ended. It asks whoever knows (the server, the run, the registry, admission, a
-// worker's process), only what is needed, and leaves the sentences to internal/engine/explain.
+// Package explainer collects the facts about why something is not running, what it waits for or how
+// it ended. It queries the server, the run, the registry, admission and the worker's process, only
+// as needed. internal/engine/explain has the texts.
 package explainer

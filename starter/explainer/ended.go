@@ -15,17 +15,17 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Ended says how something ended, why, and what to do about it.
+// Ended is the end of a thing, with its cause and remedy.
 type Ended struct {
-	// Of is what has ended: the thing that was asked for, or the last run of a job type.
+	// Of is the thing explained, or the last run of a job type.
 	Of string `json:"of"`
-	// Outcome is that of a run, or the state of a job or task.
+	// Outcome of a run, or state of a job or task.
 	Outcome string    `json:"outcome"`
 	At      time.Time `json:"at,omitzero"`
-	// Detail is why; empty where nothing went wrong, as Remedy is.
+	// Detail is the cause. Detail and Remedy are empty after a success.
 	Detail string `json:"detail,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
-	// Actions are the operations of Remedy.
+	// Actions are the commands of Remedy.
 	Actions []action.Action `json:"actions,omitempty"`
 }
 
@@ -38,13 +38,12 @@ func about(operation action.Operation, name, value string) action.Action {
 	return action.New(operation, action.Args{name: value})
 }
 
-// lastRunLooks is how many of its newest runs are looked at for the last one of a
-// job type that has ended: of those that overlap, some are open.
+// lastRunLooks bounds the newest runs read to find the last closed run of a job type. With
+// overlapping runs, some are open.
 const lastRunLooks = 3
 
-// lastRun is how the newest run of the job type that is over ended; nil if the
-// Schedule remembers none, or the server does not keep it any more. Facts that cannot be
-// found out are left out: the job type is explained without.
+// lastRun returns the end of the newest closed run of the job type. It returns nil if the Schedule
+// has none, the server no longer has it, or an error occurs.
 func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended {
 	looks := 0
 	for _, recent := range known.Recent {
@@ -74,7 +73,7 @@ func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended 
 	return nil
 }
 
-// endedRun tells the end of a closed run.
+// endedRun returns the end of a closed run.
 func endedRun(run starter.Snapshot) *Ended {
 	ended := &Ended{Of: run.WorkflowID, Outcome: run.EndedAs(), At: run.Ended}
 	show := about(action.GetRun, "run", run.WorkflowID)
@@ -105,8 +104,8 @@ func endedRun(run starter.Snapshot) *Ended {
 	return ended
 }
 
-// endDetail is the reason of the run and the first item that failed; of a DAG also how
-// many did.
+// endDetail returns the reason of the run and its first failed item; for a DAG also the number of
+// failed items.
 func endDetail(run starter.Snapshot) string {
 	var parts []string
 	if run.Reason != "" {
@@ -133,7 +132,7 @@ func itemErrorText(failed contract.JobError) string {
 	return strings.TrimPrefix(about+": "+cmp.Or(failed.Message, "no reason was kept"), ": ")
 }
 
-// helpDAG retries a run of a DAG. A run inside another is one task, or one job, of that.
+// helpDAG adds the retry of a run of a DAG. A run inside another one is retried as its task or job.
 func (e *Ended) helpDAG(id string, more ...action.Action) {
 	if _, _, standalone := contract.DAGOfWorkflow(id); !standalone || isSubDAG(id) {
 		e.help("repair it, then run the task or job again that it belongs to", more...)
@@ -142,8 +141,7 @@ func (e *Ended) helpDAG(id string, more ...action.Action) {
 	e.help("repair it", append([]action.Action{about(action.RetryRun, "run", id)}, more...)...)
 }
 
-// endedItem tells the end of a job, or of a task that failed or was canceled; nil for
-// an item that has not ended.
+// endedItem returns the end of a job, or of a failed or canceled task; nil for an open item.
 func endedItem(item starter.Item, jobType string) *Ended {
 	ended := &Ended{Of: item.Ref().String(), Outcome: item.State, At: item.EndedAt, Detail: item.Error}
 	show := action.New(action.GetItem, action.Args{"run": item.Run.WorkflowID, "item": item.ID})

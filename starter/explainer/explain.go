@@ -18,30 +18,30 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// Explanation says why something is not running, or what it waits for.
+// Explanation is the reason why something is not running, or its waits.
 type Explanation struct {
-	// Kind is job type, run, job, worker, dag run, dag task or receiver; Name which one.
+	// Kind is job type, run, job, worker, dag run, dag task or receiver.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// State is one word for what it is doing.
+	// State in one word.
 	State string `json:"state"`
-	// Reasons are ordered, what to act on first. Empty for what runs, has ended,
-	// or, for a worker, has work and could take more.
+	// Reasons in order of urgency. Empty for a thing that runs or has ended, and for a worker that
+	// has work and free slots.
 	Reasons []explain.Reason `json:"reasons"`
-	// Chain leads from the first holder in the way to the root, which has the actions.
+	// Chain leads from the first holder to the root, which has the actions.
 	Chain []Link `json:"chain,omitempty"`
-	// Nothing is the answer if there is no reason.
+	// Text of an explanation without reasons.
 	Nothing string `json:"nothing,omitempty"`
-	// Ended is how it ended, if it has; of a job type, how its last run did.
+	// Ended is its end; for a job type, the end of its last run.
 	Ended *Ended `json:"ended,omitempty"`
-	// Receiver is how deliveries to a receiver of notifications go.
+	// Deliveries of a receiver.
 	Receiver *Receiver `json:"receiver,omitempty"`
-	// Pace says whether a run is slower than usual; of a job type, its newest open run,
-	// or else its last one.
+	// Pace compares a run with the usual duration; for a job type, its newest open run, or else
+	// its last run.
 	Pace *contract.Pace `json:"pace,omitempty"`
 }
 
-// The kinds of things that can be explained.
+// Kinds of things that can be explained.
 const (
 	KindJobType = "job type"
 	KindWorker  = "worker"
@@ -54,10 +54,9 @@ const (
 	kindDAGTask = "dag task"
 )
 
-// Explain answers for a job type, a worker, a run, a job (RUN/JOB), a run of a
-// DAG, a task of it (RUN/TASK) or a receiver of notifications, in this order where a
-// name could mean several.
-// It changes nothing. A control plane that is down is a reason, not an error.
+// Explain explains a job type, a worker, a run, a job (RUN/JOB), a run of a DAG, its task (RUN/TASK)
+// or a receiver of notifications. An ambiguous name is resolved in this order. It changes nothing. A
+// control plane that is down is a reason, not an error.
 func Explain(ctx context.Context, client *starter.Client, thing string) (Explanation, error) {
 	e := &explainer{client: client, seen: map[string]bool{}}
 	explanation, err := e.explain(ctx, strings.Trim(thing, "/ "))
@@ -69,23 +68,20 @@ func Explain(ctx context.Context, client *starter.Client, thing string) (Explana
 	return explanation, err
 }
 
-// explainer collects facts about one thing, and about those inside it.
+// explainer collects facts about one thing and the things inside it.
 type explainer struct {
 	client *starter.Client
-	// seen are the runs of DAGs that were asked: a person reads no more than
-	// maxInner of them.
+	// seen are the queried runs of DAGs, at most maxInner.
 	seen map[string]bool
-	// ended is how the thing ended, nil while it has not. pace is that of the first run
-	// that was looked at.
+	// ended is the end of the thing, nil while it is open. pace is that of the first queried run.
 	ended *Ended
 	pace  *contract.Pace
-	// receiver is how deliveries go, if the thing is a receiver; receivers are the names
-	// of all of them.
+	// receiver has the deliveries, if the thing is a receiver; receivers has all names.
 	receiver  *Receiver
 	receivers []string
 }
 
-// maxInner bounds how many runs of sub-DAGs one explanation follows.
+// maxInner bounds the runs of sub-DAGs in one explanation.
 const maxInner = 20
 
 func (e *explainer) explain(ctx context.Context, thing string) (Explanation, error) {
@@ -106,8 +102,8 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 	return explanation, nil
 }
 
-// factsOf finds out what the thing is: a job by its form; a name without a slash
-// is a job type, a worker, a run or a DAG; the rest is a run or a task of a DAG.
+// factsOf resolves the thing. A name without a slash is a job type, a worker, a run or a DAG; other
+// names are an item, a run or a task of a DAG.
 func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Facts, error) {
 	facts, name := explain.Facts{Now: time.Now()}, found.Name
 	if name == "" {
@@ -135,7 +131,7 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 	return facts, e.named(ctx, found, &facts)
 }
 
-// wholeRun is about a run of either kind.
+// wholeRun explains a run of either kind.
 func (e *explainer) wholeRun(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	run, err := refs.Of(e.client).Run(ctx, found.Name)
 	if err != nil {
@@ -148,7 +144,7 @@ func (e *explainer) wholeRun(ctx context.Context, found *Explanation, facts *exp
 	return e.run(ctx, found, run, facts)
 }
 
-// item is about a job, or about a task of a DAG.
+// item explains a job or a task.
 func (e *explainer) item(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	item, err := refs.Of(e.client).Item(ctx, found.Name)
 	if err != nil {
@@ -161,8 +157,8 @@ func (e *explainer) item(ctx context.Context, found *Explanation, facts *explain
 	return e.job(ctx, found, facts)
 }
 
-// audited is about worker/ID and jobtype/NAME, as the audit log writes them. A run of a
-// DAG with such a name is found by its whole id.
+// audited explains worker/ID and jobtype/NAME, as written in the audit log. A run of a DAG with such
+// a name needs its whole id.
 func (e *explainer) audited(ctx context.Context, found *Explanation, facts *explain.Facts) (known bool, err error) {
 	kind, name, _ := strings.Cut(found.Name, "/")
 	switch named := jobtype.ValidateName(name) == nil; {
@@ -181,7 +177,7 @@ func (e *explainer) audited(ctx context.Context, found *Explanation, facts *expl
 	return known, err
 }
 
-// named is about a name without a slash.
+// named explains a name without a slash.
 func (e *explainer) named(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	name := found.Name
 	known, err := e.jobType(ctx, name, facts)
@@ -214,7 +210,7 @@ func (e *explainer) named(ctx context.Context, found *Explanation, facts *explai
 	return e.unknown(ctx, name, facts)
 }
 
-// unknown says what might have been meant.
+// unknown returns the error for an unknown name, with similar names.
 func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Facts) error {
 	missing := &UnknownThingError{Name: name, Down: facts.Down, Known: e.receivers}
 	if types, err := jobtypes.Of(e.client).List(ctx); err == nil {
@@ -223,7 +219,7 @@ func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Fac
 		}
 	}
 	if facts.Down != "" {
-		return missing // It was waited for once.
+		return missing // It has been waited for once.
 	}
 	if workers, err := e.client.Workers().List(ctx, contract.WorkersQueryInput{}); err == nil {
 		for _, w := range workers {
@@ -233,12 +229,12 @@ func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Fac
 	return missing
 }
 
-// UnknownThingError says that nothing goes by that name.
+// UnknownThingError reports that no thing has this name.
 type UnknownThingError struct {
 	Name string
-	// Known are the names of job types, workers and receivers.
+	// Names of job types, workers and receivers.
 	Known []string
-	// Down says what the control plane did not answer: it could be a worker.
+	// Request that the control plane did not answer; the name may be a worker's.
 	Down string
 }
 
@@ -254,7 +250,7 @@ func (e *UnknownThingError) Error() string {
 // Is makes errors.Is(err, starter.ErrNotFound) true.
 func (*UnknownThingError) Is(target error) bool { return target == starter.ErrNotFound }
 
-// noteDown keeps why something did not answer as a fact; false: it is another error.
+// noteDown turns an unanswered request into a fact. It returns false for other errors.
 func noteDown(facts *explain.Facts, err error) bool {
 	if down, ok := errors.AsType[*starter.ControlPlaneDownError](err); ok {
 		facts.Down = down.What()
@@ -275,8 +271,8 @@ func noteDown(facts *explain.Facts, err error) bool {
 	return false
 }
 
-// lastPoll is when the last control plane asked for work; zero if the server, which
-// remembers it for five minutes, does not know.
+// lastPoll returns the last poll of a control plane. It is zero if unknown: the server keeps it for
+// five minutes.
 func (e *explainer) lastPoll(ctx context.Context) time.Time {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -296,6 +292,6 @@ func (e *explainer) lastPoll(ctx context.Context) time.Time {
 
 const (
 	groupPrefix = "group/"
-	// answerTimeout is how long the server may take to answer.
+	// answerTimeout bounds the answer of the server.
 	answerTimeout = 10 * time.Second
 )

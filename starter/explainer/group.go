@@ -13,14 +13,13 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// explainPending is how many pending jobs of a run are looked at, explainRuns how
-// many open runs of a job type.
+// explainPending bounds the pending jobs read of a run, explainRuns the open runs of a job type.
 const (
 	explainPending = 200
 	explainRuns    = 20
 )
 
-// jobType reports whether there is such a job type.
+// jobType reports whether the job type exists, and adds its facts.
 func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
 	known, err := jobtypes.Of(e.client).Get(ctx, name)
 	if errors.Is(err, starter.ErrNotFound) {
@@ -41,7 +40,7 @@ func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Fac
 			facts.MoreRuns++
 			continue
 		case facts.Down != "":
-			// One answer that does not come was waited for long enough.
+			// One missing answer has been waited for.
 			facts.Runs = append(facts.Runs, explain.RunFacts{ID: run.WorkflowID, JobType: name, Open: true, StartedAt: run.Started})
 			continue
 		}
@@ -50,7 +49,7 @@ func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Fac
 		if err != nil && !errors.Is(err, starter.ErrNotFound) {
 			return true, err
 		}
-		// One that has ended meanwhile does not run: visibility lags.
+		// Visibility lags, so an ended run may be in the list.
 		if one.Open {
 			facts.Runs = append(facts.Runs, one)
 		}
@@ -119,7 +118,7 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 		return run, nil
 	}
 	run.Answer = answerOf(*shown.Group)
-	if run.Answer.Running > len(shown.Active) { // The others have no activity: they are runs of DAGs.
+	if run.Answer.Running > len(shown.Active) { // The others are runs of DAGs and have no activity.
 		e.innerRuns(ctx, ref, facts)
 	}
 	if shown.Group.Pending == 0 {
@@ -136,7 +135,7 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 	return run, nil
 }
 
-// innerRuns adds what the DAGs wait for that are jobs of a group.
+// innerRuns adds the waits of DAGs that are jobs of a group.
 func (e *explainer) innerRuns(ctx context.Context, ref starter.RunRef, facts *explain.Facts) {
 	running, _, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: explainPending})
 	if err != nil {
@@ -178,11 +177,11 @@ func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.
 	if err != nil {
 		return err
 	}
-	job.Run = ref.Run // Without the run's own id.
+	job.Run = ref.Run // Without the run's own id, so that it follows a continue-as-new.
 	e.ended = endedItem(job, shown.JobType)
 	switch {
 	case job.State == contract.JobRunning && job.Active == nil:
-		// No activity: it may be a DAG.
+		// Without an activity it may be a DAG.
 		e.inner(ctx, contract.SubDAGWorkflowID(ref.Run.WorkflowID, ref.ID), facts)
 	case job.State == contract.JobAssigned:
 		if err := e.taker(ctx, job.Worker, job.StartedAt, facts); err != nil {
@@ -190,7 +189,7 @@ func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.
 		}
 	}
 	if job.State == contract.JobAssigned {
-		job.State = contract.JobRunning // To its group, whose limits count it.
+		job.State = contract.JobRunning // The group counts it as running toward its limits.
 	}
 	known := itemFacts(job)
 	facts.Item = &known
@@ -208,8 +207,8 @@ func itemFacts(item starter.Item) explain.ItemFacts {
 	return facts
 }
 
-// surroundings asks admission and the registry if what was found out waits for
-// them. always is for what nobody has asked for yet.
+// surroundings queries admission and the registry if the facts so far include a wait for them. With
+// always it queries both.
 func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, always bool) error {
 	if facts.Down != "" {
 		return nil
@@ -255,9 +254,9 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 	return nil
 }
 
-// admission adds what admission knows; without one nobody waits for it.
+// admission adds the state of admission, if it exists.
 func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
-	// Of one run, only what it waits for; of several, the first of all.
+	// For one run, only its own waits; for several runs, the first waits of all.
 	filter := contract.AdmissionFilter{Limit: 200}
 	if facts.Run != nil && len(facts.Runs) == 0 {
 		filter.WorkflowID = facts.Run.ID
@@ -275,10 +274,10 @@ func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
 	return nil
 }
 
-// explainHolds is how many of what is held back an explanation lists.
+// explainHolds bounds the holds in an explanation.
 const explainHolds = 50
 
-// holds adds what is held back of the job type in question.
+// holds adds the holds of the job type.
 func (e *explainer) holds(ctx context.Context, facts *explain.Facts) error {
 	if facts.Down != "" {
 		return nil

@@ -22,7 +22,7 @@ const (
 	needRuns, needHolds = 200, 1000
 	// needsAtOnce bounds the queries at the same time.
 	needsAtOnce = 8
-	// kindPlane is the kind of what all control planes share.
+	// kindPlane is the kind of facts that all control planes share.
 	kindPlane = "control plane"
 )
 

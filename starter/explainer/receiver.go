@@ -11,19 +11,19 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Receiver is how deliveries to a receiver of notifications go.
+// Receiver is a receiver of notifications with its waiting deliveries.
 type Receiver struct {
 	contract.ReceiverView
 
-	// Deliveries are those that wait, the oldest first.
+	// Waiting deliveries, oldest first.
 	Deliveries []contract.DeliveryView `json:"deliveries"`
 }
 
-// ofReceiver reports whether a control plane has such a receiver, or a job type names it.
+// ofReceiver reports whether a control plane has this receiver, or a job type names it.
 func (e *explainer) ofReceiver(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
 	var view contract.NotificationsView
 	var err error
-	if facts.Down == "" { // One answer that does not come was waited for long enough.
+	if facts.Down == "" { // One missing answer has been waited for.
 		view, err = e.client.Notifications().View(ctx)
 	}
 	if err != nil && !errors.Is(err, starter.ErrNotFound) && !noteDown(facts, err) {
@@ -50,8 +50,8 @@ func (e *explainer) ofReceiver(ctx context.Context, name string, facts *explain.
 	return true, nil
 }
 
-// receiverIn is what the notifier says of one receiver; of one that it does not know,
-// the name alone. A view has the newest notification first.
+// receiverIn returns the notifier's data of a receiver, or the name alone if it is unknown there. The
+// view has the newest notification first.
 func receiverIn(view contract.NotificationsView, name string) explain.ReceiverFacts {
 	found := explain.ReceiverFacts{Deliveries: []contract.DeliveryView{}}
 	found.Name = name

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// worker reports whether there is such a worker. Without a control plane its own
-// process tells.
+// worker reports whether the worker exists, and adds its facts. Without a control plane it queries
+// the worker's process.
 func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
 	detail, err := e.client.Workers().Get(ctx, id)
 	switch {
@@ -44,8 +44,7 @@ func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts)
 	return true, nil
 }
 
-// report asks the worker's process. That it does not answer is worth telling, not
-// an error.
+// report queries the worker's process. A silent process is a fact, not an error.
 func (e *explainer) report(ctx context.Context, w *explain.WorkerFacts) error {
 	report, err := e.client.Workers().Ask(ctx, w.Registration.ID)
 	silent, isSilent := errors.AsType[*starter.SilentWorkerError](err)
@@ -62,8 +61,7 @@ func (e *explainer) report(ctx context.Context, w *explain.WorkerFacts) error {
 	return nil
 }
 
-// taker finds out about the worker that an attempt was sent to and that has not
-// taken it yet; "" stands for the shared queue.
+// taker adds facts about the worker that has not yet taken an attempt; "" means the shared queue.
 func (e *explainer) taker(ctx context.Context, worker string, sent time.Time, facts *explain.Facts) error {
 	facts.Taker, facts.SentAt = &explain.WorkerFacts{}, sent
 	facts.Taker.Registration.ID = worker
@@ -78,8 +76,7 @@ func (e *explainer) taker(ctx context.Context, worker string, sent time.Time, fa
 	return nil
 }
 
-// ask asks workers that a run doubts what they do. One that does not answer is
-// what the run says of it.
+// ask queries workers that a run suspects. For a silent worker the run's own data remain.
 func (e *explainer) ask(ctx context.Context, workers []string, facts *explain.Facts) {
 	const most = 5
 	for _, id := range workers {
@@ -99,15 +96,15 @@ func (e *explainer) ask(ctx context.Context, workers []string, facts *explain.Fa
 	}
 }
 
-// takerTimeout is how long a process may take to say that it is full: longer and
-// it is not, or has other troubles.
+// takerTimeout bounds the answer of a worker's process. A full worker answers faster, so a slower one
+// has other problems.
 const takerTimeout = time.Second
 
-// workerItself finds a worker that no control plane tells of.
+// workerItself resolves a worker without a control plane.
 func (e *explainer) workerItself(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
 	_, err := e.client.Temporal().DescribeWorkflowExecution(ctx, contract.WorkerWorkflowID(id), "")
 	if err != nil {
-		// It may be something else; who asks is told at the end if it is not.
+		// It may be another thing; an unknown name is reported at the end.
 		return false, nil //nolint:nilerr // see above
 	}
 	w := &explain.WorkerFacts{WorkerDetail: contract.WorkerDetail{

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// MaxSorted bounds the items of a sorted list: all of them are read.
+// MaxSorted bounds the items of a sorted list, since sorting reads them all.
 const MaxSorted = 20_000
 
 // The orders of items.
@@ -70,7 +70,7 @@ func whole(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Fi
 	if filter.Find != "" {
 		return found(ctx, runs, ref, asked, filter.Find)
 	}
-	// The count comes first: nothing is read of a run that has too many.
+	// The count comes first, so that a run with too many items is not read.
 	one := asked
 	one.Limit = 1
 	_, total, err := runs.Items(ctx, ref, one)

@@ -1,3 +1,3 @@
-// Package joblogs reads what jobs and tasks print: from the process of the worker that
-// runs them, and what their result kept of it once that process is gone.
+// Package joblogs reads the output of jobs and tasks from the worker's process, or the part kept in
+// their result once that process has ended.
 package joblogs

@@ -2,7 +2,7 @@ package joblogs
 
 import "fmt"
 
-// noted fills the note in. files says that the worker keeps outputs on its disk.
+// noted sets the note. files is true if the worker stores outputs on disk.
 func (p *Part) noted(files bool) Part {
 	switch p.Gone {
 	case GoneSilent:

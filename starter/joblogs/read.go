@@ -10,52 +10,52 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Where a part of a log comes from.
+// Sources of a part of a log.
 const (
-	// FromWorker: the process that runs the attempt, or ran it.
+	// FromWorker: the process that runs or ran the attempt.
 	FromWorker = "worker"
-	// FromResult: the end of the output that the job's result kept.
+	// FromResult: the end of the output, kept in the job's result.
 	FromResult = "result"
-	// FromNowhere: nothing was printed, or nothing of it is kept.
+	// FromNowhere: there was no output, or none is left.
 	FromNowhere = "nowhere"
 )
 
-// Why the worker has no output of an attempt.
+// Reasons why the worker has no output of an attempt.
 const (
-	// GoneSilent: the worker does not answer. GoneProcess: the process that ran the attempt has ended and
-	// kept no files. GoneKept: the files were pruned, or there was no output. GoneNothing: there was none.
+	// GoneSilent: the worker does not answer. GoneProcess: the process has ended and kept no
+	// files. GoneKept: the files were deleted, or there was no output. GoneNothing: there was no
+	// output.
 	GoneSilent  = "worker_silent"
 	GoneProcess = "process_ended"
 	GoneKept    = "not_kept"
 	GoneNothing = "nothing_printed"
 )
 
-// Part is what an attempt at a job or task has printed from an offset on.
+// Part is the output of an attempt from an offset.
 type Part struct {
 	Run     string `json:"run"`
 	Job     string `json:"job"`
 	State   string `json:"state"`
 	Worker  string `json:"worker,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Offset is where Text begins, Next where the next part does, in bytes from the
-	// beginning of the attempt.
+	// Offset is the start of Text, Next that of the next part, in bytes since the start of the
+	// attempt.
 	Offset int64  `json:"offset"`
 	Next   int64  `json:"next"`
 	Text   string `json:"text"`
-	// Running says that the attempt may print more, Ended that the job will not have
-	// another attempt.
+	// Running is true if more output may follow, Ended if no other attempt will.
 	Running bool   `json:"running,omitempty"`
 	Ended   bool   `json:"ended,omitempty"`
 	From    string `json:"from"`
-	// Silent is why the worker's process could not be asked.
+	// Silent is the reason why the worker's process did not answer.
 	Silent string `json:"silent,omitempty"`
-	// Gone is the code of the reason for which the worker has none of it, Note says so in words.
+	// Gone is the code of the reason why the worker has no output, Note its text.
 	Gone string `json:"gone,omitempty"`
 	Note string `json:"note,omitempty"`
 }
 
-// Read returns what an attempt has printed from offset on, at most 256 KiB; a negative
-// offset counts from the end. Attempt 0 is the last one.
+// Read returns the output of an attempt from offset, at most 256 KiB. A negative offset counts from the
+// end. Attempt 0 is the last one.
 func Read(ctx context.Context, client *starter.Client, ref starter.ItemRef, attempt int, offset int64) (Part, error) {
 	item, err := client.Runs().Item(ctx, ref)
 	if err != nil {
@@ -90,7 +90,7 @@ func Read(ctx context.Context, client *starter.Client, ref starter.ItemRef, atte
 	return part.noted(answer.Files), nil
 }
 
-// workerOf is the worker of an earlier attempt.
+// workerOf returns the worker of an earlier attempt.
 func workerOf(ctx context.Context, client *starter.Client, item starter.Item, number int) (string, error) {
 	history, err := client.Runs().History(ctx, item)
 	if err != nil {
@@ -104,7 +104,7 @@ func workerOf(ctx context.Context, client *starter.Client, item starter.Item, nu
 	return "", &starter.NotFoundError{What: "attempt", Name: strconv.Itoa(number) + " of " + item.ID, Hint: "see `roundsman show " + item.Ref().String() + "`"}
 }
 
-// withoutWorker reads the end of the output from the result and finds out why the worker has none.
+// withoutWorker reads the end of the output from the result, and sets the reason why the worker has none.
 func (p *Part) withoutWorker(ctx context.Context, client *starter.Client, item starter.Item, offset int64, answer contract.LogQueryResult) error {
 	history, err := client.Runs().History(ctx, item)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *Part) withoutWorker(ctx context.Context, client *starter.Client, item s
 	return nil
 }
 
-// gone returns the reason for which the worker has no output of the attempt that started then.
+// gone returns the reason why the worker has no output of an attempt that began at started.
 func (p *Part) gone(answer contract.LogQueryResult, started time.Time, last bool) string {
 	switch {
 	case p.Gone != "":

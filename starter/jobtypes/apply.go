@@ -12,19 +12,18 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// ApplyResult says what became of every change of a plan.
+// ApplyResult holds the result of each change of a plan.
 type ApplyResult struct {
-	// Applied are the changes that were made, Unchanged counts the job types
-	// that needed none.
+	// Applied are the changes made. Unchanged counts job types without a change.
 	Applied   []Change `json:"applied"`
 	Unchanged int      `json:"unchanged"`
-	// Failed are the changes that could not be made.
+	// Changes that failed.
 	Failed []FailedChange `json:"failed,omitempty"`
-	// NotAttempted are the changes that were left because ctx ended.
+	// Changes not begun before ctx ended.
 	NotAttempted []Change `json:"not_attempted,omitempty"`
 }
 
-// FailedChange is a change and why it could not be made.
+// FailedChange is a change that failed.
 type FailedChange struct {
 	Change
 
@@ -33,8 +32,7 @@ type FailedChange struct {
 	cause error
 }
 
-// ApplyError is returned when not everything was applied. The result next to it
-// is complete.
+// ApplyError reports that some changes were not made. The returned result is complete.
 type ApplyError struct {
 	Result ApplyResult
 }
@@ -50,7 +48,7 @@ func (e *ApplyError) Error() string {
 	return text.String()
 }
 
-// Unwrap gives the causes.
+// Unwrap returns the causes.
 func (e *ApplyError) Unwrap() []error {
 	causes := make([]error, len(e.Result.Failed))
 	for i, failed := range e.Result.Failed {
@@ -59,18 +57,16 @@ func (e *ApplyError) Unwrap() []error {
 	return causes
 }
 
-// Apply carries a plan out. Every Schedule is read again right before it is
-// written and compared again after: what changed since the plan is taken into
-// account, a concurrent apply or pause is not overwritten unseen, and applying
-// the same plan again does nothing. Creations and updates come first, deletions
-// last. One failed change does not keep the others from being made; then the
-// error is an [*ApplyError].
+// Apply carries out a plan. It reads every Schedule right before writing it and compares it
+// again after, so it includes changes since the plan, does not overwrite a concurrent apply or
+// pause, and has no effect when repeated. It deletes last. After a failed change it continues
+// with the others and returns an [*ApplyError].
 func (c Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 	return c.ApplyTelling(ctx, plan, func(Change, error) {})
 }
 
-// ApplyTelling is [Client.Apply] that tells of each change of the plan as soon as it
-// and all before it are done, in order, from one goroutine at a time. An error says
+// ApplyTelling is [Client.Apply] with progress. It calls tell for each change as soon as the
+// change and all before it are done, in order, from one goroutine at a time. An error means
 // that the change was not made.
 func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, error)) (ApplyResult, error) {
 	s := c.schedules()
@@ -107,8 +103,8 @@ type changeOutcome struct {
 	err       error
 }
 
-// runChanges makes several changes at once and keeps their order, in which it tells of
-// them. After ctx has ended no further one is begun.
+// runChanges carries out several changes at once and reports them in order. It begins no change
+// after ctx has ended.
 func runChanges(ctx context.Context, changes []Change, carryOut func(context.Context, Change) (Change, error), tell func(Change, error)) []changeOutcome {
 	outcomes, done := make([]changeOutcome, len(changes)), make([]bool, len(changes))
 	slots := make(chan struct{}, planParallel)
@@ -158,16 +154,14 @@ func summarize(outcomes []changeOutcome) ApplyResult {
 	return result
 }
 
-// convergeAttempts bounds how often a Schedule that changes under our hands is
-// read and written again.
+// convergeAttempts bounds the writes of a Schedule that others change at the same time.
 const convergeAttempts = 20
 
-// errContested means that somebody else kept changing the Schedule.
+// errContested means that another client kept changing the Schedule.
 var errContested = errors.New("the Schedule kept changing while it was written: is another apply running? run apply again")
 
-// converge makes a Schedule what is wanted and returns the change that this
-// took. The last look always finds it unchanged: a write that the server
-// dropped because of a newer one is thus made again, over the newer state.
+// converge changes a Schedule to the wanted state and returns the change. It ends with a read
+// that finds no difference, so a write that the server dropped is repeated over the newer state.
 func (s schedules) converge(ctx context.Context, name string, wanted wantedType) (Change, error) {
 	change := Change{JobType: name, Action: ActionUnchanged}
 	last := change
@@ -198,7 +192,7 @@ func (s schedules) converge(ctx context.Context, name string, wanted wantedType)
 			return change, err
 		}
 		if attempt > 0 {
-			// Two writers in step would undo each other for ever.
+			// Two writers in step would undo each other forever.
 			if err := rpc.Wait(ctx, rand.N(time.Duration(attempt)*20*time.Millisecond)); err != nil { //nolint:gosec // spreads load, guards nothing
 				return change, err
 			}
@@ -207,7 +201,7 @@ func (s schedules) converge(ctx context.Context, name string, wanted wantedType)
 	return change, fmt.Errorf("%w; last seen: %s", errContested, last)
 }
 
-// write carries one assessment out. That it was too late, the next look finds.
+// write carries out one assessment. A write that came too late shows at the next read.
 func (s schedules) write(ctx context.Context, name string, wanted wantedType, now assessment) error {
 	if now.change.Action == ActionConflict {
 		return errors.New(now.change.Note)

@@ -21,7 +21,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// meddled dials a server of its own with something between it and the client.
+// meddled dials a server of its own and intercepts the requests.
 func meddled(t *testing.T, meddle func(ctx context.Context, request any, call func() error) error) (*starter.Client, *testsuite.Server) {
 	t.Helper()
 	server := testsuite.StartServer(t)
@@ -67,8 +67,7 @@ func TestPartialFailureTellsWhatWasDone(t *testing.T) {
 	assert.Equal(t, 2, result.Unchanged)
 }
 
-// Between the look and the write a person pauses the job type: the write, which
-// would undo the pause, must not go through as it is.
+// A person pauses the job type between read and write. The write must not undo the pause.
 func TestAPauseBetweenLookAndWriteIsKept(t *testing.T) {
 	t.Parallel()
 	var updates atomic.Int32
@@ -93,7 +92,7 @@ func TestAPauseBetweenLookAndWriteIsKept(t *testing.T) {
 	assert.Equal(t, "wait for me", read.PauseNote)
 }
 
-// Somebody deletes, creates or replaces the Schedule under our hands.
+// The Schedule is deleted, created or replaced between read and write.
 func TestScheduleVanishesBetweenLookAndWrite(t *testing.T) {
 	t.Parallel()
 	var updates atomic.Int32

@@ -22,8 +22,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// ownServer gives a test a namespace of its own: a plan wants to delete
-// whatever it does not know.
+// ownServer gives a test its own namespace, since a plan deletes all other job types.
 func ownServer(t *testing.T) *starter.Client {
 	t.Helper()
 	return dialAt(t, testsuite.StartServer(t).Address())
@@ -88,7 +87,7 @@ func TestApplyReconciles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, result.Applied, 2)
 
-	// The same plan, and a new one, find nothing left to do.
+	// The same plan, and a new one, have no effect.
 	result, err = jobtypes.Of(c).Apply(t.Context(), plan)
 	require.NoError(t, err)
 	assert.Empty(t, result.Applied)
@@ -101,7 +100,6 @@ func TestApplyReconciles(t *testing.T) {
 	assert.Len(t, read.Next, 10)
 	created := read.CreatedAt
 
-	// A change is an update of the same Schedule.
 	changed := applied("b", retries(3))
 	plan = planOf(t, c, nil, a, changed)
 	assert.Equal(t, "update b\n    policy.overlap: buffer_one → skip\n    policy.retry_limit: 0 → 3\n"+
@@ -113,8 +111,7 @@ func TestApplyReconciles(t *testing.T) {
 	assert.Equal(t, 3, read.Spec.Policy.RetryLimit)
 	assert.Equal(t, created, read.CreatedAt)
 
-	// What the configuration no longer names is removed, as soon as the list
-	// knows it.
+	// A job type missing in the configuration is deleted as soon as the list has it.
 	testsuite.WaitFor(t, 20*time.Second, "b to be an orphan", func() bool {
 		return actions(planOf(t, c, nil, a).Changes)["b"] == jobtypes.ActionDelete
 	})
@@ -218,8 +215,8 @@ func TestForeignSchedulesAreLeftAlone(t *testing.T) {
 	require.ErrorContains(t, err, "was not made by Roundsman")
 }
 
-// Appliers of the same configuration race to create it, appliers of different
-// ones race to change it: nobody fails, and what is left is one of them whole.
+// Appliers race to create the same configuration, and to write different ones. None fails, and
+// the result is one of the configurations as a whole.
 func TestConcurrentApplies(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)
@@ -245,7 +242,7 @@ func TestConcurrentApplies(t *testing.T) {
 	plan := planOf(t, c, nil, applied("a", retries(limit)))
 	assert.Equal(t, jobtypes.ActionUnchanged, actions(plan.Changes)["a"], "%s", plan)
 
-	// Pauses made while applies run are never lost.
+	// Pauses during an apply are never lost.
 	for round := range 5 {
 		together(t, 4, func(i int) error {
 			if i == 0 {
@@ -326,7 +323,7 @@ func TestPlanRefusesWhatItCannotBuild(t *testing.T) {
 	})), "execute.env.TOKEN is (hidden)", "an answer of the API that was copied")
 }
 
-// The server rewrites what it is sent; none of that may look like a change.
+// The server rewrites requests; none of that may look like a change.
 func TestServerReturnsWhatWasApplied(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)
@@ -358,7 +355,7 @@ func TestServerReturnsWhatWasApplied(t *testing.T) {
 			spec.Params, spec.Cluster = json.RawMessage(`{"a":"<b>&\u2028"}`), json.RawMessage(`{"n":12345678901234567890}`)
 		})
 	}
-	// What a spec leaves out gets its default before it is written, as in a configuration.
+	// Missing settings get their defaults before the write, as in a configuration.
 	for _, schedule := range []contract.ScheduleSpec{
 		{Every: jobtype.Duration(time.Second)}, {Every: jobtype.Duration(5*time.Minute + 500*time.Millisecond)}, {Every: jobtype.Duration(365 * 24 * time.Hour)}, {Cron: []string{"0 2 * * *"}},
 	} {
@@ -366,7 +363,7 @@ func TestServerReturnsWhatWasApplied(t *testing.T) {
 			*spec = contract.JobTypeSpec{Name: spec.Name, Handler: spec.Handler, Schedule: schedule}
 		})
 	}
-	// A large argument travels compressed.
+	// A large argument is sent compressed.
 	add(func(spec *contract.JobTypeSpec) {
 		spec.Params = json.RawMessage(`{"text":"` + strings.Repeat("long ", 60_000) + `"}`)
 	})
@@ -375,7 +372,7 @@ func TestServerReturnsWhatWasApplied(t *testing.T) {
 	assert.True(t, plan.Empty(), "%s", plan)
 	assert.Len(t, plan.Changes, len(specs))
 
-	// A setting that is taken away gets its default, too.
+	// A removed setting gets its default.
 	_, err := jobtypes.Of(c).Set(t.Context(), "type-11", map[string]json.RawMessage{"catchup_window": json.RawMessage(`"0s"`)})
 	require.NoError(t, err)
 	plan = planOf(t, c, map[string]bool{"type-00": false}, specs...)

@@ -15,12 +15,12 @@ type Changed struct {
 	By     string    `json:"by,omitempty"`
 	Action string    `json:"action"`
 	At     time.Time `json:"at"`
-	// Before and After are the settings that changed, as in the audit log.
+	// Before and After are the changed settings, as in the audit log.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// String is the action, and the settings before and after.
+// String returns the action, and the settings before and after.
 func (c Changed) String() string {
 	switch {
 	case c.Before+c.After == "":
@@ -31,8 +31,8 @@ func (c Changed) String() string {
 	return c.Action + ", " + c.Before + " → " + cmp.Or(c.After, "none")
 }
 
-// changedLooks bounds the entries of a job type that Changed reads: pauses and starts are
-// among them.
+// changedLooks bounds the entries of a job type that Changed reads. They include pauses and
+// starts.
 const changedLooks = 200
 
 // Changed returns the last change in the audit log; nil if the log has none.

@@ -15,29 +15,27 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// JobType is an applied job type as its Schedule knows it.
+// JobType is an applied job type, read from its Schedule.
 type JobType struct {
 	Name string               `json:"name"`
 	Spec contract.JobTypeSpec `json:"spec"`
-	// Times says when it is due, as the server has it.
+	// Schedule in text form.
 	Times string `json:"times"`
-	// Paused and its note; DisabledByConfig tells `enabled: false` from a pause
-	// made by a person.
+	// DisabledByConfig distinguishes `enabled: false` from an operator's pause.
 	Paused    bool   `json:"paused"`
 	PauseNote string `json:"pause_note,omitempty"`
-	// PausedBy and PausedAt may be unknown of a pause made in Temporal's own tools.
+	// PausedBy and PausedAt may be unknown for a pause made with Temporal's own tools.
 	PausedBy         string    `json:"paused_by,omitempty"`
 	PausedAt         time.Time `json:"paused_at,omitzero"`
 	DisabledByConfig bool      `json:"disabled_by_config,omitempty"`
-	// Next are the coming ticks, at most ten; a paused type has none.
+	// Next ticks, at most ten; none for a paused type.
 	Next []time.Time `json:"next,omitempty"`
-	// Running are the groups that run now, Recent the last ten that were started (of a
-	// list: five), newest first.
+	// Running are the open groups, Recent the last ten groups (in a list: five), newest first.
 	Running []starter.RunRef `json:"running,omitempty"`
 	Recent  []ScheduledRun   `json:"recent,omitempty"`
 	Counts  JobTypeCounters  `json:"counts,omitzero"`
-	// HeldBack is set while the retry budget has disabled the job type, HeldKeys
-	// counts its keys that are held back. See [JobTypes.AddHolds].
+	// HeldBack is set while the retry budget has disabled the job type. HeldKeys counts its
+	// held keys. See [JobTypes.AddHolds].
 	HeldBack *contract.AdmissionHold `json:"held_back,omitempty"`
 	HeldKeys int                     `json:"held_keys,omitempty"`
 	// NoWorker is set while no worker can serve the job type. See [JobTypes.AddServed].
@@ -45,49 +43,48 @@ type JobType struct {
 	// Missing names the handler, label or node that no online worker has for the job type, or for a task
 	// of its DAG: NO_WORKER, the cause and the command. See [JobTypes.AddServed].
 	Missing string `json:"missing,omitempty"`
-	// Window says whether its maintenance window is open; nil if it has none.
+	// Window is the state of its maintenance window; nil without a window.
 	Window *WindowView `json:"window,omitempty"`
-	// Fault is set when the stored spec cannot be read or the server cannot
-	// work out when the job type is due.
+	// Fault is set if the stored spec cannot be read, or the server rejects the schedule.
 	Fault     string    `json:"fault,omitempty"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
-// Client is the part of the client about job types and their Schedules.
+// Client is the client for job types and their Schedules.
 type Client struct{ client *starter.Client }
 
-// Of gives the part of a client about job types and their Schedules.
+// Of returns the client for job types and their Schedules.
 func Of(client *starter.Client) Client { return Client{client} }
 
 // ScheduledRun is a group that a Schedule has started.
 type ScheduledRun struct {
 	starter.RunRef
 
-	// ScheduledAt is the tick, StartedAt when the group was started.
+	// ScheduledAt is the tick, StartedAt the start of the group.
 	ScheduledAt time.Time `json:"scheduled_at"`
 	StartedAt   time.Time `json:"started_at"`
-	// Status and Outcome are how it ended, or that it is open; empty unless
-	// [JobTypes.AddOutcomes] was asked, and for a run that the server keeps no more.
+	// Status and Outcome are set by [JobTypes.AddOutcomes]. They are empty for a run that the
+	// server no longer has.
 	Status  starter.RunStatus `json:"status,omitempty"`
 	Outcome contract.Outcome  `json:"outcome,omitempty"`
 	EndedAt time.Time         `json:"ended_at,omitzero"`
 }
 
-// JobTypeCounters count since the Schedule was made.
+// JobTypeCounters count since the creation of the Schedule.
 type JobTypeCounters struct {
-	// Started groups; Skipped ticks because the last group still ran; Missed
-	// ones because the server was away for longer than the catch-up window;
-	// Buffered ones that wait for the running group.
+	// Started groups; Skipped ticks, because the last group still ran; Missed ticks, because the
+	// server was down for longer than the catch-up window; Buffered ticks, waiting for the
+	// running group.
 	Started  int64 `json:"started"`
 	Skipped  int64 `json:"skipped"`
 	Missed   int64 `json:"missed"`
 	Buffered int64 `json:"buffered,omitempty"`
 }
 
-// List lists the applied job types by name, without Counts, CreatedAt and UpdatedAt.
-// One that was applied a moment ago may be missing: the list comes from visibility. A
-// Schedule that was changed since it was made is asked itself.
+// List lists the applied job types by name, without Counts, CreatedAt and UpdatedAt. The list
+// comes from visibility, so a new job type may be missing. A Schedule edited since its creation
+// is described by a request of its own.
 func (c Client) List(ctx context.Context) ([]JobType, error) {
 	s := c.schedules()
 	entries, err := s.entries(ctx)
@@ -124,8 +121,8 @@ func (c Client) List(ctx context.Context) ([]JobType, error) {
 	return types, nil
 }
 
-// Get reads one job type, exactly. A [*starter.NotFoundError] says that it was not
-// applied.
+// Get reads one job type without a lag. A job type that was not applied gives a
+// [*starter.NotFoundError].
 func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 	read, err := c.schedules().jobType(ctx, name)
 	if err != nil {
@@ -134,9 +131,8 @@ func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 	return *read, nil
 }
 
-// Pause stops a job type from being due until Resume; groups that run continue.
-// The note tells why, and who is noted with it; both survive every apply. Pausing what is paused
-// replaces the note.
+// Pause stops the ticks of a job type until Resume. Running groups continue. The note and the
+// operator are kept, also by an apply. A repeated pause replaces the note.
 func (c Client) Pause(ctx context.Context, name, note string) error {
 	note = pauseText(note, c.client.Actor(), time.Now())
 	if over := len(note) - maxPauseText; over > 0 {
@@ -149,8 +145,7 @@ func (c Client) Pause(ctx context.Context, name, note string) error {
 	return err
 }
 
-// Resume ends a pause. A job type with `enabled: false` is paused again by the
-// next apply.
+// Resume ends a pause. The next apply pauses a job type with `enabled: false` again.
 func (c Client) Resume(ctx context.Context, name string) error {
 	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Unpause: "resumed by " + c.client.Identity()})
 	if err == nil {
@@ -159,13 +154,13 @@ func (c Client) Resume(ctx context.Context, name string) error {
 	return err
 }
 
-// pausedNote is before the note of a Schedule that is paused.
+// pausedNote is the prefix of the note in a plan for a paused Schedule.
 const pausedNote = "paused: "
 
-// activeText is the state of a Schedule that is not paused.
+// activeText is the audit log's text for an unpaused Schedule.
 const activeText = "active"
 
-// patchOwned returns whether the job type was paused before, and why.
+// patchOwned patches the Schedule of an applied job type and returns its state before.
 func (s schedules) patchOwned(ctx context.Context, name string, patch *schedulepb.SchedulePatch) (before string, err error) {
 	current, err := s.readOwned(ctx, name)
 	if err != nil {
@@ -231,7 +226,7 @@ func (s schedules) jobType(ctx context.Context, name string) (*JobType, error) {
 	return read, nil
 }
 
-// scheduledRuns turns the server's oldest-first list around.
+// scheduledRuns reverses the server's oldest-first list.
 func scheduledRuns(actions []*schedulepb.ScheduleActionResult) []ScheduledRun {
 	var runs []ScheduledRun
 	for _, action := range slices.Backward(actions) {

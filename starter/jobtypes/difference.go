@@ -18,9 +18,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
-// specChanges compares two specs setting by setting. Schedules are compared by
-// the times they mean, policies with their zeros. The interval follows from the
-// schedule, and is named only where it alone differs.
+// specChanges compares two specs by setting: schedules by their times, policies with their
+// zeros. The interval follows from the schedule, so it is listed only if the schedule is equal.
 func specChanges(before, after contract.JobTypeSpec) []contract.FieldChange {
 	changes := override.Compare(flatSpec(before), flatSpec(after))
 	if slices.ContainsFunc(changes, func(c contract.FieldChange) bool { return c.Path == "schedule" }) {
@@ -29,16 +28,16 @@ func specChanges(before, after contract.JobTypeSpec) []contract.FieldChange {
 	return changes
 }
 
-// flatSpec lists every setting of a spec as text under its path, whatever a
-// spec consists of, so that no setting can change unseen.
+// flatSpec lists every setting of a spec as text under its path. It works on the encoded spec,
+// so a new setting cannot be missed.
 func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
-		// Only a block that is no JSON does that, and no configuration has one.
+		// Only an invalid JSON block fails to encode, and no configuration contains one.
 		return map[string]string{"format": err.Error()}
 	}
 	var blocks map[string]json.RawMessage
-	_ = json.Unmarshal(encoded, &blocks) // It was encoded the line before.
+	_ = json.Unmarshal(encoded, &blocks) // It was encoded above.
 	for _, written := range []string{"hash", "schedule", "policy", "calendar", "lane_calendar", "from_handler"} {
 		delete(blocks, written)
 	}
@@ -85,14 +84,14 @@ func handlerDefaults(spec contract.JobTypeSpec) []contract.FieldChange {
 	return override.Compare(nil, defaults)
 }
 
-// digestText stands for a text of many lines.
+// digestText replaces a text of many lines.
 func digestText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%d lines, sha256 %s", strings.Count(text, "\n"), hex.EncodeToString(sum[:6]))
 }
 
-// flatten lists the leaves of a JSON object; a list is a leaf, because the
-// number of an item means nothing to a reader.
+// flatten lists the leaves of a JSON object. A list is a leaf, since the index of an item means
+// nothing to a reader.
 func flatten(into map[string]string, path string, encoded json.RawMessage) {
 	if len(encoded) == 0 {
 		return
@@ -110,8 +109,8 @@ func flatten(into map[string]string, path string, encoded json.RawMessage) {
 	into[path] = ValueText(encoded)
 }
 
-// ValueText writes a JSON value in one form, for people, too: the same value can come
-// back from the server with other escapes, spaces or order of keys.
+// ValueText returns a JSON value in one form, since the server may return the same value with
+// other escapes, spaces or order of keys.
 func ValueText(encoded json.RawMessage) string {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
@@ -128,8 +127,8 @@ func ValueText(encoded json.RawMessage) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// flatSchedule lists the settings of a Schedule next to its spec: those that can
-// only differ from what the stored spec implies if somebody edited them.
+// flatSchedule lists the settings of a Schedule that differ from those of its stored spec only
+// after an edit by hand.
 func (s schedules) flatSchedule(schedule *schedulepb.Schedule) map[string]string {
 	start, policies := schedule.GetAction().GetStartWorkflow(), schedule.GetPolicies()
 	flat := map[string]string{
@@ -159,10 +158,10 @@ func (s schedules) flatSchedule(schedule *schedulepb.Schedule) map[string]string
 	return flat
 }
 
-// overlapName writes the server's name as the configuration does.
+// overlapName converts the server's name to the configuration's.
 func overlapName(name string) string {
 	if name == "Unspecified" {
-		return "skip" // what the server makes of it
+		return "skip" // The server's default.
 	}
 	var words strings.Builder
 	for i, letter := range name {
@@ -174,7 +173,7 @@ func overlapName(name string) string {
 	return strings.ToLower(words.String())
 }
 
-// text decodes a payload that holds text; what does not is shown as it is.
+// text decodes a text payload. It returns another payload unchanged.
 func (s schedules) text(payload *commonpb.Payload) string {
 	text := ""
 	if payload != nil && s.converter.FromPayload(payload, &text) != nil {
@@ -183,14 +182,14 @@ func (s schedules) text(payload *commonpb.Payload) string {
 	return text
 }
 
-// difference compares what the server holds with what is wanted.
+// difference compares the server's Schedule with the wanted spec.
 func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]contract.FieldChange, error) {
 	stored, err := s.storedSpec(current.schedule)
 	if err != nil {
 		return s.unreadable(current, wanted, err)
 	}
 	changes := specChanges(stored, wanted)
-	// Equal hashes over unequal contents: the argument was edited by hand.
+	// Equal hashes over different contents: the argument was edited by hand.
 	edited := stored.Hash == wanted.Hash
 	if len(changes) == 0 && !edited {
 		changes = []contract.FieldChange{{Path: "format", Before: stored.Hash, After: wanted.Hash}}
@@ -200,7 +199,7 @@ func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]cont
 	}
 	implied, err := s.build(stored)
 	if err != nil {
-		// A spec edited into nonsense: compare with what is wanted instead.
+		// The edited spec is invalid, so compare with the wanted one.
 		if implied, err = s.build(wanted); err != nil {
 			return nil, err
 		}
@@ -212,7 +211,7 @@ func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]cont
 	return append(changes, drift...), nil
 }
 
-// unreadable is the difference to a Schedule whose argument is not a spec.
+// unreadable returns the difference to a Schedule whose argument is not a spec.
 func (s schedules) unreadable(current held, wanted contract.JobTypeSpec, cause error) ([]contract.FieldChange, error) {
 	implied, err := s.build(wanted)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package jobtypes is the part of the client about job types and their Schedules:
+// Package jobtypes is the client for job types and their Schedules:
 //
 //	types := jobtypes.Of(client)
-//	plan, err := types.Plan(ctx, specs, nil)     // what a configuration would change
-//	result, err := types.Apply(ctx, plan)        // make it so; again, it does nothing
-//	run, err := types.Trigger(ctx, "scrub")      // a group now
-//	jobs, err := types.Submit(ctx, known, work)  // jobs without a detection
+//	plan, err := types.Plan(ctx, specs, nil)     // the changes of a configuration
+//	result, err := types.Apply(ctx, plan)        // carry them out; repeating has no effect
+//	run, err := types.Trigger(ctx, "scrub")      // start a group now
+//	jobs, err := types.Submit(ctx, known, work)  // start jobs without a detection
 //
-// Apply never overwrites unseen what somebody else changed, and leaves alone what
-// Roundsman did not make. The audit log has all changes of a job type.
+// Apply includes the changes of others instead of overwriting them, and ignores Schedules that
+// Roundsman did not create. The audit log has all changes of a job type.
 package jobtypes

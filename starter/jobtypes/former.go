@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// former is what a job type was before a change, as the entry of the change keeps it:
-// with its secret values hidden.
+// former is the state of a job type before a change, as kept in the audit entry of the change,
+// with its secrets hidden.
 type former struct {
 	Spec   contract.JobTypeSpec `json:"spec"`
 	Paused bool                 `json:"paused,omitempty"`
@@ -24,8 +24,8 @@ type former struct {
 // maxFormerRead guards against a corrupt entry.
 const maxFormerRead = 16 << 20
 
-// formerOf packs what a Schedule holds before it is changed; fault says why the entry
-// of the change cannot keep it.
+// formerOf packs the state of a Schedule before a change. fault is the reason why the audit
+// entry cannot keep it.
 func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault string) {
 	spec, err := s.storedSpec(schedule)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault
 	return packed, ""
 }
 
-// formerBefore is formerOf for what an assessed change overwrites. Edits of the
-// Schedule apart from the settings are not kept: a change of nothing else has no former ones.
+// formerBefore is formerOf for an assessed change. Only changed settings of the job type have a
+// former state, not edits of other parts of the Schedule.
 func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byte, fault string) {
 	if now.change.Action != ActionUpdate && now.change.Action != ActionDrift {
 		return nil, ""
@@ -55,10 +55,10 @@ func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byt
 	return s.formerOf(now.current.schedule)
 }
 
-// Restore gives a job type the settings that it had before the change of which an entry
-// of the audit log tells; 0: the last one that has them. A deleted job type is made again,
-// paused if it was. A job type that a person paused stays paused. The log has no secrets:
-// the values of env stay as they are, and a value that is gone is refused.
+// Restore restores the settings of a job type before the change in an audit entry; entry 0 is the
+// last entry with settings. It creates a deleted job type again, paused if it was paused. A job
+// type paused by a person stays paused. The log has no secrets, so Restore keeps the present
+// values of env and refuses if one is missing.
 func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, error) {
 	change := Change{JobType: name, Action: ActionUnchanged}
 	before, err := c.former(ctx, name, entry)
@@ -83,7 +83,7 @@ func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, 
 	return change, nil
 }
 
-// withSecrets fills in hidden values from the job type as it is applied now.
+// withSecrets copies hidden values from the applied job type.
 func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
 	if len(spec.HiddenPaths()) == 0 {
 		return spec, nil

@@ -21,27 +21,26 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// A pause that was made with Temporal's own tools says neither who made it nor
-// when. The server knows: there a Schedule is a workflow, and a pause is a signal
-// with a time and the identity of its client. Servers whose Schedules are no
-// workflows keep the time of the last change of any kind, which is not before it.
+// A pause made with Temporal's own tools lacks its author and time. The history of the
+// Schedule's workflow has them: a pause is a signal with a time and a client identity. Servers
+// whose Schedules are not workflows have the time of the last change only.
 const (
 	scheduleWorkflow = "temporal-sys-scheduler:"
 	schedulePatched  = "patch"
-	// foundPages of foundPageSize events are looked through, newest first.
+	// foundPages of foundPageSize events are read, newest first.
 	foundPages    = 4
 	foundPageSize = 250
 )
 
-// foundPause is what the server knows of a pause.
+// foundPause is a pause in the server's history.
 type foundPause struct {
-	// by is the identity of the client, empty if it is not known.
+	// Client identity; empty if unknown.
 	by string
 	at time.Time
 }
 
-// findPause looks for the pause with that note. changed is when the Schedule was
-// last changed.
+// findPause returns the pause with this note. changed is the time of the last change of the
+// Schedule.
 func (s schedules) findPause(ctx context.Context, name, note string, changed time.Time) foundPause {
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace: s.client.Namespace(), MaximumPageSize: foundPageSize,
@@ -53,7 +52,7 @@ func (s schedules) findPause(ctx context.Context, name, note string, changed tim
 			return foundPause{at: changed}
 		}
 		if err != nil {
-			return foundPause{} // It is not worth more than one question.
+			return foundPause{} // It is not worth a second request.
 		}
 		for _, event := range page.GetHistory().GetEvents() {
 			if found, over := pauseIn(event, note); over {
@@ -67,9 +66,8 @@ func (s schedules) findPause(ctx context.Context, name, note string, changed tim
 	return foundPause{}
 }
 
-// pauseIn reads one event, newest first. over: nothing older can be the pause. A
-// pause with another note is not the one that is in force: that was made by
-// replacing the whole Schedule.
+// pauseIn reads one event, newest first. over means that older events cannot be the pause. If the
+// last pause has another note, the present one was made by replacing the whole Schedule.
 func pauseIn(event *historypb.HistoryEvent, note string) (found foundPause, over bool) {
 	signal := event.GetWorkflowExecutionSignaledEventAttributes()
 	if signal.GetSignalName() != schedulePatched {
@@ -88,20 +86,20 @@ func pauseIn(event *historypb.HistoryEvent, note string) (found foundPause, over
 	return foundPause{}, false
 }
 
-// who splits the identity as the audit log does.
+// who parses the identity as the audit log does.
 func (f foundPause) who() (actor, from string) {
 	actor, from = auditlog.ParseIdentity(f.by)
 	return cmp.Or(actor, "unknown"), cmp.Or(from, "Temporal's own tools")
 }
 
-// shown is who it was in one word, "" if nobody knows.
+// shown returns the author in one word, or "".
 func (f foundPause) shown() string {
 	actor, from := auditlog.ParseIdentity(f.by)
 	return cmp.Or(actor, from)
 }
 
-// recordFoundPauses notes pauses that apply has come across and that nobody has
-// recorded, each once however often apply finds it.
+// recordFoundPauses records pauses that apply has found and that the audit log lacks. Each pause
+// is recorded once, however often it is found.
 func (c Client) recordFoundPauses(ctx context.Context, changes []Change) {
 	var entries []contract.AuditEntry
 	for _, change := range changes {

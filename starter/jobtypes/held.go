@@ -8,13 +8,11 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// holdsTimeout bounds how long a list of job types waits for what is held back:
-// it is worth showing without.
+// holdsTimeout bounds the wait of a list for holds; the list is useful without them.
 const holdsTimeout = 2 * time.Second
 
-// AddHolds adds to job types what is held back of them. Without a control plane
-// nothing is added, and the error says so; types without a retry budget cost no
-// question.
+// AddHolds adds holds to job types. Without a control plane it adds none and returns an error. In
+// a list, job types without a retry budget cost no query.
 func (c Client) AddHolds(ctx context.Context, types []JobType) error {
 	asks := false
 	for _, known := range types {
@@ -43,5 +41,5 @@ func (c Client) AddHolds(ctx context.Context, types []JobType) error {
 	return nil
 }
 
-// maxHolds is more than admission remembers.
+// maxHolds is above the number that admission keeps.
 const maxHolds = 10_000

@@ -19,12 +19,12 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// specKey is the memo of a Schedule with its job type's spec, for lists. A server
-// cannot change the memo of a Schedule, so the search attribute [specDigest] says
-// whether it is still that of the Schedule's action (docs/adr/0052).
+// specKey is the memo of a Schedule with its job type's spec, for lists. A server cannot change
+// the memo of a Schedule, so the search attribute [specDigest] shows whether the memo is still
+// current (docs/adr/0052).
 const specKey = "spec"
 
-// specDigest is "NAME@DIGEST", of the spec in the Schedule's action.
+// specDigest returns "NAME@DIGEST" of a spec.
 func specDigest(spec contract.JobTypeSpec) (string, error) {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
@@ -33,7 +33,7 @@ func specDigest(spec contract.JobTypeSpec) (string, error) {
 	return fmt.Sprintf("%s@%x", spec.Name, sha256.Sum256(encoded))[:len(spec.Name)+1+16], nil
 }
 
-// digestOf is the attribute of a Schedule for the spec in its action.
+// digestOf returns the search attribute for the spec in a Schedule's action.
 func (s schedules) digestOf(schedule *schedulepb.Schedule) (*commonpb.SearchAttributes, contract.JobTypeSpec, error) {
 	spec, err := s.storedSpec(schedule)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s schedules) entries(ctx context.Context) ([]*schedulepb.ScheduleListEntry
 	}
 }
 
-// listed reads a job type from an entry of the list; false: the spec has changed since
-// the Schedule was made, or a pause must be looked into, and the Schedule knows.
+// listed reads a job type from a list entry. It returns false if the spec has changed since the
+// Schedule's creation, or a pause needs more data: then the Schedule must be read.
 func (s schedules) listed(entry *schedulepb.ScheduleListEntry) (*JobType, bool) {
 	var spec contract.JobTypeSpec
 	payload := entry.GetMemo().GetFields()[specKey]

@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestListIsWhatTheSchedulesSay: a list shows a job type as its Schedule does, right
-// after it was made, changed and paused.
+// A list shows a job type as its Schedule does, right after its creation, change and pause.
 func TestListIsWhatTheSchedulesSay(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)

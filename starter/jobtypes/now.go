@@ -10,23 +10,21 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Started is the run that [JobTypes.RunNow] answers with.
+// Started is the result of [JobTypes.RunNow].
 type Started struct {
 	starter.RunRef
 
-	// Adopted: it was running already, nothing new was started.
+	// Adopted is true if the run was open already and none was started.
 	Adopted bool `json:"adopted"`
-	// Paused: the job type is paused, so that this run is an exception.
+	// Paused is true if the job type is paused, so the run is an exception.
 	Paused bool `json:"paused"`
 }
 
-// adoptAttempts bounds how often RunNow tries when groups come and go under its
-// hands.
+// adoptAttempts bounds the attempts of RunNow while other groups start and end.
 const adoptAttempts = 5
 
-// RunNow starts a group of the job type, also of a paused one, and tells which
-// run that is. While a group of the type is running, that one is the answer and
-// nothing is started, whatever policy.overlap says.
+// RunNow starts a group of the job type, also of a paused one, and returns the run. If a group of
+// the type is running, RunNow returns it and starts none, whatever policy.overlap is.
 func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 	for range adoptAttempts {
 		known, err := c.Get(ctx, name)
@@ -40,7 +38,7 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 		var running *AlreadyRunningError
 		switch {
 		case err == nil && triggered.Buffered:
-			// A tick got in between. The requested run comes after it.
+			// A tick came between. The requested run follows it.
 			return Started{RunRef: triggered.RunRef, Paused: known.Paused}, c.awaitExists(ctx, triggered.RunRef)
 		case err == nil:
 			return Started{RunRef: starter.RunRef{WorkflowID: triggered.WorkflowID}, Paused: known.Paused}, nil
@@ -48,7 +46,7 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 			if ref, open := c.client.Runs().FirstOpen(ctx, running.Running); open {
 				return Started{RunRef: ref, Adopted: true, Paused: known.Paused}, nil
 			}
-			// It ended in this moment.
+			// It has just ended.
 		default:
 			return Started{}, err
 		}
@@ -56,7 +54,7 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 	return Started{}, fmt.Errorf("start job type %s: other groups of it come and go too fast; try again, or see `roundsman runs %s`", name, name)
 }
 
-// awaitExists waits for a buffered group to be started.
+// awaitExists waits for the start of a buffered group.
 func (c Client) awaitExists(ctx context.Context, ref starter.RunRef) error {
 	for {
 		_, err := c.client.Runs().Describe(ctx, ref)
@@ -69,20 +67,19 @@ func (c Client) awaitExists(ctx context.Context, ref starter.RunRef) error {
 	}
 }
 
-// Ticks is what a Schedule has started and will start.
+// Ticks holds the past and next starts of a Schedule.
 type Ticks struct {
-	// Running is the open group, if there is one.
+	// Open group, if any.
 	Running *starter.RunRef
-	// Last is the newest run that was started.
+	// Newest run.
 	Last *starter.RunRef
-	// Runs counts the runs that were ever started.
+	// Number of runs ever started.
 	Runs int64
-	// Next is when the next one is due; zero if none is.
+	// Next tick; zero if there is none.
 	Next time.Time
 }
 
-// Ticks asks a job type's Schedule. It costs the server one query and
-// visibility nothing.
+// Ticks reads a job type's Schedule. It costs the server one query, and visibility nothing.
 func (c Client) Ticks(ctx context.Context, name string) (Ticks, error) {
 	known, err := c.Get(ctx, name)
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// AddOutcomes adds to the newest runs of job types, at most that many of each, how
-// they ended. Each run is asked for by itself, which unlike a list is exact at once
-// and not limited per namespace; where they are many, a list answers first. Outcomes that the
-// server keeps no more stay empty. A run that has ended does not run any more, whatever
-// its Schedule says.
+// AddOutcomes adds outcomes to the newest runs of job types, at most that many of each. A request
+// per run has no lag and no rate limit per namespace; for many job types a list comes first.
+// Runs that the server no longer has stay without an outcome. An ended run is removed from
+// Running, even if its Schedule still lists it.
 func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	if len(types) > exactOutcomes {
 		c.addListed(ctx, types, most)
@@ -33,25 +32,24 @@ func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 			})
 		}
 	}
-	_ = group.Wait() // Nothing fails: see addOutcome.
+	_ = group.Wait() // addOutcome ignores errors.
 	for i := range types {
 		types[i].Running = stillRunning(types[i])
 	}
 }
 
-// stillRunning leaves the runs that have ended out of those that run: a Schedule that nobody
-// asks notes the end of a run with its next tick only, and its entry in the list with that.
+// stillRunning returns the running groups without the ended ones. A Schedule and its list entry
+// notice the end of a run with the next tick only, unless the Schedule is queried.
 func stillRunning(known JobType) []starter.RunRef {
 	return slices.DeleteFunc(known.Running, func(open starter.RunRef) bool {
 		return slices.ContainsFunc(known.Recent, func(run ScheduledRun) bool { return run.WorkflowID == open.WorkflowID && !run.EndedAt.IsZero() })
 	})
 }
 
-// exactOutcomes is for how many job types each run is asked for by itself.
+// exactOutcomes is the most job types whose runs are requested one by one.
 const exactOutcomes = 20
 
-// addListed fills in what visibility knows of the newest runs; what it does not is
-// left empty.
+// addListed adds the outcomes that visibility has of the newest runs.
 func (c Client) addListed(ctx context.Context, types []JobType, most int) {
 	wanted := map[string]*ScheduledRun{}
 	for i := range types {

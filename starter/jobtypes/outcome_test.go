@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestARunThatHasEndedDoesNotRun: the list of Schedules may say so until the next tick, in a year.
+// A list of Schedules may report an ended run as running until the next tick, in a year.
 func TestARunThatHasEndedDoesNotRun(t *testing.T) {
 	t.Parallel()
 	ref := func(id string) starter.RunRef { return starter.RunRef{WorkflowID: id, RunID: "r-" + id} }

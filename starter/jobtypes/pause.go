@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// A Schedule keeps one text with its pause, which people also read and write in
-// the Web UI, and no time. That text ends with who paused it when.
+// A Schedule keeps one text with its pause, without a time. People read and write it in the Web
+// UI. pausedBy matches the author and time that Roundsman appends.
 var pausedBy = regexp.MustCompile(`^(?:(.*) \(paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?\)|paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?)$`)
 
-// maxPauseText is how many bytes of it the server takes (common.ScheduleNotesSizeLimit).
+// maxPauseText is the server's limit in bytes (common.ScheduleNotesSizeLimit).
 const maxPauseText = 1000
 
-// pauseText is what is stored.
 func pauseText(note, by string, at time.Time) string {
 	who := "paused by " + by + " at " + at.UTC().Format(time.RFC3339)
 	if note = strings.TrimSpace(note); note != "" {
@@ -22,8 +21,7 @@ func pauseText(note, by string, at time.Time) string {
 	return who
 }
 
-// readPause is the inverse of pauseText. A text that somebody wrote elsewhere is
-// all note.
+// readPause is the inverse of pauseText. A text from other tools is returned as the note.
 func readPause(text string) (note, by string, at time.Time) {
 	parts := pausedBy.FindStringSubmatch(text)
 	if parts == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// ChangeAction says what `apply` does about one job type.
+// ChangeAction is the action of `apply` on one job type.
 type ChangeAction string
 
 // The actions.
@@ -24,29 +24,28 @@ const (
 	ActionCreate ChangeAction = "create"
 	// ActionUpdate: the configuration has changed since the last apply.
 	ActionUpdate ChangeAction = "update"
-	// ActionDrift: the configuration has not changed, the Schedule has: somebody
-	// edited it by hand. Apply puts it back.
+	// ActionDrift: the Schedule was edited by hand, the configuration has not changed. Apply
+	// restores it.
 	ActionDrift ChangeAction = "drift"
-	// ActionDelete: Roundsman made the Schedule, the configuration no longer
-	// names the job type.
+	// ActionDelete: Roundsman created the Schedule, and the configuration lacks the job type.
 	ActionDelete ChangeAction = "delete"
-	// ActionConflict: a Schedule of that name exists which Roundsman did not
-	// make. Apply refuses to touch it.
+	// ActionConflict: Roundsman did not create the Schedule of that name. Apply refuses to
+	// change it.
 	ActionConflict ChangeAction = "conflict"
-	// ActionUnchanged: nothing to do.
+	// ActionUnchanged: the Schedule is as configured.
 	ActionUnchanged ChangeAction = "unchanged"
 )
 
-// Change is what is planned for, or was done to, one job type.
+// Change is a planned or completed change of one job type.
 type Change struct {
 	JobType string                 `json:"job_type"`
 	Action  ChangeAction           `json:"action"`
 	Fields  []contract.FieldChange `json:"fields,omitempty"`
-	// Note tells what else an operator should know, like who paused it.
+	// Note has other facts for the operator, such as the author of a pause.
 	Note string `json:"note,omitempty"`
 
-	// former is what the audit log keeps for those that put the change back, and
-	// formerFault why it does not.
+	// former is the state before the change for the audit log, formerFault the reason why it is
+	// missing.
 	former      []byte
 	formerFault string
 }
@@ -66,8 +65,7 @@ func (c Change) String() string {
 
 // Plan is the difference between a configuration and a namespace.
 type Plan struct {
-	// Changes are sorted by job type; every job type of the configuration is
-	// among them, unchanged ones too.
+	// Changes of all job types of the configuration, unchanged ones too, sorted by name.
 	Changes []Change `json:"changes"`
 
 	owner  string
@@ -77,28 +75,27 @@ type Plan struct {
 type wantedType struct {
 	spec    contract.JobTypeSpec
 	enabled bool
-	// pauseNote pauses a job type that is created, as somebody had.
+	// Note of a new job type that is created paused.
 	pauseNote string
 }
 
-// runsNow reports whether the job type runs as soon as it is made.
+// runsNow reports whether the job type runs right after its creation.
 func (w wantedType) runsNow() bool {
 	return w.enabled && w.pauseNote == "" && w.spec.Schedule.FirstRun == contract.FirstRunNow
 }
 
-// Deletions are the job types that the configuration lacks.
+// Deletions returns the deletions of job types that the configuration lacks.
 func (p Plan) Deletions() []Change {
 	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action != ActionDelete })
 }
 
-// Keep is the plan without its deletions.
+// Keep returns the plan without its deletions.
 func (p Plan) Keep() Plan {
 	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action == ActionDelete })
 	return p
 }
 
-// Only is the plan for some job types. A name that the plan does not know is an
-// error.
+// Only returns the plan for some job types. An unknown name is an error.
 func (p Plan) Only(names ...string) (Plan, error) {
 	for _, name := range names {
 		if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.JobType == name }) {
@@ -109,10 +106,10 @@ func (p Plan) Only(names ...string) (Plan, error) {
 	return p, nil
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether the plan has no changes.
 func (p Plan) Empty() bool { return len(p.Pending()) == 0 }
 
-// Pending are the changes that are not [ActionUnchanged].
+// Pending returns the changes that are not [ActionUnchanged].
 func (p Plan) Pending() []Change {
 	var pending []Change
 	for _, change := range p.Changes {
@@ -123,7 +120,7 @@ func (p Plan) Pending() []Change {
 	return pending
 }
 
-// String renders the pending changes for people.
+// String renders the pending changes.
 func (p Plan) String() string {
 	pending := p.Pending()
 	if len(pending) == 0 {
@@ -167,22 +164,21 @@ func (c Change) onlyPools() (fields string, only bool) {
 	return fields, true
 }
 
-// planParallel is how many Schedules are read or written at once: enough to
-// hide the round trips, few enough for any namespace's limits.
+// planParallel bounds the Schedules read or written at once: enough to hide the round trips,
+// few enough for the limits of any namespace.
 const planParallel = 8
 
-// Plan compares specs with the namespace and changes nothing. A job type that
-// enabled says false of is wanted paused; one that it does not name is enabled.
+// Plan compares specs with the namespace and changes nothing. enabled has the value false for
+// job types that must be paused; a missing name means enabled.
 //
-// Known job types are read from their Schedules, exactly. Job types to delete
-// are found by a list that may be a few seconds old: one that was applied just
-// before may be missing, and is found by the next plan.
+// Configured job types are read from their Schedules, without a lag. Job types to delete come
+// from a list that may be some seconds old; the next plan finds a missing one.
 func (c Client) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
 	return c.PlanAs(ctx, "", specs, enabled)
 }
 
-// PlanAs is Plan for the configuration of an owner: only its own job types are
-// found to be deleted, and those of another owner are a conflict.
+// PlanAs is Plan for the configuration of an owner: it deletes only the owner's job types, and
+// reports job types of another owner as conflicts.
 func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
 	s := c.schedules()
 	plan := Plan{owner: owner, wanted: map[string]wantedType{}}
@@ -247,11 +243,10 @@ func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]
 	return orphans, nil
 }
 
-// DevOwner owns the job types that `roundsman dev` has made. Every other
-// configuration may take them over.
+// DevOwner owns the job types created by `roundsman dev`. Other configurations may take them over.
 const DevOwner = "dev"
 
-// ownerOf is empty for a job type without an owner, and where it cannot be read.
+// ownerOf returns the owner of a job type, or "" without one or without a readable spec.
 func (s schedules) ownerOf(current held) string {
 	spec, err := s.storedSpec(current.schedule)
 	if err != nil {
@@ -267,15 +262,15 @@ func runningNote(info *schedulepb.ScheduleInfo) string {
 	return ""
 }
 
-// assessment is a change together with what it was derived from.
+// assessment is a change and the state that it was derived from.
 type assessment struct {
 	change  Change
 	current held
-	// state is the Schedule's state as it must be after the change.
+	// Required state of the Schedule after the change.
 	state *schedulepb.ScheduleState
 }
 
-// assess reads one Schedule and says what has to be done about it.
+// assess reads one Schedule and returns the required change.
 func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (assessment, error) {
 	current, found, err := s.read(ctx, name)
 	if err != nil {
@@ -336,9 +331,9 @@ func actionOf(fields []contract.FieldChange) ChangeAction {
 	return ActionDrift
 }
 
-// pauseState is the state after apply. A disabled job type is paused; whoever
-// paused it first keeps the note. An enabled one is resumed only if the
-// configuration had paused it: what a person paused stays paused.
+// pauseState returns the state after apply. A disabled job type is paused, and keeps an earlier
+// pause's note. An enabled one is resumed only if the configuration had paused it: a person's
+// pause stays.
 func pauseState(before *schedulepb.ScheduleState, enabled bool) *schedulepb.ScheduleState {
 	after := &schedulepb.ScheduleState{Paused: before.GetPaused(), Notes: before.GetNotes()}
 	switch {

@@ -81,7 +81,7 @@ func TestConfiguredChangesAreReadable(t *testing.T) {
 	assert.Equal(t, ActionUpdate, actionOf(fields))
 }
 
-// A new Roundsman that means something else by the same words says so.
+// A new Roundsman with another meaning of the same settings shows as a change of format.
 func TestNewFormatIsAnUpdate(t *testing.T) {
 	t.Parallel()
 	s, current := heldAs(t, specNamed("a"))
@@ -128,8 +128,7 @@ func TestEveryHandEditIsDrift(t *testing.T) {
 	}
 }
 
-// The arguments can be edited in the Web UI too: the hash still says what was
-// applied.
+// Arguments edited in the Web UI are drift: the hash is still that of the applied spec.
 func TestEditedArgumentIsDrift(t *testing.T) {
 	t.Parallel()
 	s, current := heldAs(t, specNamed("a", func(spec *contract.JobTypeSpec) { spec.Policy.RetryLimit = 7 }))
@@ -174,7 +173,7 @@ func TestPlanText(t *testing.T) {
 	assert.True(t, Plan{Changes: plan.Changes[:1]}.Empty())
 }
 
-// TestPlanNamesAPoolOnce: each job type carries all pool sizes, and a new pool is one change.
+// Each job type carries all pool sizes; a new pool is listed as one change.
 func TestPlanNamesAPoolOnce(t *testing.T) {
 	t.Parallel()
 	tape := contract.FieldChange{Path: "resources.tape", After: "1"}
@@ -201,7 +200,7 @@ func TestSummaryAndDetailsStayWithinTheServersBounds(t *testing.T) {
 	assert.NotContains(t, summaryOf(spec), "\uFFFD")
 }
 
-// Whatever a spec consists of, a change of it is named.
+// Every changed setting of a spec is listed.
 func TestSpecChangesNameEverything(t *testing.T) {
 	t.Parallel()
 	before := contract.JobTypeSpec{
@@ -226,8 +225,7 @@ func TestSpecChangesNameEverything(t *testing.T) {
 	assert.Equal(t, "schedule", changes[0].Path)
 }
 
-// TestDefaultsOfHandlersAreNamed: a plan says which values are defaults of the handler, and that a
-// written one is none any more.
+// A plan marks the values that are defaults of the handler, and no longer marks a written one.
 func TestDefaultsOfHandlersAreNamed(t *testing.T) {
 	t.Parallel()
 	defaulted := specNamed("a", func(spec *contract.JobTypeSpec) {

@@ -13,12 +13,11 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// listedMost is how many runs and coming ticks a list has of a job type.
+// listedMost is the most runs and next ticks of a job type in a list.
 const listedMost = 5
 
-// Reread puts the named job types into a list as their Schedules have them: the list is
-// visibility's, which may hide a change for seconds. One that is new is added, one that
-// is gone left out. The others, and what listed has, stay as they are.
+// Reread reads the named job types from their Schedules and updates them in a list from
+// visibility, which may lag by seconds. It adds new job types and removes deleted ones.
 func (c Client) Reread(ctx context.Context, listed []JobType, names []string) ([]JobType, error) {
 	found := make([]*JobType, len(names))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -46,7 +45,7 @@ func (c Client) Reread(ctx context.Context, listed []JobType, names []string) ([
 	return all, nil
 }
 
-// asListed leaves out what a list does not tell, so that it is the same from either.
+// asListed removes the data that a list lacks.
 func (t JobType) asListed() JobType {
 	t.Recent, t.Next = t.Recent[:min(len(t.Recent), listedMost)], t.Next[:min(len(t.Next), listedMost)]
 	t.Counts, t.CreatedAt, t.UpdatedAt = JobTypeCounters{}, time.Time{}, time.Time{}

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// ownerKey and ownerValue are the memo that marks a Schedule as made by
-	// `apply`. Nothing without it is ever changed or deleted.
+	// ownerKey and ownerValue are the memo of Schedules created by `apply`. Roundsman never
+	// changes or deletes others.
 	ownerKey   = "managed_by"
 	ownerValue = "roundsman"
 
-	// disabledNote is the pause note of a job type with `enabled: false`. Any
-	// other note means that a person paused it, which `apply` leaves alone.
+	// disabledNote is the pause note of a job type with `enabled: false`. Any other note means a
+	// person's pause, which `apply` keeps.
 	disabledNote = "disabled in the configuration (enabled: false)"
 
-	// maxSummary is what the server's 400 bytes for an encoded summary hold.
+	// maxSummary fits into the server's 400 bytes for an encoded summary.
 	maxSummary = 200
 )
 
@@ -44,8 +44,8 @@ func (c Client) schedules() schedules {
 	return schedules{client: c.client, converter: starter.DataConverter()}
 }
 
-// build makes the Schedule of a job type, not paused. The same spec gives the
-// same Schedule: `plan` compares it with what the server holds.
+// build returns the unpaused Schedule of a job type. The same spec gives the same Schedule, so
+// `plan` can compare.
 func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error) {
 	times, err := scheduleSpec(spec.Schedule)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error
 	}, nil
 }
 
-// completed is a spec with what the server would otherwise put in: without it a
-// Schedule never is what its spec says. A configuration is complete already.
+// completed returns a spec with the server's defaults. Without them a Schedule would differ from
+// its spec. A configuration is complete already.
 func completed(spec contract.JobTypeSpec) contract.JobTypeSpec {
 	interval := cmp.Or(spec.Interval, spec.Schedule.Every)
 	if interval == 0 {
@@ -104,7 +104,7 @@ func (s schedules) action(spec contract.JobTypeSpec) (*workflowpb.NewWorkflowExe
 	}, nil
 }
 
-// summaryOf is the one line that the Web UI shows next to every group.
+// summaryOf returns the Web UI's one-line text for every group.
 func summaryOf(spec contract.JobTypeSpec) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(spec.Description), "\n")
 	if text == "" {
@@ -113,7 +113,7 @@ func summaryOf(spec contract.JobTypeSpec) string {
 	return jobtype.Clip(text, maxSummary)
 }
 
-// detailsOf is Markdown for the Web UI.
+// detailsOf returns Markdown for the Web UI.
 func detailsOf(spec contract.JobTypeSpec) string {
 	var text strings.Builder
 	if spec.Description != "" {
@@ -154,7 +154,7 @@ func overlapPolicy(overlap jobtype.Overlap) (enumspb.ScheduleOverlapPolicy, erro
 	return 0, fmt.Errorf("policy.overlap %q is not supported: use skip, buffer_one, buffer_all, cancel_other or terminate_other", overlap)
 }
 
-// owned reports whether `apply` made the Schedule.
+// owned reports whether `apply` created the Schedule.
 func (s schedules) owned(memo *commonpb.Memo) bool {
 	payload, found := memo.GetFields()[ownerKey]
 	if !found {
@@ -164,7 +164,7 @@ func (s schedules) owned(memo *commonpb.Memo) bool {
 	return s.converter.FromPayload(payload, &owner) == nil && owner == ownerValue
 }
 
-// memo says whose the Schedule is and what its job type is.
+// memo returns the memo with the owner and the spec.
 func (s schedules) memo(spec contract.JobTypeSpec) (*commonpb.Memo, error) {
 	fields := map[string]*commonpb.Payload{}
 	for key, value := range map[string]any{ownerKey: ownerValue, specKey: spec} {
@@ -177,7 +177,7 @@ func (s schedules) memo(spec contract.JobTypeSpec) (*commonpb.Memo, error) {
 	return &commonpb.Memo{Fields: fields}, nil
 }
 
-// storedSpec reads the job type back from the Schedule's argument.
+// storedSpec reads the job type from the Schedule's argument.
 func (s schedules) storedSpec(schedule *schedulepb.Schedule) (contract.JobTypeSpec, error) {
 	input, err := s.storedInput(schedule)
 	return input.Spec, err

@@ -16,23 +16,22 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// The SDK's ScheduleClient sends updates without a conflict token: of two
-// writers one would lose silently. These calls are the same requests, with the
-// token and with a request id that survives retries.
+// The SDK's ScheduleClient sends updates without a conflict token, so one of two writers would
+// lose unnoticed. These calls send the token, and a request id that survives retries.
 
-// schedulePage is how many Schedules one list call asks for.
+// schedulePage is the page size of lists of Schedules.
 const schedulePage = 500
 
-// held is a Schedule as the server holds it.
+// held is a Schedule on the server.
 type held struct {
 	schedule *schedulepb.Schedule
 	info     *schedulepb.ScheduleInfo
 	memo     *commonpb.Memo
-	// token proves on an update that nothing has changed in between.
+	// Conflict token for an update.
 	token []byte
 }
 
-// read describes a Schedule; found is false if there is none.
+// read describes a Schedule; found is false without one.
 func (s schedules) read(ctx context.Context, name string) (state held, found bool, err error) {
 	response, err := s.client.DescribeSchedule(ctx, name)
 	if errors.Is(err, starter.ErrNotFound) {
@@ -46,8 +45,8 @@ func (s schedules) read(ctx context.Context, name string) (state held, found boo
 	}, true, nil
 }
 
-// create reports false if somebody else has created the Schedule meanwhile. The first run of runNow is
-// part of the request, so that no process that dies loses it or starts it twice.
+// create returns false if another client has created the Schedule meanwhile. The first run of
+// runNow is part of the request, so a crash neither loses nor repeats it.
 func (s schedules) create(ctx context.Context, name string, schedule *schedulepb.Schedule, runNow bool) (created bool, err error) {
 	attributes, spec, err := s.digestOf(schedule)
 	if err != nil {
@@ -77,9 +76,8 @@ func (s schedules) create(ctx context.Context, name string, schedule *schedulepb
 	return true, nil
 }
 
-// update writes the schedule if the server still holds what the token saw. An
-// old token is refused by some servers and silently ignored by others: the
-// caller reads again and compares.
+// update writes the Schedule if it is unchanged since the token. Some servers refuse an old token,
+// others ignore the update, so the caller reads again and compares.
 func (s schedules) update(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) error {
 	attributes, _, err := s.digestOf(schedule)
 	if err != nil {
@@ -119,7 +117,7 @@ func (s schedules) patch(ctx context.Context, name string, patch *schedulepb.Sch
 	return nil
 }
 
-// remove deletes a Schedule; one that is gone already is fine.
+// remove deletes a Schedule; a missing one is no error.
 func (s schedules) remove(ctx context.Context, name string) error {
 	err := rpc.Retry(ctx, func(ctx context.Context) error {
 		_, callErr := s.client.Temporal().WorkflowService().DeleteSchedule(ctx, &workflowservice.DeleteScheduleRequest{

@@ -17,13 +17,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxComment is the longest comment that the server takes on a calendar.
+// maxComment is the server's limit for the comment of a calendar.
 const maxComment = 200
 
-// scheduleSpec says when a job type is due in the server's terms. Cron
-// expressions become structured calendars here and not on the server: so what
-// is stored can be compared with what is wanted, and a restricted day of month
-// next to a restricted weekday means "either", as cron has it.
+// scheduleSpec converts a schedule to the server's form. It converts cron expressions to
+// structured calendars itself, so that the stored form can be compared. A restricted day of
+// month and a restricted weekday mean "either", as in cron.
 func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, error) {
 	spec := &schedulepb.ScheduleSpec{}
 	if written.Jitter > 0 {
@@ -51,8 +50,8 @@ func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, erro
 	return spec, nil
 }
 
-// gapOf is the smallest gap between two ticks of cron expressions; 0 if one is none,
-// which [scheduleSpec] reports.
+// gapOf returns the smallest gap between two ticks of cron expressions. It returns 0 for an
+// invalid one, which [scheduleSpec] reports.
 func gapOf(texts []string) jobtype.Duration {
 	var expressions []crontab.Expression
 	for _, text := range texts {
@@ -83,8 +82,7 @@ func structured(calendar crontab.Calendar, comment string) *schedulepb.Structure
 // run is an arithmetic progression.
 type run struct{ start, end, step int }
 
-// runs splits sorted values into as few progressions as a greedy walk finds.
-// Two values alone are not worth a step.
+// runs splits sorted values greedily into few progressions. Two values alone get no step.
 func runs(values []int) []run {
 	var found []run
 	for i := 0; i < len(values); {
@@ -117,9 +115,8 @@ func ranges(values []int) []*schedulepb.Range {
 	return converted
 }
 
-// timesText renders a spec so that two specs that mean the same times give the
-// same text, whatever ranges and comments they are written with. People read it
-// in a plan: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
+// timesText renders a spec. Specs with the same times give the same text, whatever their ranges
+// and comments. Plans show it: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
 func timesText(spec *schedulepb.ScheduleSpec) string {
 	var times []string
 	for _, interval := range spec.GetInterval() {
@@ -155,8 +152,7 @@ func timesText(spec *schedulepb.ScheduleSpec) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// scheduleText is timesText of a schedule as written; what cannot be converted
-// is shown as it is.
+// scheduleText is timesText of a configured schedule. An invalid schedule is shown as it is.
 func scheduleText(written contract.ScheduleSpec) string {
 	spec, err := scheduleSpec(written)
 	if err != nil {
@@ -180,8 +176,7 @@ func calendarText(calendar *schedulepb.StructuredCalendarSpec) string {
 	return strings.Join(fields, " ")
 }
 
-// fieldText renders the values that the ranges name: "*", "1-5", "0-55/5",
-// "1,15".
+// fieldText renders the values of ranges: "*", "1-5", "0-55/5", "1,15".
 func fieldText(given []*schedulepb.Range, low, high int) string {
 	values := expand(given)
 	if len(values) == 0 {
@@ -204,8 +199,8 @@ func fieldText(given []*schedulepb.Range, low, high int) string {
 	return strings.Join(parts, ",")
 }
 
-// expand lists the values of ranges as the server reads them: no step means 1,
-// an end before the start means the start.
+// expand lists the values of ranges as the server reads them: no step means 1, an end before the
+// start means the start.
 func expand(given []*schedulepb.Range) []int {
 	var values []int
 	for _, r := range given {

@@ -38,7 +38,7 @@ func TestTimesText(t *testing.T) {
 	require.ErrorContains(t, err, "neither every nor cron")
 }
 
-// What somebody can add in the Web UI shows, so that it is found as drift.
+// Additions made in the Web UI are shown, so that they are found as drift.
 func TestTimesTextShowsForeignAdditions(t *testing.T) {
 	t.Parallel()
 	spec, err := scheduleSpec(contract.ScheduleSpec{Cron: []string{"0 2 * * *"}})
@@ -62,8 +62,7 @@ func TestTimesTextShowsForeignAdditions(t *testing.T) {
 	}
 }
 
-// Ranges name exactly the values they were made from, and the text does not
-// depend on how the ranges are cut.
+// Ranges have exactly their values, and the text is the same for all forms of the ranges.
 func TestRangesKeepTheirValues(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,13 +13,12 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// servedTimeout bounds how long a list of job types waits for the registry: it is
-// worth showing without.
+// servedTimeout bounds the wait of a list for the registry; the list is useful without it.
 const servedTimeout = 2 * time.Second
 
-// AddServed adds to job types that no worker can serve them now, and what is missing. Without a control
-// plane nothing is added, and the error says so; nothing is added either while a
-// new registry may lack living workers.
+// AddServed marks job types that no worker can serve now, with the missing label or handler.
+// Without a control plane it adds nothing and returns an error. It also adds nothing while a new
+// registry may lack living workers.
 func (c Client) AddServed(ctx context.Context, types []JobType) error {
 	if len(types) == 0 {
 		return nil
@@ -63,8 +62,9 @@ func (c Client) Unserved(ctx context.Context, plan Plan) ([]JobType, error) {
 // maxWantsOf bounds the text of a DAG whose tasks are read for [Wants], in bytes.
 const maxWantsOf = 256 << 10
 
-// Wants returns what the work of a job type needs of workers: its handler's, or its DAG's tasks', each
-// once. It omits templates and large DAGs. specs are the known job types, whose handlers tasks use.
+// Wants returns the requirements of a job type on workers: those of its handler, or of its DAG's
+// tasks, each once. It omits templates and large DAGs. specs are the known job types, whose
+// handlers tasks use.
 func Wants(spec contract.JobTypeSpec, specs []contract.JobTypeSpec) []explain.Wanted {
 	if spec.DAG == nil {
 		return []explain.Wanted{{JobType: spec.Name, Handler: spec.Handler, Labels: spec.Labels}}
@@ -91,8 +91,8 @@ func Wants(spec contract.JobTypeSpec, specs []contract.JobTypeSpec) []explain.Wa
 	return wants
 }
 
-// wantedBy returns what a task needs of a worker. A task that needs no worker, or whose place is a
-// template, needs nothing that is known.
+// wantedBy returns the requirements of a task on its worker. It returns false for a task that needs
+// no worker, or whose place is a template.
 func wantedBy(task *dagspec.Task, specs []contract.JobTypeSpec) (explain.Wanted, bool) {
 	wanted := explain.Wanted{Node: task.Node, Labels: task.Labels}
 	places := append(slices.Collect(maps.Values(task.Labels)), task.Node)

@@ -12,10 +12,9 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Set changes settings of an applied job type's policy, or its params, until the next
-// apply, which puts back what the configuration says; a running group keeps its
-// policy. It returns what has changed: nothing, if it was so already. Settings that others
-// change at the same time stay.
+// Set changes the policy or the params of an applied job type until the next apply, which restores
+// the configured values. A running group keeps its policy. Set returns the changed settings: none
+// if they were set already. Concurrent changes of other settings are kept.
 func (c Client) Set(ctx context.Context, name string, change override.Change) ([]contract.FieldChange, error) {
 	s := c.schedules()
 	var fields []contract.FieldChange
@@ -38,7 +37,7 @@ func (c Client) Set(ctx context.Context, name string, change override.Change) ([
 		}
 		after = completed(after)
 		changed := specChanges(spec, after)
-		if len(changed) == 0 { // Also the look after the last write, which may have been dropped.
+		if len(changed) == 0 { // Also true at the read after the last write.
 			if len(fields) > 0 {
 				entry.Before, entry.After = beforeAndAfter(fields)
 				c.recordSchedule(ctx, name, entry)
@@ -71,8 +70,8 @@ func (c Client) checkParams(ctx context.Context, spec contract.JobTypeSpec) erro
 	return check.Check(spec.Params)
 }
 
-// replace writes another spec over the state that was read. The hash stays that of
-// the configuration: plan then tells this from a changed configuration.
+// replace writes another spec. It keeps the hash of the configuration, so that plan distinguishes
+// the edit from a changed configuration.
 func (s schedules) replace(ctx context.Context, name string, current held, spec contract.JobTypeSpec) error {
 	schedule, err := s.build(spec)
 	if err != nil {

@@ -25,30 +25,30 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Submitted tells what a submission led to.
+// Submitted is the result of a submission.
 type Submitted struct {
 	starter.RunRef
 
-	// ID is the submission's.
+	// ID of the submission.
 	ID string `json:"id"`
-	// Already: it was submitted before, and nothing was started now.
+	// Already is true for a repeated submission; nothing was started.
 	Already bool `json:"already_submitted"`
-	// Jobs is how many proposals it has.
+	// Number of proposals.
 	Jobs int `json:"jobs"`
 }
 
-// submissionKey is the memo that holds the digest of what was submitted.
+// submissionKey is the memo with the digest of the submission.
 const submissionKey = "roundsman_submission"
 
 var submissionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// Submit runs jobs of an applied job type without a detection: in a group of
-// their own, through the same lane, claims, placement, limits and retries as
-// those that a detection finds. A paused job type takes them too.
+// Submit runs jobs of an applied job type without a detection, in a group of their own. They have
+// the same lane, claims, placement, limits and retries as detected jobs. A paused job type accepts
+// them too.
 //
-// The same submission again, by its id, starts nothing and says so, for as long
-// as the server keeps the first one; another one under the same id is refused.
-// Faults of what is submitted come as a [*SubmissionError].
+// Repeating a submission, by its id, starts nothing and returns Already, until the server drops
+// the first run. Another submission under the same id is refused. Invalid proposals give a
+// [*SubmissionError].
 func (c Client) Submit(ctx context.Context, known JobType, submission contract.Submission) (Submitted, error) {
 	if known.Fault != "" {
 		return Submitted{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}
@@ -106,7 +106,7 @@ func memoOf(submission contract.Submission, digest string) map[string]any {
 	return memo
 }
 
-// CheckSubmission finds what [Client.Submit] would refuse before it starts anything.
+// CheckSubmission returns the error that [Client.Submit] would return before it starts a run.
 func CheckSubmission(known JobType, submission contract.Submission) error {
 	if _, err := checkSubmission(known.Spec, submission, time.Now()); err != nil {
 		return err
@@ -115,7 +115,7 @@ func CheckSubmission(known JobType, submission contract.Submission) error {
 	return err
 }
 
-// batchKeys renders what a detection would render for its proposals.
+// batchKeys renders the keys that a detection would render for its proposals.
 func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]string, error) {
 	if spec.Batch == nil {
 		return nil, nil
@@ -127,7 +127,7 @@ func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]str
 	return keys, nil
 }
 
-// sameSubmission makes sure that what runs under the id is what was submitted.
+// sameSubmission checks that the run under the id has the same submission.
 func (c Client) sameSubmission(ctx context.Context, name string, submitted Submitted, digest string) error {
 	described, err := c.client.Temporal().DescribeWorkflowExecution(ctx, submitted.WorkflowID, "")
 	if err != nil {
@@ -155,8 +155,7 @@ func summaryOfSubmission(name string, submission contract.Submission) string {
 	return jobtype.Clip(text, maxSummary)
 }
 
-// SubmissionError says everything that is wrong with a submission. Nothing was
-// started.
+// SubmissionError lists all errors of a submission. Nothing was started.
 type SubmissionError struct {
 	JobType string
 	Faults  []error
@@ -167,11 +166,11 @@ func (e *SubmissionError) Error() string {
 	return fmt.Sprintf("nothing was submitted for job type %s: %v", e.JobType, errors.Join(e.Faults...))
 }
 
-// Unwrap gives the faults.
+// Unwrap returns the errors.
 func (e *SubmissionError) Unwrap() []error { return e.Faults }
 
-// checkSubmission refuses what the group would have to drop, and returns a
-// digest of what is submitted.
+// checkSubmission refuses proposals that the group would drop, and returns the digest of the
+// submission.
 func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, now time.Time) (string, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -209,8 +208,8 @@ func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, 
 	return digestOf(submission.Proposals)
 }
 
-// digestOf identifies what is to be done. When is left out: whoever repeats a
-// submission may have said it relative to now.
+// digestOf identifies the work. It omits times, since a repeated submission may have given them
+// relative to now.
 func digestOf(proposals []jobtype.Proposal) (string, error) {
 	work := slices.Clone(proposals)
 	for i := range work {
@@ -224,7 +223,7 @@ func digestOf(proposals []jobtype.Proposal) (string, error) {
 	return hex.EncodeToString(digest[:]), nil
 }
 
-// dagFault says why the DAG of a job type cannot run with the params of a proposal.
+// dagFault returns the reason why the DAG of a job type cannot run with the params of a proposal.
 func dagFault(known contract.JobTypeSpec, p jobtype.Proposal) error {
 	switch {
 	case known.DAG == nil:
@@ -239,11 +238,10 @@ func dagFault(known contract.JobTypeSpec, p jobtype.Proposal) error {
 	return err
 }
 
-// maxAhead bounds how far ahead a submission may lie: what is further away is a
-// typing error.
+// maxAhead bounds the start of a submission; a later one is a typing error.
 const maxAhead = 366 * 24 * time.Hour
 
-// firstStart is when the group begins: when the first of its jobs may start.
+// firstStart returns the first time at which a job may start.
 func firstStart(proposals []jobtype.Proposal, now time.Time) time.Time {
 	var first time.Time
 	for i, p := range proposals {

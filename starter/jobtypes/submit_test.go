@@ -65,8 +65,7 @@ func TestSubmit(t *testing.T) {
 	assert.True(t, again.Already, ended)
 }
 
-// TestSubmitRefusesEverythingAtOnce: what the group would have to drop never
-// starts one.
+// Proposals that the group would drop never start a group.
 func TestSubmitRefusesEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)
@@ -121,8 +120,7 @@ func TestAdHocNames(t *testing.T) {
 	assert.Equal(t, "x-adhoc-y", starter.JobTypeOfRun("group/x-adhoc-y-2026-11-20T09:00:00Z"))
 }
 
-// TestSubmitAtOnce: of many who submit the same under one id at the same time,
-// one starts it and the others are told so.
+// Of many equal submissions at the same time, one starts the run and the others return Already.
 func TestSubmitAtOnce(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)

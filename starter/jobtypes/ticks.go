@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	// maxTicksAnswer is how many instants the server lists at once.
+	// maxTicksAnswer is the most instants in one answer of the server.
 	maxTicksAnswer = 1000
-	// maxTicks bounds the instants of one job type: more than a week of one each ten
-	// seconds.
+	// maxTicks bounds the instants of one job type: more than a week at one per ten seconds.
 	maxTicks = 100_000
 )
 
-// Due lists when a job type was or will be due by its present schedule, both ends
-// inclusive, at most [maxTicks].
+// Due lists the ticks of a job type in its present schedule, both ends inclusive, at most
+// [maxTicks].
 func (c Client) Due(ctx context.Context, name string, from, to time.Time) ([]time.Time, error) {
 	return c.schedules().ticks(ctx, name, from, to, maxTicks)
 }
 
-// Record is what the newest run of a job type that has ended left for the next ones;
-// empty before the first run.
+// Record returns the record of a job type in its newest closed run; empty before the first run.
 func (c Client) Record(ctx context.Context, known JobType) (contract.RunRecord, error) {
 	for _, run := range known.Recent {
 		snapshot, err := c.client.Runs().Show(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
@@ -39,11 +37,11 @@ func (c Client) Record(ctx context.Context, known JobType) (contract.RunRecord, 
 	return contract.RunRecord{}, ctx.Err()
 }
 
-// ticks lists when a job type was or will be due by its present schedule, both ends
-// inclusive, at most limit. It is a query of the Schedule; visibility has no part in it.
+// ticks lists the ticks of a job type in its present schedule, both ends inclusive, at most limit.
+// It queries the Schedule, not visibility.
 func (s schedules) ticks(ctx context.Context, name string, from, to time.Time, limit int) ([]time.Time, error) {
 	var listed []time.Time
-	// The server's start is exclusive.
+	// The server excludes the start.
 	for after := from.Add(-time.Millisecond); len(listed) < limit; after = listed[len(listed)-1] {
 		var response *workflowservice.ListScheduleMatchingTimesResponse
 		err := rpc.Retry(ctx, func(ctx context.Context) error {

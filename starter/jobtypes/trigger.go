@@ -16,35 +16,34 @@ import (
 )
 
 const (
-	// triggerWait is how long Trigger waits for its group. The server starts one
-	// within a second; after a restart it can take some more.
+	// triggerWait bounds the wait of Trigger for its group. The server normally starts it within
+	// a second, after a restart within some more.
 	triggerWait = 30 * time.Second
-	// foreignActionAge: servers that ignore the trigger's own time name the
-	// group differently; another new action is taken for it after this long.
+	// foreignActionAge: some servers ignore the trigger's time and name the group differently.
+	// After this time, another new action is taken for the trigger's.
 	foreignActionAge = 3 * time.Second
-	// maxBackfill is how many ticks one backfill may have: the server's buffer
-	// holds 1,000 and drops what is over it without a word.
+	// maxBackfill bounds the ticks of one backfill. The server's buffer holds 1,000 and silently
+	// drops the rest.
 	maxBackfill = 900
 )
 
-// Triggered tells what a trigger led to.
+// Triggered is the result of a trigger.
 type Triggered struct {
-	// starter.RunRef is the started group. Empty RunID: it is buffered.
+	// starter.RunRef is the started group. An empty RunID means that it is buffered.
 	starter.RunRef
 
-	// Buffered: a group is running and policy.overlap makes this one wait.
+	// Buffered is true if policy.overlap makes it wait for a running group.
 	Buffered bool `json:"buffered,omitempty"`
-	// Released: the group waited for its window, and has begun.
+	// Released is true if the group waited for its window and has begun.
 	Released bool `json:"released,omitempty"`
 }
 
-// AlreadyRunningError says that a trigger was dropped because the last group
-// still runs, as policy.overlap demands.
+// AlreadyRunningError reports that policy.overlap dropped a trigger because the last group still
+// runs.
 type AlreadyRunningError struct {
 	JobType string
 	Running []starter.RunRef
-	// Waits: another one waits for its end already, which is all that buffer_one
-	// takes.
+	// Waits is true if another group waits already, which is all that buffer_one allows.
 	Waits bool
 }
 
@@ -62,10 +61,9 @@ func (e *AlreadyRunningError) Error() string {
 		"cancel it with `roundsman cancel %s`, or set another overlap", e.JobType, what, why, what, what)
 }
 
-// Trigger starts a group now, as the Schedule would, and waits until it is
-// there. A paused job type can be triggered. If the last group still runs,
-// policy.overlap decides: skip gives an [*AlreadyRunningError], and so does
-// buffer_one if another one waits already.
+// Trigger starts a group now, as the Schedule would, and waits until it exists. A paused job type
+// can be triggered. If the last group still runs, policy.overlap decides: skip gives an
+// [*AlreadyRunningError], and so does buffer_one if another group waits already.
 func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	s := c.schedules()
 	before, err := s.readOwned(ctx, name)
@@ -83,8 +81,8 @@ func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	return triggered, err
 }
 
-// tick is the second that a triggered group is named after. A request that is repeated
-// has one, that of its first attempt, whose group may be there already.
+// tick returns the second in the name of a triggered group. A repeated request keeps the second of
+// its first attempt, whose group may exist.
 func (c Client) tick(ctx context.Context, name string, before held) (time.Time, *Triggered) {
 	request, repeatable := starter.RequestOf(ctx)
 	if !repeatable {
@@ -93,12 +91,12 @@ func (c Client) tick(ctx context.Context, name string, before held) (time.Time, 
 	at := request.At.UTC().Truncate(time.Second)
 	was, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: groupAt(name, at)})
 	if err != nil {
-		return at, nil // Not there, or not known: triggering it again starts no second one.
+		return at, nil // Missing or unknown: triggering it again starts no second group.
 	}
 	return at, &Triggered{RunRef: was.RunRef}
 }
 
-// triggerAt triggers the group of a tick and waits until it is there.
+// triggerAt triggers the group of a tick and waits until it exists.
 func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, before held) (Triggered, error) {
 	err := s.patch(ctx, name, &schedulepb.SchedulePatch{
 		TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{ScheduledTime: timestamppb.New(at)},
@@ -109,13 +107,13 @@ func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, bef
 	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
 }
 
-// groupAt is the workflow id that the server gives the group of a tick.
+// groupAt returns the server's workflow id for the group of a tick.
 func groupAt(name string, at time.Time) string {
 	return contract.GroupWorkflowID(name) + "-" + at.UTC().Format(time.RFC3339)
 }
 
-// freeSecond is the next second whose group does not exist yet: ids count in
-// seconds, and a trigger may follow a tick or another trigger at once.
+// freeSecond returns the next second without a group. Ids have a resolution of one second, and a
+// trigger may follow a tick or another trigger at once.
 func freeSecond(name string, info *schedulepb.ScheduleInfo, now time.Time) time.Time {
 	at := now.UTC().Truncate(time.Second)
 	for started(info, groupAt(name, at)) != nil {
@@ -162,7 +160,7 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman show %s`; the server may be overloaded", name, triggerWait, name)
 }
 
-// firstNew is the oldest action that was not there before.
+// firstNew returns the oldest action that is not in before.
 func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionResult {
 	for _, action := range now.GetRecentActions() {
 		if started(before, action.GetStartWorkflowResult().GetWorkflowId()) == nil {
@@ -172,8 +170,8 @@ func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionRe
 	return nil
 }
 
-// buffered reports whether the tick is among those that wait. buffer_one takes no
-// second one, so that what waited before must not be mistaken for it.
+// buffered reports whether the tick is buffered. buffer_one holds one tick only, so a tick that was
+// buffered before must not be mistaken for it.
 func buffered(before *schedulepb.ScheduleInfo, now held) bool {
 	waits := now.info.GetBufferSize()
 	if now.schedule.GetPolicies().GetOverlapPolicy() != enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE {
@@ -182,18 +180,17 @@ func buffered(before *schedulepb.ScheduleInfo, now held) bool {
 	return waits > before.GetBufferSize() || waits > 0 && firstNew(before, now.info) != nil
 }
 
-// Backfilled says which groups are started one after the other; of a dry run, which
-// would be.
+// Backfilled lists the groups of a backfill, which start one after the other. In a dry run none
+// starts.
 type Backfilled struct {
-	JobType string `json:"job_type"`
-	Runs    int    `json:"runs"`
-	// Ticks are when they were due.
-	Ticks  []time.Time `json:"ticks"`
-	DryRun bool        `json:"dry_run,omitempty"`
+	JobType string      `json:"job_type"`
+	Runs    int         `json:"runs"`
+	Ticks   []time.Time `json:"ticks"`
+	DryRun  bool        `json:"dry_run,omitempty"`
 }
 
-// PreviewBackfill tells what Backfill would start. A span without any tick, or with
-// more than one backfill may have, is a [*starter.InvalidError].
+// PreviewBackfill returns the groups that Backfill would start. A span without a tick, or with too
+// many, is a [*starter.InvalidError].
 func (c Client) PreviewBackfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
 	preview := Backfilled{JobType: name, DryRun: true}
 	if !from.Before(to) {
@@ -216,9 +213,8 @@ func (c Client) PreviewBackfill(ctx context.Context, name string, from, to time.
 	return preview, nil
 }
 
-// Backfill starts the groups that were due from one time to another, both
-// inclusive, one after the other. A run that exists already under a tick's name is
-// started again.
+// Backfill starts the groups of the ticks between two times, both inclusive, one after the other. It
+// starts a tick's group again even if it exists already.
 func (c Client) Backfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
 	filled, err := c.PreviewBackfill(ctx, name, from, to)
 	if err != nil {
@@ -227,7 +223,7 @@ func (c Client) Backfill(ctx context.Context, name string, from, to time.Time) (
 	filled.DryRun = false
 	err = c.schedules().patch(ctx, name, &schedulepb.SchedulePatch{BackfillRequest: []*schedulepb.BackfillRequest{{
 		StartTime: timestamppb.New(from), EndTime: timestamppb.New(to),
-		// The type's own policy, usually skip, would drop all but the first.
+		// The type's own policy, usually skip, would drop all except the first.
 		OverlapPolicy: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ALL,
 	}}})
 	if err == nil {

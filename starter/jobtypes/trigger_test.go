@@ -37,7 +37,7 @@ func TestTrigger(t *testing.T) {
 	require.ErrorAs(t, err, &running)
 	assert.Contains(t, err.Error(), "cancel it with `roundsman cancel "+first.WorkflowID)
 
-	// At once after the last one, within the same second.
+	// Again at once, within the same second.
 	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), first.WorkflowID, "", "test"))
 	var second jobtypes.Triggered
 	testsuite.WaitFor(t, 20*time.Second, "the Schedule to see that the group ended", func() bool {
@@ -69,7 +69,7 @@ func TestTrigger(t *testing.T) {
 	require.ErrorIs(t, err, starter.ErrNotFound)
 }
 
-// A list that was made before others changed something is as their Schedules are after it.
+// A list from before a change is updated from the Schedules.
 func TestRereadShowsWhatAListHides(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)
@@ -85,7 +85,7 @@ func TestRereadShowsWhatAListHides(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, stale, same, "it has the fields of a list")
 	require.NoError(t, types.Pause(t.Context(), "b", "disks"))
-	apply(t, c, nil, applied("a"), applied("b"), applied("new")) // It deletes the one that is gone.
+	apply(t, c, nil, applied("a"), applied("b"), applied("new")) // It deletes the job type gone.
 	read, err := types.Reread(t.Context(), stale, []string{"b", "new", "gone"})
 	require.NoError(t, err)
 	var names []string

@@ -19,23 +19,21 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// WindowView says whether the maintenance window of a job type is open.
+// WindowView is the state of the maintenance window of a job type.
 type WindowView struct {
 	Open bool `json:"open"`
-	// Closed says why it is closed; Since is when that began, as far as it is
-	// known.
+	// Closed is the reason for a closed window; Since is its start if known.
 	Closed string    `json:"closed,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	// Until is when the open window closes, or the closed one opens. Zero: not
-	// within 400 days.
+	// Until is the end of the open or closed state. Zero: not within 400 days.
 	Until time.Time `json:"until,omitzero"`
-	// Next are the coming windows, the open one first.
+	// Next windows, the open one first.
 	Next []contract.WindowSpan `json:"next,omitempty"`
-	// Fault is why the windows cannot be worked out. They count as closed.
+	// Fault is the error in the windows, which then count as closed.
 	Fault string `json:"fault,omitempty"`
 }
 
-// windowAt works out the windows of a job type; nil if it has none.
+// windowAt computes the windows of a job type; nil without windows.
 func windowAt(spec contract.JobTypeSpec, now time.Time) *WindowView {
 	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
 		return nil
@@ -65,19 +63,16 @@ func windowAt(spec contract.JobTypeSpec, now time.Time) *WindowView {
 	return view
 }
 
-// Learned is what a job type has learned of its jobs.
+// Learned holds the run times of a job type's jobs.
 type Learned struct {
-	// P95 is the run time that 95 of 100 jobs keep, known from the last Of ones;
-	// 0 until 20 are known.
+	// P95 is the run time that 95 of 100 jobs keep, among the last Of jobs; 0 before 20 jobs.
 	P95 jobtype.Duration `json:"p95,omitempty"`
 	Of  int              `json:"of"`
-	// Checkpoints are the dedupe keys of jobs that the end of a window stopped, and
-	// that the next run continues with.
+	// Dedupe keys of jobs stopped at the end of a window, which the next run continues.
 	Checkpoints []string `json:"checkpoints,omitempty"`
 }
 
-// Learned reads what the newest run of a job type that has ended left for the
-// next ones. Nothing is known before the first run.
+// Learned reads the record in the newest closed run of a job type; empty before the first run.
 func (c Client) Learned(ctx context.Context, known JobType) (Learned, error) {
 	record, err := c.Record(ctx, known)
 	return learnedOf(record), err
@@ -96,19 +91,18 @@ func learnedOf(record contract.RunRecord) Learned {
 	return learned
 }
 
-// maxToldRuns bounds how many submitted runs of a job type are told of changed
-// windows.
+// maxToldRuns bounds the submitted runs of a job type that receive changed windows.
 const maxToldRuns = 1000
 
-// calendarChange tells running groups of a job type that its windows have
-// changed. nil: they have not.
+// calendarChange is a change of a job type's windows; nil without a change. told lists the
+// groups that have received it.
 type calendarChange struct {
 	to   contract.SetCalendarInput
 	told map[string]bool
 }
 
-// changesCalendar compares what is stored with what is wanted. A calendar that cannot be
-// read is replaced, and its groups continue as they are.
+// changesCalendar compares the stored and the wanted windows. If the stored ones are unreadable,
+// running groups keep theirs.
 func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *calendarChange {
 	before, err := s.storedSpec(stored.schedule)
 	if err != nil || reflect.DeepEqual(before.Calendar, wanted.Calendar) && reflect.DeepEqual(before.LaneCalendar, wanted.LaneCalendar) {
@@ -117,13 +111,12 @@ func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *ca
 	return &calendarChange{contract.SetCalendarInput{Calendar: wanted.Calendar, LaneCalendar: wanted.LaneCalendar, By: s.client.Actor()}, map[string]bool{}}
 }
 
-// tell tells each running group once. It is called before the Schedule is
-// written, so that an apply that is killed in between finds the difference again,
-// and after that, for a group that was started meanwhile. One that ends has no
-// use for it.
+// tell sends the change to each running group once. It is called before the write of the Schedule,
+// so that an apply after a crash finds the difference again. It is called again after the write,
+// for groups started meanwhile. Ended groups are ignored.
 //
-// A submission by hand is no run of the Schedule, and may wait for its
-// window for weeks; visibility knows it, a second later.
+// A submitted group is not a run of the Schedule and may wait for its window for weeks. It comes
+// from visibility, which lags by a second.
 func (s schedules) tell(ctx context.Context, change *calendarChange, name string, info *schedulepb.ScheduleInfo) error {
 	if change == nil {
 		return nil
@@ -158,7 +151,7 @@ func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []s
 	return nil
 }
 
-// release releases the run of the Schedule that waits for its window; nil: none does.
+// release starts the Schedule's run that waits for its window; nil without one.
 func (c Client) release(ctx context.Context, name string, info *schedulepb.ScheduleInfo) (*Triggered, error) {
 	for _, ref := range starter.RefsOf(info.GetRunningWorkflows()) {
 		ref.RunID = "" // It may have continued as new.
@@ -190,10 +183,10 @@ func waited(code contract.Code) string {
 	return "it waited for its window, which is closed"
 }
 
-// TriggerIgnoringWindow is Trigger for a group that runs although its window is
-// closed. A group that waits for the window already is released. A new one is marked in the Schedule's argument by its workflow id, which no
-// other group ever has, and triggered then: a mark without its group means
-// nothing.
+// TriggerIgnoringWindow is Trigger for a group that runs outside its window. It releases a group that
+// waits for the window. For a new group it first writes the group's workflow id into the Schedule's
+// argument, and then triggers it. No other group has that id, so a mark without its group has no
+// effect.
 func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Triggered, error) {
 	s := c.schedules()
 	for range convergeAttempts {
@@ -212,7 +205,7 @@ func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Trigger
 			return Triggered{}, err
 		}
 		if now, err := s.readOwned(ctx, name); err != nil || s.marked(now.schedule) != groupAt(name, at) {
-			continue // Somebody wrote it at the same time.
+			continue // Another client wrote it at the same time.
 		}
 		triggered, err := s.triggerAt(ctx, name, at, before)
 		if err == nil {
@@ -249,7 +242,6 @@ func (s schedules) marked(schedule *schedulepb.Schedule) string {
 	return input.IgnoreWindow
 }
 
-// storedInput reads the Schedule's argument.
 func (s schedules) storedInput(schedule *schedulepb.Schedule) (contract.JobGroupInput, error) {
 	var input contract.JobGroupInput
 	payloads := schedule.GetAction().GetStartWorkflow().GetInput().GetPayloads()

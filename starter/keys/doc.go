@@ -1,4 +1,3 @@
-// Package keys keeps the API keys of a namespace where every control plane sees them:
-// in the argument of a paused Schedule that is never due, access/keys. Of a key it
-// keeps the SHA-256 of its secret, never the secret.
+// Package keys stores the API keys of a namespace for all control planes: in the argument of access/keys,
+// a paused Schedule that is never due. It stores the SHA-256 of a secret, never the secret.
 package keys

@@ -17,8 +17,7 @@ import (
 // Prefix begins every API key.
 const Prefix = "rmk_"
 
-// Most is how many keys a namespace may have: together they stay far below what one
-// argument may weigh.
+// Most bounds the keys of a namespace, so that they fit into one argument.
 const Most = 500
 
 const (
@@ -26,39 +25,38 @@ const (
 	idLength    = 10
 )
 
-// Key is an API key as it is kept and listed.
+// Key is an API key without its secret.
 type Key struct {
 	ID string `json:"id"`
-	// Name says whose or what for it is.
+	// Name is the owner or purpose.
 	Name string `json:"name"`
-	// Role of package access, within globs of job types, DAGs and handlers.
+	// Role of package access, limited by globs of job types, DAGs and handlers.
 	Role     string   `json:"role"`
 	JobTypes []string `json:"job_types,omitempty"`
 	DAGs     []string `json:"dags,omitempty"`
 	Handlers []string `json:"handlers,omitempty"`
-	// Worker is the only worker id that the key may act for; empty: it is none of a
-	// worker.
+	// Worker is the only worker id that the key may use; empty if the key is not for a worker.
 	Worker    string    `json:"worker,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	CreatedBy string    `json:"created_by"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 	RevokedBy string    `json:"revoked_by,omitempty"`
-	// LastUsed is exact to an hour.
+	// LastUsed has a precision of one hour.
 	LastUsed time.Time `json:"last_used,omitzero"`
 }
 
-// stored is a key with its sum, as the Schedule holds it.
+// stored is a key as the Schedule stores it.
 type stored struct {
 	Key
-	// Sum is the SHA-256 of the whole key in hexadecimal.
+	// Sum is the SHA-256 of the whole key, in hexadecimal.
 	Sum string `json:"sum"`
 }
 
-// ErrUnknown is the answer to a key that is wrong, revoked or expired.
+// ErrUnknown is returned for a wrong, revoked or expired key.
 var ErrUnknown = errors.New("the key is not known, revoked or expired")
 
-// Validate checks what the creator of a key says.
+// Validate checks the fields set by the creator of a key.
 func (k Key) Validate() error {
 	var faults []error
 	if k.Name == "" || len(k.Name) > 100 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' }) {
@@ -75,12 +73,12 @@ func (k Key) Validate() error {
 	return errors.Join(faults...)
 }
 
-// valid reports whether the key may be used at that time.
+// valid reports whether the key may be used at this time.
 func (k Key) valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// newSecret makes the id and the text of a key, rmk_<id>_<random>.
+// newSecret returns the id and the text of a new key, rmk_<id>_<random>.
 func newSecret() (id, secret string) {
 	random := make([]byte, randomBytes)
 	_, _ = rand.Read(random) // It never fails.
@@ -93,7 +91,7 @@ func sumOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// idOf is the id within a secret, or "".
+// idOf returns the id within a secret, or "".
 func idOf(secret string) string {
 	rest, is := strings.CutPrefix(secret, Prefix)
 	id, _, whole := strings.Cut(rest, "_")
@@ -103,10 +101,10 @@ func idOf(secret string) string {
 	return id
 }
 
-// NameOf returns the public part of a secret, rmk_<id>: the name of sessions by that key.
+// NameOf returns the public part of a secret, rmk_<id>, which names the sessions of that key.
 func NameOf(secret string) string { return Prefix + idOf(secret) }
 
-// match finds the key that secret is.
+// match returns the key with this secret.
 func match(all []stored, secret string, now time.Time) (Key, error) {
 	id, sum := idOf(secret), sumOf(secret)
 	for _, each := range all {

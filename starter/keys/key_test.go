@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One altered character makes another key, and no other key of the ring.
+// One altered character makes an unknown key.
 func TestAnAlteredKeyIsUnknown(t *testing.T) {
 	t.Parallel()
 	id, secret := newSecret()
@@ -45,7 +45,7 @@ func TestRevokedAndExpiredKeysAreUnknown(t *testing.T) {
 	}
 }
 
-// What is kept of a key does not contain its secret.
+// The stored sum does not contain the secret.
 func TestSecretsAreLongAndNotKept(t *testing.T) {
 	t.Parallel()
 	id, secret := newSecret()

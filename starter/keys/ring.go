@@ -10,21 +10,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// freshFor is how old the keys in memory may be: a revoked key is refused everywhere
-// within this time.
+// freshFor is the maximum age of the keys in memory, and so the delay of a revocation.
 const freshFor = 2 * time.Second
 
-// afreshEvery and afreshBurst limit the looks at the server for unknown keys, which
-// anybody can send.
+// afreshEvery and afreshBurst limit the reads for unknown keys, which anyone can send.
 const (
 	afreshEvery = time.Second
 	afreshBurst = 10
 )
 
-// readWithin bounds one look at the keys.
+// readWithin bounds one read of the keys.
 const readWithin = 3 * time.Second
 
-// Ring checks keys, with one look at the server for all requests of some seconds.
+// Ring checks keys. It reads the server at most once per freshFor, and for unknown keys.
 type Ring struct {
 	store  *Store
 	flight singleflight.Group
@@ -33,17 +31,17 @@ type Ring struct {
 	mu   sync.Mutex
 	held record
 	at   time.Time
-	// seen are uses that are not noted yet.
+	// Uses that are not stored yet.
 	seen map[string]time.Time
 }
 
-// NewRing checks against a store.
+// NewRing returns a Ring for a store.
 func NewRing(store *Store) *Ring {
 	return &Ring{store: store, seen: map[string]time.Time{}, afresh: rate.NewLimiter(rate.Every(afreshEvery), afreshBurst)}
 }
 
-// Check finds the key that secret is. ErrUnknown is the answer to all others; another
-// error means that the keys cannot be read, and nobody may be let in.
+// Check returns the key with this secret, or ErrUnknown. Any other error means that the keys could not be
+// read, and access must be denied.
 func (r *Ring) Check(ctx context.Context, secret string) (Key, error) {
 	if idOf(secret) == "" {
 		return Key{}, ErrUnknown
@@ -55,7 +53,7 @@ func (r *Ring) Check(ctx context.Context, secret string) (Key, error) {
 	now := time.Now()
 	key, err := match(held.Keys, secret, now)
 	if err != nil && !held.has(idOf(secret)) && r.afresh.Allow() {
-		// The key may be newer than the record in memory.
+		// The key may be newer than the keys in memory.
 		if held, err = r.readSince(ctx, now); err != nil {
 			return Key{}, err
 		}
@@ -67,21 +65,20 @@ func (r *Ring) Check(ctx context.Context, secret string) (Key, error) {
 	return key, err
 }
 
-// Valid reports whether the key with that id may still be used.
+// Valid reports whether the key with this id may still be used.
 func (r *Ring) Valid(ctx context.Context, id string) (bool, error) {
 	held, err := r.fresh(ctx)
 	now := time.Now()
 	return slices.ContainsFunc(held.Keys, func(k stored) bool { return k.ID == id && k.valid(now) }), err
 }
 
-// Ended reports whether a session was ended before its time.
+// Ended reports whether a session was ended early.
 func (r *Ring) Ended(ctx context.Context, session Session) (bool, error) {
 	held, err := r.fresh(ctx)
 	return held.ended(session), err
 }
 
-// EndSession ends one session, and forgets the record in memory so that this process
-// refuses the session at once.
+// EndSession ends one session and clears the memory, so that this process refuses the session at once.
 func (r *Ring) EndSession(ctx context.Context, session Session) error {
 	err := r.store.EndSession(ctx, session)
 	r.mu.Lock()
@@ -90,7 +87,7 @@ func (r *Ring) EndSession(ctx context.Context, session Session) error {
 	return err
 }
 
-// fresh gives a record that is at most freshFor old.
+// fresh returns a record that is at most freshFor old.
 func (r *Ring) fresh(ctx context.Context) (record, error) {
 	r.mu.Lock()
 	held, at := r.held, r.at
@@ -101,8 +98,7 @@ func (r *Ring) fresh(ctx context.Context) (record, error) {
 	return r.read(ctx)
 }
 
-// readSince looks at the server after that time: a look that others began before may miss
-// a new key.
+// readSince reads the server after that time. A shared read that began earlier may miss a new key.
 func (r *Ring) readSince(ctx context.Context, since time.Time) (record, error) {
 	held, err := r.read(ctx)
 	r.mu.Lock()
@@ -114,7 +110,7 @@ func (r *Ring) readSince(ctx context.Context, since time.Time) (record, error) {
 	return held, err
 }
 
-// read looks at the server.
+// read reads the server once for all concurrent callers.
 func (r *Ring) read(ctx context.Context) (record, error) {
 	read, err, _ := r.flight.Do("read", func() (any, error) {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
@@ -133,7 +129,7 @@ func (r *Ring) read(ctx context.Context) (record, error) {
 	return held, err //nolint:wrapcheck // the store's own
 }
 
-// note writes the use of a key down, once in usedEvery and besides the request.
+// note stores the use of a key in the background, once per usedEvery.
 func (r *Ring) note(ctx context.Context, id string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,6 +140,6 @@ func (r *Ring) note(ctx context.Context, id string, now time.Time) {
 	go func() {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 		defer cancel()
-		_ = r.store.used(limited, map[string]time.Time{id: now}) // It is noted an hour later.
+		_ = r.store.used(limited, map[string]time.Time{id: now}) // The next use stores it, an hour later.
 	}()
 }

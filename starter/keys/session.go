@@ -9,21 +9,21 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// mostEnded bounds the list of ended sessions. Beyond it, all sessions of the person with
-// most entries are ended by one entry: nobody's log-outs end the sessions of another.
+// mostEnded bounds the list of ended sessions. Beyond it, one entry ends all sessions of the person with
+// most entries, so log-outs of one person end no session of another.
 const mostEnded = 500
 
-// sessionLasts is longer than any session, so that an entry outlives what it ends.
+// sessionLasts is longer than any session, so that an entry outlives its session.
 const sessionLasts = 13 * time.Hour
 
-// Session names sessions: one by its id, or all of a person that began until At.
+// Session is one session by its id, or all sessions of a person that began until At.
 type Session struct {
 	ID   string    `json:"id,omitempty"`
 	Name string    `json:"name,omitempty"`
 	At   time.Time `json:"at"`
 }
 
-// ended reports whether the list has the session.
+// ended reports whether the list includes the session.
 func (r record) ended(session Session) bool {
 	return slices.ContainsFunc(r.Ended, func(e Session) bool {
 		return e.ID != "" && e.ID == session.ID || e.ID == "" && e.Name == session.Name && !session.At.After(e.At)
@@ -35,8 +35,8 @@ func (s *Store) EndSession(ctx context.Context, session Session) error {
 	return s.end(ctx, Session{ID: session.ID, Name: session.Name, At: time.Now().UTC()})
 }
 
-// EndSessionsOf ends all sessions of a person everywhere within 5 seconds: for somebody
-// who has left a group, since a session keeps the groups of its log-in.
+// EndSessionsOf ends all sessions of a person everywhere within 5 seconds. It is for persons who have
+// left a group, since a session keeps the groups of its log-in.
 func (s *Store) EndSessionsOf(ctx context.Context, name string) error {
 	if name == "" || len(name) > 200 {
 		return starter.Invalidf("the name of the person has %d characters: give 1 to 200, as the audit log has it", len(name))
@@ -55,8 +55,8 @@ func (s *Store) end(ctx context.Context, ended Session) error {
 	}, func(held record) bool { return held.ended(ended) })
 }
 
-// kept drops entries that outlived their sessions. If too many are left, those of the person
-// with most entries become one.
+// kept drops entries older than any session. If too many are left, the entries of the person with most
+// entries become one.
 func kept(list []Session, now time.Time) []Session {
 	list = slices.DeleteFunc(slices.Clone(list), func(e Session) bool { return now.Sub(e.At) > sessionLasts })
 	if len(list) < mostEnded {

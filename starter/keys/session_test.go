@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The list of ended sessions is bounded, and a caller who logs out again and again ends no
-// session of another.
+// The list of ended sessions is bounded, and repeated log-outs end no session of another person.
 func TestManyLogOutsEndNoSessionOfAnother(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC()
@@ -28,8 +27,7 @@ func TestManyLogOutsEndNoSessionOfAnother(t *testing.T) {
 	assert.Empty(t, held.Ended, "entries that outlived their sessions are dropped")
 }
 
-// Sessions by key have the name of their key, so that one entry for many covers those of
-// one key.
+// A session by key has the name of its key, so one entry covers all sessions of that key.
 func TestSessionsByKeyHaveTheNameOfTheirKey(t *testing.T) {
 	t.Parallel()
 	id, secret := newSecret()

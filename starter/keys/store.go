@@ -24,37 +24,37 @@ import (
 )
 
 const (
-	// ScheduleID of the Schedule that holds the keys.
+	// ScheduleID is the Schedule that stores the keys.
 	ScheduleID = "access/keys"
-	// No process polls the queue, and the workflow type is not registered: the action is
-	// never meant to run.
+	// No process polls the queue, and the workflow type is not registered: the action must never
+	// run.
 	holderType, holderQueue = "roundsman.Keys", "roundsman/none"
-	// attempts of a write that others disturb.
+	// attempts bounds the writes under contention.
 	attempts = 8
-	// usedEvery is how often the last use of a key is noted.
+	// usedEvery is the precision of LastUsed.
 	usedEvery = time.Hour
 )
 
-// record is what the Schedule holds.
+// record is the content of the Schedule.
 type record struct {
 	Keys []stored `json:"keys"`
-	// Ended are sessions that are over before their time.
+	// Sessions that were ended early.
 	Ended []Session `json:"ended,omitempty"`
 }
 
-// has reports whether a key with that id was ever created.
+// has reports whether a key with this id was ever created.
 func (r record) has(id string) bool {
 	return slices.ContainsFunc(r.Keys, func(k stored) bool { return k.ID == id })
 }
 
-// Store reads and changes the keys of the namespace of a client.
+// Store reads and changes the keys of a namespace.
 type Store struct{ client *starter.Client }
 
-// New gives the store of the client's namespace. Changes are recorded in the audit
-// log under the client's actor.
+// New returns the store of the client's namespace. The audit log records changes under the client's
+// actor.
 func New(client *starter.Client) *Store { return &Store{client} }
 
-// List lists all keys, the oldest first.
+// List lists all keys, oldest first.
 func (s *Store) List(ctx context.Context) ([]Key, error) {
 	held, _, err := s.read(ctx)
 	list := make([]Key, len(held.Keys))
@@ -64,7 +64,7 @@ func (s *Store) List(ctx context.Context) ([]Key, error) {
 	return list, err
 }
 
-// Create makes a key and returns its secret, which cannot be read again.
+// Create creates a key and returns its secret, which cannot be read again.
 func (s *Store) Create(ctx context.Context, wanted Key, by string) (Key, string, error) {
 	if err := wanted.Validate(); err != nil {
 		return Key{}, "", err
@@ -88,7 +88,7 @@ func (s *Store) Create(ctx context.Context, wanted Key, by string) (Key, string,
 	return wanted, secret, nil
 }
 
-// Revoke ends a key. It stays in the list.
+// Revoke revokes a key. It stays in the list.
 func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
 	var revoked Key
 	revokedIn := func(held record) *stored {
@@ -114,7 +114,7 @@ func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
 	return revoked, err
 }
 
-// used notes that keys were used.
+// used stores the time of the last use of keys.
 func (s *Store) used(ctx context.Context, at map[string]time.Time) error {
 	return s.change(ctx, func(held *record) error {
 		for i, key := range held.Keys {
@@ -126,8 +126,8 @@ func (s *Store) used(ctx context.Context, at map[string]time.Time) error {
 	}, func(record) bool { return true })
 }
 
-// change reads, edits and writes until the Schedule shows the edit: an old token is
-// refused by some servers and ignored by others.
+// change reads, edits and writes until the Schedule shows the edit. Some servers refuse an old token,
+// others ignore the write.
 func (s *Store) change(ctx context.Context, edit func(*record) error, done func(record) bool) error {
 	for range attempts {
 		held, token, err := s.read(ctx)
@@ -151,8 +151,8 @@ func (s *Store) change(ctx context.Context, edit func(*record) error, done func(
 	return errors.New("others change the keys all the time: try again")
 }
 
-// read gives the record and the token that proves on a write that nothing has changed.
-// No token: there is no Schedule yet.
+// read returns the record and a token that detects concurrent changes on a write. It returns no token
+// without a Schedule.
 func (s *Store) read(ctx context.Context) (record, []byte, error) {
 	var held record
 	var described *workflowservice.DescribeScheduleResponse
@@ -200,7 +200,7 @@ func (s *Store) write(ctx context.Context, held record, token []byte) error {
 		changed *serviceerror.FailedPrecondition
 	)
 	if errors.As(err, &exists) || errors.As(err, &started) || errors.As(err, &changed) {
-		return nil // Others were faster: the caller looks and tries again.
+		return nil // Another writer was faster, so the caller tries again.
 	}
 	if err != nil {
 		return fmt.Errorf("write the keys: %w", err)
@@ -208,7 +208,7 @@ func (s *Store) write(ctx context.Context, held record, token []byte) error {
 	return nil
 }
 
-// holder is a Schedule that is never due and paused besides.
+// holder returns a paused Schedule that is never due.
 func holder(input *commonpb.Payloads) *schedulepb.Schedule {
 	return &schedulepb.Schedule{
 		Spec:  &schedulepb.ScheduleSpec{},

@@ -26,7 +26,7 @@ type Run struct {
 	Pages Pages
 	// Held queries the jobs that the group holds, and the table of its record.
 	Held func(offset, limit int) (contract.JobsQueryResult, error)
-	// Record is that of a group that has ended; nil: Held returns it.
+	// Record of a closed group; nil means that Held returns the jobs.
 	Record *contract.ItemRecord
 }
 

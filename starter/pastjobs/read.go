@@ -36,7 +36,8 @@ type Filter struct {
 
 func (f Filter) single() bool { return f.Number > 0 || f.Key != "" }
 
-// count is how many jobs of a page match, as far as its table tells; known: it does.
+// count returns the number of matching jobs of a page from its table. known is false if the page
+// itself must be read.
 func (f Filter) count(page contract.RecordPage) (n int, known bool) {
 	for state, jobs := range page.States {
 		if len(f.States) == 0 || slices.Contains(f.States, state) {

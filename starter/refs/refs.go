@@ -98,7 +98,7 @@ func (r Resolver) described(ctx context.Context, workflowID string) (starter.Run
 	return found, nil
 }
 
-// named finds NAME@…: the open run, or else the newest, or the one that the ID means.
+// named resolves NAME@…: the open run, or else the newest, or the run with that ID.
 func (r Resolver) named(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	switch {
 	case parsed.ID == "" || parsed.ID == ref.Open || parsed.ID == ref.Last || parsed.ID == ref.Bad:

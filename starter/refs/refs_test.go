@@ -98,7 +98,7 @@ func TestReferencesOfRuns(t *testing.T) {
 	}
 }
 
-// begin starts a run that nobody executes.
+// begin starts a run without a worker.
 func begin(t *testing.T, c *starter.Client, id string) {
 	t.Helper()
 	options := client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}

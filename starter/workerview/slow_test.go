@@ -73,8 +73,7 @@ func (s stalledService) ListSchedules(ctx context.Context, _ *workflowservice.Li
 	return nil, s.of.wait(ctx)
 }
 
-// TestAStalledServerIsNotWaitedForLong: the verdict asks for many things. All of them together
-// are given up after 10 s.
+// The verdict makes many requests; all together are given up after 10 s.
 func TestAStalledServerIsNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -60,8 +60,8 @@ type ShownWorker struct {
 	IfDrained *Drain `json:"if_drained,omitempty"`
 }
 
-// lookWithin bounds what is read besides the registry: a server that stalls may take as long for
-// each of many requests.
+// lookWithin bounds all requests besides the registry's: a slow server may delay each of them by
+// its full timeout.
 const lookWithin = 10 * time.Second
 
 var errSlow = fmt.Errorf("the server did not answer all requests within %s", lookWithin)

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// mostLogged bounds what a line says of a path that is no operation.
+// mostLogged bounds the logged length of a path without an operation.
 const mostLogged = 200
 
 // accessed is one line of the access log while its request is served.
@@ -30,7 +30,7 @@ type accessed struct {
 
 type accessedKey struct{}
 
-// Identified notes in the access log who sends the request.
+// Identified adds the caller to the access log's line of a request.
 func Identified(ctx context.Context, caller Caller) {
 	if line, is := ctx.Value(accessedKey{}).(*accessed); is {
 		if caller.Address == "" {
@@ -40,21 +40,21 @@ func Identified(ctx context.Context, caller Caller) {
 	}
 }
 
-// reached notes the operation of the request itself, not of what it reads besides.
+// reached records the operation of the request itself, not of requests that it makes internally.
 func reached(ctx huma.Context, o Operation) {
 	line, is := ctx.Context().Value(accessedKey{}).(*accessed)
 	if !is || line.method != ctx.Method() {
 		return
 	}
-	// A base path is longer, one below /workers shorter than that of the operation.
+	// The logged path may have a base path in front, or lack a prefix below /workers.
 	if path := ctx.URL().Path; strings.HasSuffix(line.path, path) || strings.HasSuffix(path, line.path) {
 		line.operation, line.verb = o.ID, o.May.Verb
 	}
 }
 
-// logged writes the access log: one line for each request. Writes, log-ins and refusals
-// have the level info; reads and the protocol of workers debug. No line has a header, a
-// query or a body, so no key is in one.
+// logged writes the access log: one line per request. Writes, log-ins and refusals have level
+// info; reads and the protocol of workers have level debug. A line has no header, query or body,
+// and so no key.
 func (a *API) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, again := r.Context().Value(accessedKey{}).(*accessed); again {
@@ -86,7 +86,7 @@ func (l *accessed) level(status int) slog.Level {
 }
 
 func (l *accessed) attributes(status int, took time.Duration, bare bool) []slog.Attr {
-	if bare { // A caller refused before anything else has no Via.
+	if bare { // A caller refused early has no Via.
 		l.caller.Via = contract.ViaGateway
 	}
 	operation := l.operation
@@ -99,8 +99,8 @@ func (l *accessed) attributes(status int, took time.Duration, bare bool) []slog.
 	}
 }
 
-// viaOf is by which way a caller does something: the protocol of workers is the
-// gateway's, whichever process serves it.
+// viaOf returns the interface that a caller uses. The protocol of workers counts as the gateway,
+// in every process.
 func viaOf(caller Caller, verb access.Verb) string {
 	if verb == access.Work {
 		return contract.ViaGateway
@@ -108,7 +108,7 @@ func viaOf(caller Caller, verb access.Verb) string {
 	return cmp.Or(caller.Via, contract.ViaAPI)
 }
 
-// pathWithoutLease leaves out what a lease is: it is worth as much as a key for one job.
+// pathWithoutLease removes a lease, which is a credential for one job.
 func pathWithoutLease(path string) string {
 	before, lease, is := strings.Cut(path, "/leases/")
 	if !is {
@@ -118,7 +118,7 @@ func pathWithoutLease(path string) string {
 	return before + "/leases/…/" + verb
 }
 
-// statusWriter keeps the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status  int

@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// One line for each write and each refusal, with who, how and from where; reads and the
-// protocol of workers are for those who ask for debug.
+// The access log has one line for each write and each refusal, with caller, authentication and
+// address. Reads and the protocol of workers have level debug.
 func TestTheAccessLog(t *testing.T) {
 	t.Parallel()
 	var written bytes.Buffer
@@ -67,7 +67,7 @@ func TestTheAccessLog(t *testing.T) {
 	}
 }
 
-// What is refused is recorded with the way by which it was tried.
+// A refusal is recorded with the interface that was used.
 func TestDenialsSayByWhichWay(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -16,7 +16,7 @@ import (
 
 type laneList struct {
 	Lanes []contract.AdmissionLane `json:"lanes"`
-	// Recovering: nothing is granted until the open runs have said what they hold.
+	// Recovering is true while open runs report their holdings; nothing is granted then.
 	Recovering bool `json:"recovering"`
 	Page
 }
@@ -31,26 +31,25 @@ type objectList struct {
 	Page
 }
 
-// heldList is what is held back: job types and keys.
 type heldList struct {
 	contract.HoldsResult
-	// Next is the cursor of the next page; empty: there is none.
+	// Cursor of the next page; empty on the last page.
 	Next string    `json:"next,omitempty"`
 	AsOf time.Time `json:"as_of"`
 }
 
-// pastGrantList is what was released, the last release first.
+// pastGrantList holds released grants, the latest release first.
 type pastGrantList struct {
 	Grants []contract.PastGrant `json:"grants"`
-	// Kept is how many releases are remembered in all, of all that were Released.
+	// Kept counts the releases still known, of Released in all.
 	Kept     int   `json:"kept"`
 	Released int64 `json:"released"`
-	// Next is the cursor of the next page; empty: there is none.
+	// Cursor of the next page; empty on the last page.
 	Next string    `json:"next,omitempty"`
 	AsOf time.Time `json:"as_of"`
 }
 
-// mostUses is how many names admission shows in one answer.
+// mostUses is the most entries in one answer of admission.
 const mostUses = 500
 
 // PoolPath names a pool in the path.
@@ -58,7 +57,7 @@ type PoolPath struct {
 	Pool string `path:"pool" maxLength:"63" doc:"The resource pool"`
 }
 
-// PoolSize is the size of a pool: in force, declared, and an operator's.
+// PoolSize holds the current size of a pool, the declared one, and the operator's.
 type PoolSize struct {
 	Pool     string `json:"pool"`
 	Size     int    `json:"size"`
@@ -147,7 +146,7 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 	if err != nil {
 		return list, err
 	}
-	before, _ := strconv.ParseInt(after, 10, 64) // A signed cursor is a number, or empty.
+	before, _ := strconv.ParseInt(after, 10, 64) // A signed cursor is a number or empty.
 	past, err := call.Client.Admission().PastGrants(ctx, contract.PastGrantsFilter{
 		Lane: in.Lane, Pool: in.Pool, Object: in.Object, WorkflowID: in.Run, Before: before, Limit: in.Limit,
 	})
@@ -170,7 +169,7 @@ func (a *API) listObjects(ctx context.Context, call *Call, in *struct{ Listing }
 	return objectList{orEmpty(view.Objects), pageOf(a, "objects", at, view.Objects, names, view.ObjectCount)}, nil
 }
 
-// view reads one page of admission; its state has at most 500 of each.
+// view reads one page of admission, which has at most 500 entries of each kind.
 func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (contract.AdmissionView, Listing, error) {
 	after, err := a.position(list, in.Cursor)
 	if err != nil {
@@ -219,8 +218,8 @@ func (a *API) listHeld(ctx context.Context, call *Call, in *struct{ Listing }) (
 	return a.held(ctx, call, in.Listing, "")
 }
 
-// held lists what is held back, of one job type or of all that the caller sees. How much
-// there is of others is theirs to know.
+// held lists holds of one job type, or of all job types that the caller may view. The total is
+// hidden from callers who may not view all.
 func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) (heldList, error) {
 	list, name := heldList{AsOf: time.Now().UTC()}, "held "+jobType
 	offset, err := a.offsetOf(name, in.Cursor)

@@ -30,55 +30,54 @@ const Prefix = "/api/v1"
 
 // Caller is the authenticated sender of a request.
 type Caller struct {
-	// Name is what the audit log says.
+	// Name in the audit log.
 	Name string
-	// Auth is how the caller is known: none, key, oidc, session or certificate.
-	Auth string
-	// Address is the client's.
+	// Auth is the means of authentication: none, key, oidc, session or certificate.
+	Auth    string
 	Address string
-	// Via is by which way the caller acts: api, console or gateway.
+	// Via is the interface used: api, console or gateway.
 	Via string
-	// Key is the id of an API key, Worker the only worker id that it may act for.
+	// Key is the id of an API key, Worker the only worker id that it may use.
 	Key, Worker string
 	Rights      access.Rights
 }
 
-// AuthNone is the Auth of a caller who did not log in.
+// AuthNone is the Auth of a caller without a log-in.
 const AuthNone = "none"
 
-// Authenticator finds out who sends a request. Its error is a *problem.Problem.
+// Authenticator returns the sender of a request. Its error is a *problem.Problem.
 type Authenticator interface {
 	Authenticate(r *http.Request) (Caller, error)
 }
 
-// Options shape the API.
+// Options configure the API.
 type Options struct {
-	// Client reads; As gives one that acts for a caller, and what ends it.
+	// Client reads. As returns a client that acts for a caller, and a function that closes it.
 	Client *starter.Client
 	As     func(ctx context.Context, caller Caller) (*starter.Client, func(), error)
 	Auth   Authenticator
-	// Denied is told of every refusal; nil: nobody is.
+	// Denied is called for every refusal if not nil.
 	Denied func(caller Caller, operation string)
 	Guard  guard.Options
-	// Roles are the custom ones.
+	// Custom roles.
 	Roles []access.Role
-	// Handlers and Validators are those of the binary, as config.Options has them.
+	// Handlers and Validators of the binary, as in config.Options.
 	Handlers   []jobtype.Descriptor
 	Validators map[string]jobtype.SettingsValidator
 	// Secret signs cursors.
 	Secret []byte
-	// Live has the topics of the events; nil: New makes one.
+	// Live has the topics of the events; New creates it if nil.
 	Live   *feed.Hub
 	Logger *slog.Logger
-	// Bare has no operations but those of Extra.
+	// Bare leaves out all operations except those of Extra.
 	Bare bool
-	// Extra add operations of other packages, Pages serve other paths than
-	// [Prefix]: the patterns of http.ServeMux.
+	// Extra add operations of other packages. Pages serve paths outside [Prefix], by patterns of
+	// http.ServeMux.
 	Extra []func(*API)
 	Pages map[string]http.Handler
 }
 
-// API is the operations and their document.
+// API holds the operations and their document.
 type API struct {
 	options Options
 	mux     *http.ServeMux
@@ -87,15 +86,15 @@ type API struct {
 	live    *feed.Hub
 	viewed  map[string]viewable
 	streams streams
-	// known are the lists that cost calls to visibility: one fetch for all.
+	// Lists that cost calls to visibility, fetched once for all callers.
 	known lists
-	// visibility limits the fetches of topics that list runs to one every visibleApart.
+	// visibility limits the fetches of topics that list runs to one per visibleApart.
 	visibility *rate.Limiter
-	// away: the server did not answer when it was last asked for the topic server.
+	// away is true if the server did not answer the last health check.
 	away atomic.Bool
 }
 
-// New assembles the API. Without a client it can only describe itself.
+// New assembles the API. Without a client it can only return its document.
 func New(options Options) *API {
 	shapeHuma()
 	if options.Logger == nil {
@@ -134,7 +133,7 @@ func New(options Options) *API {
 	return a
 }
 
-// description is the head of the document.
+// description returns the head of the document.
 func (a *API) description() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	return huma.Config{
@@ -160,7 +159,7 @@ func (a *API) description() huma.Config {
 	}
 }
 
-// plainJSON writes as --output json does.
+// plainJSON writes JSON like --output json.
 func plainJSON() huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, value any) error {
@@ -174,8 +173,8 @@ func plainJSON() huma.Format {
 	}
 }
 
-// shapeHuma makes huma answer with problems, and describe lists as package answer writes
-// them. Its hooks are variables of the package.
+// shapeHuma makes huma return problems, and describe lists as package jsonout writes them. Its
+// hooks are package variables.
 var shapeHuma = sync.OnceFunc(func() { //nolint:gochecknoglobals // set once, before anything is served
 	huma.DefaultArrayNullable = false
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
@@ -192,7 +191,7 @@ var shapeHuma = sync.OnceFunc(func() { //nolint:gochecknoglobals // set once, be
 	}
 })
 
-// Document is the OpenAPI document as YAML.
+// Document returns the OpenAPI document as YAML.
 func (a *API) Document() ([]byte, error) {
 	text, err := a.huma.OpenAPI().YAML()
 	if err != nil {
@@ -201,7 +200,7 @@ func (a *API) Document() ([]byte, error) {
 	return text, nil
 }
 
-// Downgraded is the document in OpenAPI 3.0, for generators that know no other.
+// Downgraded returns the document in OpenAPI 3.0, for generators that need it.
 func (a *API) Downgraded() ([]byte, error) {
 	text, err := a.huma.OpenAPI().DowngradeYAML()
 	if err != nil {
@@ -210,10 +209,10 @@ func (a *API) Downgraded() ([]byte, error) {
 	return text, nil
 }
 
-// OpenAPI is the document itself.
+// OpenAPI returns the document.
 func (a *API) OpenAPI() *huma.OpenAPI { return a.huma.OpenAPI() }
 
-// Handlers are those of the binary, with what checks their settings further.
+// Handlers returns the handlers of the binary and the validators of their settings.
 func (a *API) Handlers() ([]jobtype.Descriptor, map[string]jobtype.SettingsValidator) {
 	return a.options.Handlers, a.options.Validators
 }
@@ -223,19 +222,19 @@ func (a *API) Handler() http.Handler {
 	return a.logged(guard.Wrap(a.options.Guard, a.authenticated(a.operations())))
 }
 
-// operations answers requests of known callers.
+// operations serves requests of authenticated callers.
 func (a *API) operations() http.Handler { return repeatable(a.documents(conditional(a.mux))) }
 
 type callerKey struct{}
 
-// CallerOf is the sender of the request whose context this is; false outside of operations.
+// CallerOf returns the caller of the request with this context; false outside of operations.
 func CallerOf(ctx context.Context) (Caller, bool) {
 	caller, known := ctx.Value(callerKey{}).(Caller)
 	return caller, known
 }
 
-// authenticated finds out who sends the requests to [Prefix]. Pages decide for
-// themselves: those of the log-in are for everybody.
+// authenticated authenticates the requests to [Prefix]. Pages authenticate themselves, since those
+// of the log-in are public.
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !under(Prefix, r.URL.Path) {
@@ -258,8 +257,7 @@ func (a *API) authenticated(next http.Handler) http.Handler {
 	})
 }
 
-// ViaHeader says by which way a caller acts. The console sends it; it is no proof of
-// anything.
+// ViaHeader names the interface that a caller uses. The console sends it; it proves nothing.
 const ViaHeader = "X-Roundsman-Via"
 
 func (a *API) via(r *http.Request) (string, error) {
@@ -280,7 +278,7 @@ func under(prefix, path string) bool {
 	return len(path) >= len(prefix) && path[:len(prefix)] == prefix && (len(path) == len(prefix) || path[len(prefix)] == '/')
 }
 
-// unknownPath answers for paths, and methods of paths, that are no operation.
+// unknownPath answers requests without an operation.
 func (a *API) unknownPath(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
@@ -296,6 +294,5 @@ func (a *API) unknownPath(w http.ResponseWriter, r *http.Request) {
 	guard.Refuse(w, problem.Newf(http.StatusNotFound, "", "there is no %s", r.URL.Path).With("`roundsman api openapi` prints all paths"))
 }
 
-// Version of the program, as the document does not have it: that is the same for
-// all builds.
+// version of the program. The document does not contain it, so that it is the same in all builds.
 func version() string { return buildinfo.Version() }

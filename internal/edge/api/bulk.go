@@ -15,10 +15,10 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// bulkParallel requests are answered at once: few enough for a namespace's limits.
+// bulkParallel bounds the parallel requests, within a namespace's limits.
 const bulkParallel = 8
 
-// BulkRequest is one of them.
+// BulkRequest is one request of a bulk.
 type BulkRequest struct {
 	Method string          `json:"method" enum:"POST,PUT,PATCH"`
 	Path   string          `json:"path" minLength:"1" maxLength:"2000" doc:"Without the path of the API, like /runs/scrub-adhoc-x/cancel"`
@@ -26,16 +26,16 @@ type BulkRequest struct {
 	Key    string          `json:"idempotency_key,omitempty" maxLength:"200" doc:"Default: that of the whole request with the position"`
 }
 
-// BulkResult is the answer to one.
+// BulkResult is the answer to one request.
 type BulkResult struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body,omitempty"`
 }
 
-// BulkResults has them in the order of the requests.
+// BulkResults holds the answers in the order of the requests.
 type BulkResults struct {
 	Results []BulkResult `json:"results"`
-	// Failed counts those that are no success.
+	// Number of unsuccessful answers.
 	Failed int `json:"failed"`
 }
 
@@ -77,7 +77,7 @@ func (a *API) bulk() {
 	})
 }
 
-// isolated is single, and survives a bug.
+// isolated is single with recovery from a panic.
 func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
 	result, err := survives(a, func(ctx context.Context) (BulkResult, error) { return a.single(ctx, each), nil })(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
 	return result
 }
 
-// single answers one request of a bulk, for the same caller.
+// single serves one request of a bulk for the same caller.
 func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	kept := &buffered{header: http.Header{}, status: http.StatusOK}
 	r, err := http.NewRequestWithContext(ctx, each.Method, Prefix+each.Path, bytes.NewReader(each.Body))
@@ -109,7 +109,7 @@ func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	return BulkResult{Status: kept.status, Body: bytes.TrimSpace(kept.body.Bytes())}
 }
 
-// takesBulk reports whether the request is one that changes something for a person.
+// takesBulk reports whether a bulk may contain the request: it changes something for a person.
 func (a *API) takesBulk(r *http.Request) bool {
 	_, pattern := a.mux.Handler(r)
 	o, known := a.operationAt(pattern)

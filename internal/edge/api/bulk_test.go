@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// bulked has operations that succeed, that a scoped caller may do in places, and one with
-// a bug.
+// bulked has an operation that succeeds, one that scoped callers may partly use, and one with a
+// bug.
 func bulked() http.Handler {
 	operate := access.Permission{Verb: access.Operate, Kind: access.JobTypes}
 	return api.New(api.Options{Auth: callers(), Extra: []func(*api.API){func(a *api.API) {
@@ -26,8 +26,7 @@ func bulked() http.Handler {
 	}}}).Handler()
 }
 
-// Each request of a bulk is checked and answered as if it were sent alone: its permission,
-// its path, its body, its bug.
+// Each request of a bulk is checked and answered as if sent alone: permission, path, body and bug.
 func TestBulkAnswersEachAsIfAlone(t *testing.T) {
 	t.Parallel()
 	rows := []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// conditional gives every GET an ETag and answers 304 to who has it already. A PUT
-// or PATCH with If-Match is refused when the thing has changed since it was read.
+// conditional adds an ETag to every GET and answers 304 if the client has that version. It refuses
+// a PUT or PATCH with If-Match if the thing has changed since.
 func conditional(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -73,14 +73,13 @@ func serveTagged(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	writeBody(w, r, kept.status, kept.body.Bytes())
 }
 
-// compressFrom is the least length of a body that is worth compressing.
+// compressFrom is the minimum length of a compressed body.
 const compressFrom = 1 << 10
 
-// writeBody compresses the body if the client takes gzip.
 func writeBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	if len(body) < compressFrom || !takesGzip(r) {
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // The client is gone: there is nobody to tell.
+		_, _ = w.Write(body) // The client has disconnected.
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
@@ -101,7 +100,7 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// matchBefore reads the thing as a GET would and compares it with If-Match.
+// matchBefore reads the thing like a GET and compares it with If-Match.
 func matchBefore(r *http.Request, next http.Handler) *problem.Problem {
 	read := r.Clone(r.Context())
 	read.Method, read.Body, read.ContentLength = http.MethodGet, http.NoBody, 0
@@ -109,7 +108,7 @@ func matchBefore(r *http.Request, next http.Handler) *problem.Problem {
 	kept := &buffered{header: http.Header{}, status: http.StatusOK}
 	next.ServeHTTP(kept, read)
 	if kept.status != http.StatusOK {
-		return nil // The write itself says what is wrong.
+		return nil // The write itself reports the error.
 	}
 	if tag := tagOf(kept.body.Bytes()); !matchesTag(r.Header.Get("If-Match"), tag) {
 		return problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "it has changed since it was read").With("read it again, then decide")
@@ -127,18 +126,18 @@ func matchesTag(written, tag string) bool {
 	return false
 }
 
-// asOf is when an answer was made, which makes it no other answer.
+// asOf matches the time of an answer, which does not count as a difference.
 var asOf = regexp.MustCompile(`"as_of":"[^"]*"`)
 
 func tagOf(body []byte) string { return `"` + digest(body) + `"` }
 
-// digest is the same for the same content.
+// digest returns the same text for the same content.
 func digest(body []byte) string {
 	sum := sha256.Sum256(asOf.ReplaceAll(body, nil))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// buffered keeps an answer back.
+// buffered holds an answer back.
 type buffered struct {
 	header http.Header
 	status int

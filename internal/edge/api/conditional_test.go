@@ -18,8 +18,8 @@ type answerHead struct {
 	Header     http.Header
 }
 
-// served sends a request to a real server whose only operation answers with body, and
-// returns the answer as it was on the wire.
+// served sends a request to a real server whose only operation returns body. It returns the answer
+// as sent.
 func served(t *testing.T, body, method string, header map[string]string) (answerHead, []byte) {
 	t.Helper()
 	server := httptest.NewServer(conditional(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })))
@@ -61,7 +61,7 @@ func TestAnswersAreCompressedForThoseWhoTakeIt(t *testing.T) {
 	assert.Empty(t, response.Header.Get("Content-Encoding"), "it is too small")
 }
 
-// A HEAD has the headers of the GET; an answer 304 has them without those of a body.
+// A HEAD has the headers of the GET. A 304 has them without those of a body.
 func TestHeadersOfAnswersWithoutBody(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", compressFrom)

@@ -26,7 +26,7 @@ func walk(document *huma.OpenAPI, visit func(path, method string, operation *hum
 	}
 }
 
-// Every operation of the document declares its permission, however it was added.
+// Every operation of the document declares its permission.
 func TestEveryOperationDeclaresItsPermission(t *testing.T) {
 	t.Parallel()
 	described := 0

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// documents turns a body that is YAML into the JSON that carries it as text. Only
-// operations that take a document take YAML.
+// documents wraps a YAML body into JSON. Only operations for documents accept YAML.
 func (a *API) documents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -52,7 +51,7 @@ func wrapped(body io.Reader) ([]byte, *problem.Problem) {
 	return encoded, nil
 }
 
-// operationAt is the operation of a pattern of the mux.
+// operationAt returns the operation of a mux pattern.
 func (a *API) operationAt(pattern string) (Operation, bool) {
 	method, path, _ := strings.Cut(pattern, " ")
 	for _, o := range a.needs {
@@ -63,7 +62,7 @@ func (a *API) operationAt(pattern string) (Operation, bool) {
 	return Operation{}, false
 }
 
-// describeDocument adds the other media type to the document.
+// describeDocument adds the YAML media type to the document.
 func (a *API) describeDocument(o Operation) {
 	if !o.Document {
 		return

@@ -18,8 +18,8 @@ type downloadInput struct {
 	Attempt int `query:"attempt" minimum:"0" doc:"0: the last one"`
 }
 
-// download adds the whole output of an attempt as text. The worker answers in parts, so an output of any
-// length passes.
+// download adds the operation for the whole output of an attempt as text. The worker sends it in
+// parts, so its length is not limited.
 func (a *API) download(tag, item string) {
 	o := Operation{
 		ID: "download-item-output", Method: http.MethodGet, Path: item + "/output/text", Tag: tag, Summary: "Download what a job or task has printed",
@@ -57,7 +57,7 @@ func (a *API) download(tag, item string) {
 	})
 }
 
-// writeOutput writes the parts from the first one to the end.
+// writeOutput writes all parts, beginning with the given one.
 func writeOutput(ctx context.Context, call *Call, in *downloadInput, part joblogs.Part, to io.Writer) error {
 	if part.From == joblogs.FromResult {
 		_, err := fmt.Fprintf(to, "[only the end, from the result: %s]\n%s", part.Note, part.Text)

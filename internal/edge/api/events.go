@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// commentEvery keeps proxies from taking a quiet stream for a dead one.
+	// commentEvery keeps proxies from closing a quiet stream.
 	commentEvery = 15 * time.Second
-	// knownEvery is how soon a caller who is known no more loses the stream.
+	// knownEvery bounds how long a caller keeps the stream after losing access.
 	knownEvery = 4 * time.Second
-	// writeWithin is how long a client may leave an event unread.
+	// writeWithin bounds how long a client may leave an event unread.
 	writeWithin = 30 * time.Second
-	// retryAfter is when a browser connects again.
+	// retryAfter is the reconnect delay for browsers.
 	retryAfter = "retry: 2000\n\n"
 )
 
@@ -39,7 +39,7 @@ type eventsInput struct {
 type LiveEvent struct {
 	Topic string    `json:"topic"`
 	AsOf  time.Time `json:"as_of,omitzero"`
-	// Data is what the topic's GET operation answers, Problem why there is no newer one.
+	// Data is the body of the topic's GET operation, Problem the reason why it is stale.
 	Data    json.RawMessage  `json:"data,omitempty"`
 	Problem *problem.Problem `json:"problem,omitempty"`
 }
@@ -78,18 +78,18 @@ func (a *API) events() {
 			r, w := humago.Unwrap(hc)
 			stream := a.live.Join(seats, in.Last)
 			defer stream.Close()
-			_ = a.follow(w, r, caller, stream) // The client is gone: there is nobody to tell.
+			_ = a.follow(w, r, caller, stream) // The client has disconnected.
 		}}, nil
 	})
 }
 
-// seats are the topics, for those who may view them.
+// seats returns the topics that the caller may view.
 func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
 	seats := make([]feed.Seat, 0, len(topics))
 	for _, name := range topics {
 		v, known := a.viewed[name]
 		if t, r, is := a.watched(name); is {
-			// The operation itself refuses who may not view it: that topic alone has no picture.
+			// The operation itself checks the permission; a refusal affects this topic only.
 			seats = append(seats, feed.Seat{Topic: name, Set: caller.Rights.Fingerprint(), Make: a.look(r, caller), Passing: t})
 			continue
 		}
@@ -114,15 +114,15 @@ func (a *API) topicNames() []string {
 	return names
 }
 
-// follow writes the news of a stream until the client is gone, the server stops, or
-// the caller may not view any more what they viewed.
+// follow writes the events of a stream until the client disconnects, the server stops, or the
+// caller loses access.
 func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stream *feed.Stream) error {
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Accel-Buffering", "no")
 	out := &eventWriter{w: w, control: http.NewResponseController(w)}
-	// The server's time-out is one for requests, and ends their context.
+	// The server's timeout is for requests and would cancel their context.
 	if err := out.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
@@ -156,8 +156,8 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stre
 	}
 }
 
-// still reports whether the caller is known and has the same rights. While that cannot
-// be found out the stream continues.
+// still reports whether the caller has the same rights as before. If that cannot be checked, the
+// stream continues.
 func (a *API) still(r *http.Request, caller Caller) bool {
 	now, err := a.options.Auth.Authenticate(r)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *API) still(r *http.Request, caller Caller) bool {
 	return now.Rights.Fingerprint() == caller.Rights.Fingerprint()
 }
 
-// eventWriter writes to one client. The body of a picture is shared by all of them.
+// eventWriter writes to one client. Clients share the body of an event.
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -188,7 +188,7 @@ func (e *eventWriter) event(event feed.Event) error {
 	return e.write(head, event.Body, []byte("}\n\n"))
 }
 
-// write sends the parts at once, and fails if the client does not take them.
+// write sends the parts at once. It fails if the client does not read them.
 func (e *eventWriter) write(parts ...[]byte) error {
 	if err := e.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err

@@ -24,7 +24,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// route is an operation of the document with an address that is valid.
+// route is an operation of the document with a valid address.
 type route struct {
 	method, address string
 	operation       *huma.Operation
@@ -32,7 +32,7 @@ type route struct {
 
 var inPath = regexp.MustCompile(`\{[^}]*\}`)
 
-// routes are all real operations. The API has no client, so that a request which reaches one panics.
+// routes returns all operations of an API without a client: a request that reaches one panics.
 func routes(t *testing.T) (http.Handler, []route) {
 	t.Helper()
 	built := api.New(api.Options{Auth: callers()})
@@ -60,7 +60,7 @@ func (r route) parameter(name string) *huma.Param {
 	return r.operation.Parameters[at]
 }
 
-// required are the query parameters without which a request is refused.
+// required returns the required query parameters.
 func (r route) required() url.Values {
 	query := url.Values{}
 	for _, p := range r.operation.Parameters {
@@ -71,8 +71,7 @@ func (r route) required() url.Values {
 	return query
 }
 
-// TestLimitsOfAllLists: no list takes a limit that is not of its range, and the problem names the
-// parameter.
+// Lists refuse limits outside their range, and the problem names the parameter.
 func TestLimitsOfAllLists(t *testing.T) {
 	t.Parallel()
 	handler, all := routes(t)
@@ -95,7 +94,7 @@ func TestLimitsOfAllLists(t *testing.T) {
 	assert.Greater(t, lists, 4)
 }
 
-// TestUnknownParametersAreRefusedEverywhere: a misspelt filter would be answered as if it were none.
+// A misspelt filter must not be ignored.
 func TestUnknownParametersAreRefusedEverywhere(t *testing.T) {
 	t.Parallel()
 	handler, all := routes(t)
@@ -112,7 +111,7 @@ func TestUnknownParametersAreRefusedEverywhere(t *testing.T) {
 	}
 }
 
-// TestBodiesThatNoOperationTakes: each is refused with a problem, and none reaches its operation.
+// Invalid bodies are refused with a problem and do not reach the operation.
 func TestBodiesThatNoOperationTakes(t *testing.T) {
 	t.Parallel()
 	handler, all := routes(t)
@@ -141,7 +140,7 @@ func TestBodiesThatNoOperationTakes(t *testing.T) {
 	}
 }
 
-// TestABodyWithoutLengthIsBounded: a chunked body says nothing of its size.
+// A chunked body without a length is bounded.
 func TestABodyWithoutLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	done, denied := 0, []string(nil)
@@ -164,8 +163,7 @@ func TestABodyWithoutLengthIsBounded(t *testing.T) {
 	assert.Zero(t, done)
 }
 
-// TestYAMLIsForDocumentsAlone: other operations refuse it before they read it, and a document in
-// another encoding is no document.
+// Other operations refuse YAML unread, and documents in another encoding are refused.
 func TestYAMLIsForDocumentsAlone(t *testing.T) {
 	t.Parallel()
 	got := ""
@@ -219,7 +217,7 @@ func TestYAMLIsForDocumentsAlone(t *testing.T) {
 	}
 }
 
-// TestTagsOfAnswers: a tag is of the content, not of the moment; failures have none.
+// A tag depends on the content and not on the time; errors have none.
 func TestTagsOfAnswers(t *testing.T) {
 	t.Parallel()
 	type list struct {
@@ -260,7 +258,7 @@ func TestTagsOfAnswers(t *testing.T) {
 	assert.Equal(t, "private, no-cache", missing.Header().Get("Cache-Control"))
 }
 
-// TestCursorsAreOfOneListAndServer: whoever changes a cursor, or brings that of another list, begins again.
+// An altered cursor, or one of another list, is refused.
 func TestCursorsAreOfOneListAndServer(t *testing.T) {
 	t.Parallel()
 	all := []string{"a", "b", "c", "d", "e"}
@@ -318,7 +316,7 @@ func TestCursorsAreOfOneListAndServer(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, status, "another list")
 	status, _ = read(other, "/letters", first)
 	assert.Equal(t, http.StatusBadRequest, status, "another server")
-	all = slices.Delete(all, 1, 2) // The last one of the first page is gone.
+	all = slices.Delete(all, 1, 2) // It removes the last entry of the first page.
 	status, page := read(handler, "/letters", first)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, []string{"c", "d"}, page.Names)

@@ -22,13 +22,12 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// Version is the program's.
 type Version struct {
 	Version string `json:"version"`
 	API     string `json:"api"`
 }
 
-// Me is the caller as this server knows them.
+// Me is the caller as authenticated by this server.
 type Me struct {
 	Name    string           `json:"name"`
 	Auth    string           `json:"auth" enum:"none,key,oidc,session,certificate,worker"`
@@ -38,7 +37,7 @@ type Me struct {
 	Grants  []access.Granted `json:"grants"`
 }
 
-// Doctor is what `roundsman doctor` prints.
+// Doctor is the result of `roundsman doctor`.
 type Doctor doctor.Report
 
 type handlerList struct {
@@ -46,7 +45,7 @@ type handlerList struct {
 	Page
 }
 
-// RecordedEntry is an entry of the audit log and how it is reverted.
+// RecordedEntry is an entry of the audit log with the action that reverts it.
 type RecordedEntry struct {
 	contract.AuditEntry
 	PutBack *explain.PutBack `json:"put_back,omitempty" doc:"The action that reverts it, or the reason why none does; absent for the scheduler"`
@@ -118,8 +117,8 @@ type explainInput struct {
 	Thing string `query:"thing" required:"true" maxLength:"1000" doc:"A job type, worker, run, job (RUN/JOB), run of a DAG, task (RUN/TASK) or receiver of notifications"`
 }
 
-// explain answers about one thing. The holders that a reason names may be of other
-// job types: who may not view those gets the code without them.
+// explain explains one thing. The holders in its reasons may belong to other job types. A caller who
+// may not view those gets the code only.
 func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explainer.Explanation, error) {
 	scope, err := call.scopeOf(ctx, in.Thing)
 	if err == nil {
@@ -133,7 +132,7 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 		return explanation, err
 	}
 	if !call.Sees(access.Scope{}) {
-		explanation.Receiver, explanation.Chain = nil, nil // They are of all job types.
+		explanation.Receiver, explanation.Chain = nil, nil // They belong to all job types.
 		for i := range explanation.Reasons {
 			blank(&explanation.Reasons[i])
 		}
@@ -141,19 +140,18 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 	return explanation, nil
 }
 
-// blank leaves the code of a reason and its times.
+// blank removes all fields of a reason except the code and the times.
 func blank(reason *explain.Reason) {
 	reason.Object, reason.Holder, reason.Detail, reason.Remedy, reason.Actions = "", nil, "", "", []action.Action{}
 }
 
-// Needs are the states that wait for a person.
+// Needs holds the states that wait for a person.
 type Needs struct {
 	Needs []explain.Need `json:"needs"`
-	// Total counts the states that the limit leaves out, too.
+	// Total includes the states that the limit leaves out.
 	Total int `json:"total"`
-	// Unknown names facts that could not be read.
-	Unknown string `json:"unknown,omitempty"`
-	// Standing sums them up.
+	// Facts that could not be read.
+	Unknown  string                `json:"unknown,omitempty"`
 	Standing explain.NeedsStanding `json:"standing"`
 }
 
@@ -161,7 +159,8 @@ type needsInput struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"At most so many, the gravest first"`
 }
 
-// listNeeds leaves out what the caller may not view. The workers that NO_WORKER names are for those who view all.
+// listNeeds lists the states that the caller may view. Only callers who may view everything get the
+// workers named by NO_WORKER.
 func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs, error) {
 	all, err := explainer.NeedsPerson(ctx, call.Client)
 	found := Needs{Needs: access.Filter(call.Rights, call.operation.May, all, func(n explain.Need) access.Scope {
@@ -181,8 +180,8 @@ func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs,
 	return found, nil
 }
 
-// scopeOf is the scope of a thing. Parts of some ids are written by callers, and could
-// look like another job type: the job type of such a run is its search attribute.
+// scopeOf returns the scope of a thing. Callers choose parts of some ids, which could look like
+// another job type, so the job type of such a run comes from its search attribute.
 func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) {
 	parsed, err := ref.Parse(thing)
 	switch {
@@ -191,7 +190,7 @@ func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) 
 	case err != nil || parsed.HasKey && parsed.Name == "":
 		return access.Scope{}, nil //nolint:nilerr // it names nothing: a caller who sees everything gets the error
 	case parsed.Name != "" && parsed.Kind == "" && !parsed.HasKey && (parsed.AtRun || parsed.Item != ""):
-		// NAME/RUN is a run of a DAG before it is an item of the newest run.
+		// NAME/RUN as a run of a DAG comes before an item of the newest run.
 		run, err := refs.Of(c.Client).Run(ctx, thing)
 		if errors.Is(err, starter.ErrNotFound) {
 			run, err = refs.Of(c.Client).Run(ctx, parsed.Whole())
@@ -216,8 +215,8 @@ func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) 
 	return access.Scope{JobType: found.JobType}, nil
 }
 
-// scopeOfThing is what a reference is about, without asking anybody: a run's id tells its
-// job type or DAG, and a name may be that of either, or of a worker.
+// scopeOfThing returns the scope in a reference without a request. A run's id contains its job type
+// or DAG; a name may be that of either, or of a worker.
 func scopeOfThing(thing string) access.Scope {
 	parsed, err := ref.Parse(thing)
 	name, _, standalone := contract.DAGOfWorkflow(parsed.Workflow)

@@ -135,7 +135,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	return itemList{orEmpty(starter.Listed(found)), page}, err
 }
 
-// mostSearched is how many of the newest runs a search looks at.
+// mostSearched bounds the newest runs that a search reads.
 const mostSearched = 200
 
 type searchInput struct {
@@ -148,7 +148,7 @@ type searchInput struct {
 
 type foundItems struct {
 	Items []starter.Item `json:"items"`
-	// Missed says which runs were not searched, and why; empty: none.
+	// Missed lists runs that were not searched, with the reason; empty if all were searched.
 	Missed string    `json:"missed,omitempty"`
 	AsOf   time.Time `json:"as_of"`
 }
@@ -179,8 +179,7 @@ func searchItems(ctx context.Context, call *Call, in *searchInput) (foundItems, 
 	return answer, nil
 }
 
-// withTimes adds what only the history of a run of a DAG knows. Times that cannot be read
-// stay unknown.
+// withTimes adds times from the history of a run of a DAG. Unreadable times stay unknown.
 func (c *Call) withTimes(ctx context.Context, ref starter.RunRef, tasks []starter.Item) ([]starter.Item, error) {
 	run, err := c.Client.Runs().Show(ctx, ref)
 	if err != nil || run.Progress == nil || run.Progress.Total > starter.MaxTimed {
@@ -203,7 +202,7 @@ type itemNote struct {
 	Body noteBody
 }
 
-// itemActions are those of jobs; tasks can be canceled, too.
+// itemActions adds the actions on jobs. Tasks can be canceled, too.
 func (a *API) itemActions(tag, one string) {
 	Add(a, Operation{
 		ID: "cancel-item", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a job or task",
@@ -222,8 +221,7 @@ func (a *API) itemActions(tag, one string) {
 	})
 }
 
-// ofTask does something to a task of a DAG: of the run in the path, of a sub-DAG, or of the
-// DAG of a job.
+// ofTask acts on a task of a DAG: of the run in the path, of a sub-DAG, or of the DAG of a job.
 func ofTask(ctx context.Context, call *Call, item starter.ItemRef, do func(starter.ItemRef) (contract.DAGChanged, error)) (contract.DAGChanged, error) {
 	item, err := call.Client.Runs().Locate(ctx, item)
 	if err != nil {
@@ -232,7 +230,7 @@ func ofTask(ctx context.Context, call *Call, item starter.ItemRef, do func(start
 	return ofDAG(item.Run, func() (contract.DAGChanged, error) { return do(item) })
 }
 
-// taskActions are those of tasks alone. The run refuses what its state does not allow.
+// taskActions adds the actions on tasks. The run refuses actions that its state does not allow.
 func (a *API) taskActions(tag, one string) {
 	Add(a, Operation{
 		ID: "retry-item", Method: http.MethodPost, Path: one + "/retry", Tag: tag, Summary: "Try a failed or canceled task of an open run again, with what it blocked",

@@ -26,7 +26,7 @@ type JobTypePath struct {
 // Scope implements [Scoped].
 func (p JobTypePath) Scope() access.Scope { return access.Scope{JobType: p.Name} }
 
-// HeldPath names what holds are on: a job type, or the tasks of a DAG.
+// HeldPath names a job type, or the tasks of a DAG, in the path of holds.
 type HeldPath struct {
 	Name string `path:"name" maxLength:"67" doc:"The job type, or dag:NAME for the tasks of a DAG"`
 }
@@ -54,11 +54,11 @@ type ListedJobType struct {
 	Standing explain.Standing `json:"standing"`
 }
 
-// ShownJobType is a job type with what it has learned.
+// ShownJobType is a job type with its learned durations.
 type ShownJobType struct {
 	ListedJobType
 	Learned jobtypes.Learned `json:"learned"`
-	// Changed is the last change of its settings, as far as the audit log has it.
+	// Last change of its settings in the audit log.
 	Changed *jobtypes.Changed `json:"changed,omitempty"`
 }
 
@@ -68,20 +68,19 @@ type Paused struct {
 	Paused  bool   `json:"paused"`
 }
 
-// PolicyInForce are the settings of a job type's policy as they are in force.
+// PolicyInForce is the effective policy of a job type.
 type PolicyInForce struct {
 	JobType string         `json:"job_type"`
 	Policy  jobtype.Policy `json:"policy"`
 }
 
-// SettingsChanged says which settings have changed; none if it was so already.
+// SettingsChanged lists the changed settings; none if they were set already.
 type SettingsChanged struct {
 	JobType string                 `json:"job_type,omitempty"`
 	Changed []contract.FieldChange `json:"changed"`
 }
 
-// TriggeredRun is the run that a trigger led to. An empty run_id: it waits for the
-// running one.
+// TriggeredRun is the run of a trigger. An empty run_id means that it waits for the running one.
 type TriggeredRun struct {
 	JobType    string `json:"job_type"`
 	WorkflowID string `json:"workflow_id"`
@@ -90,7 +89,7 @@ type TriggeredRun struct {
 	Released   bool   `json:"released,omitempty" doc:"The run waited for its window, and has begun"`
 }
 
-// Begun is the run; none while it waits for the running one.
+// Begun returns the run; empty while it waits for the running one.
 func (t TriggeredRun) Begun() starter.RunRef {
 	return starter.RunRef{WorkflowID: t.WorkflowID, RunID: t.RunID}
 }
@@ -244,7 +243,7 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 	}
 	all := access.Filter(call.Rights, call.operation.May, known, func(t jobtypes.JobType) access.Scope { return access.Scope{JobType: t.Name} })
 	kept, page, err := Cut(call, "job-types", in.Listing, all, func(t jobtypes.JobType) string { return t.Name })
-	listed := make([]ListedJobType, len(kept)) // Other callers have the same list of job types.
+	listed := make([]ListedJobType, len(kept)) // Callers share the list of job types, so it must not be changed.
 	for i := range kept {
 		listed[i] = ListedJobType{withoutSecrets(call, kept[i]), kept[i].Standing()}
 	}
@@ -261,9 +260,8 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 	return list, err
 }
 
-// withoutSecrets hides the secrets of a job type from callers who may not view its
-// configuration. It leaves out the hash: who has all other settings could try values of a
-// short secret until the hash fits.
+// withoutSecrets hides the secrets of a job type from callers who may not view its configuration. It
+// removes the hash as well: with all other settings known, a short secret could be guessed with it.
 func withoutSecrets(call *Call, t jobtypes.JobType) jobtypes.JobType {
 	if !call.Rights.Allows(viewConfiguration, access.Scope{JobType: t.Name}) {
 		t.Spec = t.Spec.WithoutSecrets()

@@ -34,7 +34,7 @@ func (a *API) keys() {
 		if err != nil {
 			return keyList{}, err
 		}
-		// Control planes append, each by its own clock.
+		// Control planes append keys with their own clocks.
 		slices.SortFunc(all, func(a, b keys.Key) int { return cmp.Compare(keyPosition(a), keyPosition(b)) })
 		kept, page, err := Cut(call, "keys", in.Listing, all, keyPosition)
 		return keyList{kept, page}, err
@@ -68,12 +68,12 @@ type sessionsBody struct {
 	Name string `json:"name" minLength:"1" maxLength:"200" doc:"The person, as the audit log names them"`
 }
 
-// SessionsEnded confirms that a person must log in again.
+// SessionsEnded confirms the end of a person's sessions.
 type SessionsEnded struct {
 	Name string `json:"name"`
 }
 
-// keyPosition is where a key stands in the list. Its digits are as many for every time.
+// keyPosition returns the sort key of a key. Its times have a fixed number of digits.
 func keyPosition(k keys.Key) string {
 	return k.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000") + k.ID
 }

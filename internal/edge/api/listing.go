@@ -10,27 +10,26 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// Listing are the parameters of every list.
+// Listing holds the parameters of every list.
 type Listing struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
 	Cursor string `query:"cursor" doc:"The next of the page before"`
 }
 
-// Page is the part of a list's answer that says what else there is.
+// Page is the common part of a list's answer.
 type Page struct {
-	// Next is the cursor of the next page; empty: there is none.
+	// Cursor of the next page; empty on the last page.
 	Next string `json:"next,omitempty"`
-	// Total counts what the filter matches, where that is exact.
+	// Total counts the matches, if exact.
 	Total int `json:"total"`
-	// AsOf is when the answer was made.
+	// Time of the answer.
 	AsOf time.Time `json:"as_of"`
 }
 
-// sum is how many bytes of the signature a cursor carries.
+// sum is the length of a cursor's signature in bytes.
 const sum = 12
 
-// cursor makes the position of a list opaque: nobody can build one, and nobody
-// depends on its form.
+// cursor signs the position of a list, so that clients cannot build cursors or depend on their form.
 func (a *API) cursor(list, position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(a.sign(list, position), position...))
 }
@@ -41,7 +40,7 @@ func (a *API) sign(list, position string) []byte {
 	return mac.Sum(nil)[:sum]
 }
 
-// position reads a cursor of the list; empty is the beginning.
+// position returns the position in a cursor of the list; an empty cursor is the beginning.
 func (a *API) position(list, cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
@@ -53,7 +52,7 @@ func (a *API) position(list, cursor string) (string, error) {
 	return string(raw[sum:]), nil
 }
 
-// Cut takes one page out of a whole list that is sorted by name.
+// Cut returns one page of a list that is sorted by name.
 func Cut[T any](call *Call, list string, in Listing, all []T, name func(T) string) ([]T, Page, error) {
 	page := Page{Total: len(all), AsOf: time.Now().UTC()}
 	after, err := call.api.position(list, in.Cursor)

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
-// Times are written with fewer digits when the last ones are zero, which sorts wrongly.
+// Times without trailing zeros would sort wrongly.
 func TestPagesOfKeysLeaveNoneOut(t *testing.T) {
 	t.Parallel()
 	second := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

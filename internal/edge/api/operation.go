@@ -20,52 +20,51 @@ import (
 	"github.com/roundsman/roundsman/starter/handled"
 )
 
-// PermissionExtension is where the document says what an operation needs.
+// PermissionExtension is the document's field for the permission of an operation.
 const PermissionExtension = "x-roundsman-permission"
 
-// LiveExtension is where the document says that a GET can be a topic of the events.
+// LiveExtension is the document's field of a GET that can be a topic of the events.
 const LiveExtension = "x-roundsman-live"
 
-// Reach says how far a permission must reach for an operation.
+// Reach is the scope in which an operation needs its permission.
 type Reach int
 
 // The reaches.
 const (
 	// Everything: the thing belongs to no job type and no DAG.
 	Everything Reach = iota
-	// Named: the input implements [Scoped] and names what it is about.
+	// Named: the input implements [Scoped].
 	Named
-	// Some: the operation lists, and its handler filters with [Call.Sees], or
-	// resolves what it is about and calls [Call.Need].
+	// Some: the operation filters a list with [Call.Sees], or resolves the thing and calls
+	// [Call.Need].
 	Some
 )
 
 // Scoped is an input that names a job type or a DAG.
 type Scoped interface{ Scope() access.Scope }
 
-// Operation declares one operation.
 type Operation struct {
-	// ID is unique, in kebab-case; Summary begins with a verb.
+	// ID is unique and in kebab-case. Summary begins with a verb.
 	ID, Method, Path, Tag, Summary, Description string
-	// May is what the caller needs, Reach how far.
+	// May is the required permission, Reach its scope.
 	May   access.Permission
 	Reach Reach
-	// Status of a success; default 200.
+	// Status of a success. Default 200.
 	Status int
-	// Safe: it changes nothing although its method is POST, which it has for its body.
+	// Safe marks a POST that changes nothing and is a POST because of its body.
 	Safe bool
-	// Document: its body may be application/yaml, which is {"document": TEXT}.
+	// Document allows a body of type application/yaml, which is {"document": TEXT}.
 	Document bool
-	// Once: it cannot answer a repeated request as it answered the first.
+	// Once means that a repeated request cannot return the first answer again.
 	Once bool
-	// AnyHandler: it may bring in any handler, so that it needs rights without handlers.
+	// AnyHandler requires rights to all handlers, since the operation may introduce any handler.
 	AnyHandler bool
-	// Bulk: it is made of requests that each have a permission of their own.
+	// Bulk: the requests inside have their own permissions.
 	Bulk bool
-	// Live says how the operation is viewed as a topic of the events; nil: it is not. Its
-	// Of may have [OfRun] and [OfThing]; it has no Name.
+	// Live makes the operation a topic of the events, if not nil. Its Of may contain [OfRun] and
+	// [OfThing]; its Name is empty.
 	Live *feed.Topic
-	// Nothing describes the answer 204, if the operation may give it.
+	// Description of the answer 204, if there is one.
 	Nothing string
 }
 
@@ -75,32 +74,31 @@ func (o Operation) Writes() bool { return o.Method != http.MethodGet && !o.Safe 
 // Call is one request to an operation.
 type Call struct {
 	Caller
-	// Client acts for the caller if the operation writes and is not part of the
-	// protocol of workers.
+	// Client acts for the caller in operations that write, except in the protocol of workers.
 	Client *starter.Client
 	// SetHeader sets a header of the answer.
 	SetHeader func(name, value string)
-	// Request is the id of a request that carries a key; empty: it carries none.
+	// Request is the id of a request with an idempotency key, else empty.
 	Request string
 
 	api       *API
 	operation Operation
-	// refused is why the answer is not of this moment.
+	// refused is the reason for a stale answer.
 	refused error
-	// wait is how long the caller waits for a run to end.
+	// wait bounds the caller's wait for the end of a run.
 	wait time.Duration
 }
 
-// Sees reports whether the caller may do to a thing in scope what the operation does.
+// Sees reports whether the caller may use the operation in this scope.
 func (c *Call) Sees(scope access.Scope) bool { return c.Rights.Allows(c.operation.May, scope) }
 
-// byHandler reports whether handlers matter to what the caller does.
+// byHandler reports whether the caller's rights depend on handlers.
 func (c *Call) byHandler() bool {
 	return c.operation.Writes() && c.operation.May.Verb != access.Work && c.Rights.ByHandler()
 }
 
-// NeedHandlers is [Call.Need] for a thing whose handlers find lists; it is called only for
-// callers to whom they matter.
+// NeedHandlers is [Call.Need] for a thing with the handlers listed by find. It calls find only if the
+// caller's rights depend on handlers.
 func (c *Call) NeedHandlers(scope access.Scope, find func() ([]string, error)) error {
 	if c.Rights.ByHandler() {
 		var err error
@@ -111,7 +109,7 @@ func (c *Call) NeedHandlers(scope access.Scope, find func() ([]string, error)) e
 	return c.Need(scope)
 }
 
-// handlersOf lists the handlers of what an input names.
+// handlersOf lists the handlers of the thing named by an input.
 func handlersOf(ctx context.Context, client *starter.Client, in any, scope access.Scope) ([]string, error) {
 	if about, ok := in.(aboutRun); ok {
 		run := starter.RunRef{WorkflowID: about.workflowID()}
@@ -128,7 +126,7 @@ func handlersOf(ctx context.Context, client *starter.Client, in any, scope acces
 	return handled.OfJobType(ctx, client, scope.JobType)
 }
 
-// Need fails unless [Call.Sees]. For the caller, objects that they may not view do not exist.
+// Need returns an error unless [Call.Sees]. The error does not reveal whether the thing exists.
 func (c *Call) Need(scope access.Scope) error {
 	if c.Sees(scope) {
 		return nil
@@ -136,22 +134,21 @@ func (c *Call) Need(scope access.Scope) error {
 	return c.api.deny(c.Caller, c.operation)
 }
 
-// Logf logs what the answer cannot say.
+// Logf logs a warning that the answer does not contain.
 func (c *Call) Logf(format string, args ...any) {
 	c.api.options.Logger.Warn(fmt.Sprintf(format, args...), "operation", c.operation.ID)
 }
 
-// Statused is an answer with a status of its own. That of 204 has no body.
+// Statused is an answer with its own status. A 204 has no body.
 type Statused interface{ HTTPStatus() int }
 
-// answered has what the operation answers as its body, or the run that has ended.
+// answered has the operation's result, or the ended run, as its body.
 type answered struct {
 	Status int
 	Body   any
 }
 
-// Add adds an operation to the API. do answers with the body; its error may be a
-// *problem.Problem.
+// Add adds an operation to the API. do returns the body; its error may be a *problem.Problem.
 func Add[I, O any](a *API, o Operation, do func(ctx context.Context, call *Call, in *I) (O, error)) {
 	a.declare(o)
 	if _, scoped := any(new(I)).(Scoped); scoped != (o.Reach == Named) {
@@ -164,7 +161,7 @@ func Add[I, O any](a *API, o Operation, do func(ctx context.Context, call *Call,
 		}
 		defer end()
 		if o.Writes() && o.May.Verb != access.Work {
-			defer a.live.ChangedAll() // Whatever came of it.
+			defer a.live.ChangedAll() // Also after an error.
 		}
 		body, err := do(ctx, call, in)
 		if err != nil {
@@ -182,7 +179,7 @@ func Add[I, O any](a *API, o Operation, do func(ctx context.Context, call *Call,
 	a.describeDocument(o)
 }
 
-// declare notes what the operation needs.
+// declare checks and stores the operation.
 func (a *API) declare(o Operation) {
 	if o.May.Verb == "" || o.May.Kind == "" {
 		panic("operation " + o.ID + " declares no permission")
@@ -193,10 +190,10 @@ func (a *API) declare(o Operation) {
 	a.needs[o.ID] = o
 }
 
-// Operations are all that were added, by id.
+// Operations returns all operations by id.
 func (a *API) Operations() map[string]Operation { return a.needs }
 
-// described is the operation in the document.
+// described returns the operation's description in the document.
 func described(a *API, o Operation, body reflect.Type) huma.Operation {
 	described := a.operation(o)
 	status := strconv.Itoa(cmp.Or(o.Status, http.StatusOK))
@@ -217,13 +214,13 @@ func described(a *API, o Operation, body reflect.Type) huma.Operation {
 	return described
 }
 
-// operation is what all operations have in the document.
+// operation returns the parts of the description that all operations have.
 func (a *API) operation(o Operation) huma.Operation {
 	described := huma.Operation{
 		OperationID: o.ID, Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Description,
 		Tags: []string{o.Tag}, DefaultStatus: o.Status, MaxBodyBytes: -1, RejectUnknownQueryParameters: true,
-		// The body has been read: a time-out for reading would end the connection's
-		// context in the middle of a long operation, and of all that follow on it.
+		// The body has been read already. A read timeout would cancel the connection's context
+		// during a long operation, and for all later ones.
 		BodyReadTimeout: -1,
 		Extensions:      map[string]any{PermissionExtension: o.May.String()},
 		Middlewares:     huma.Middlewares{a.admit(o)},
@@ -237,7 +234,7 @@ func (a *API) operation(o Operation) huma.Operation {
 	return described
 }
 
-// admit refuses who may do this nowhere, before the request is read.
+// admit refuses callers without the permission in any scope, before the request is read.
 func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		reached(ctx, o)
@@ -260,7 +257,7 @@ func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
 
 type wireKey struct{}
 
-// wire is what a call has of its request that no input does.
+// wire holds the data of a request that inputs lack.
 type wire struct {
 	setHeader func(name, value string)
 	wait      time.Duration
@@ -269,10 +266,10 @@ type wire struct {
 func (a *API) write(ctx huma.Context, refused *problem.Problem) {
 	ctx.SetHeader("Content-Type", problem.ContentType)
 	ctx.SetStatus(refused.Status)
-	_ = plainJSON().Marshal(ctx.BodyWriter(), refused) // The client is gone: there is nobody to tell.
+	_ = plainJSON().Marshal(ctx.BodyWriter(), refused) // The client has disconnected.
 }
 
-// deny refuses and tells of it.
+// deny returns a refusal and reports it to Denied.
 func (a *API) deny(caller Caller, o Operation) *problem.Problem {
 	if a.options.Denied != nil && o.Writes() {
 		caller.Via = viaOf(caller, o.May.Verb)
@@ -282,8 +279,8 @@ func (a *API) deny(caller Caller, o Operation) *problem.Problem {
 		With("ask an administrator for a role with this permission; GET /me lists yours")
 }
 
-// begin checks the caller against what the input names, and gives writers a client
-// of their own.
+// begin checks the caller against the scope of the input. Operations that write get a client that acts
+// for the caller.
 func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, *Call, func(), error) {
 	caller, _ := CallerOf(ctx)
 	call := &Call{Caller: caller, Client: a.options.Client, SetHeader: func(string, string) {}, api: a, operation: o}
@@ -326,7 +323,7 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 	return ctx, call, end, nil
 }
 
-// failed makes a problem of an error, and logs those that nobody expected.
+// failed converts an error to a problem, and logs unexpected errors.
 func (a *API) failed(o Operation, err error) error {
 	p := problem.From(err)
 	if p.Status == http.StatusInternalServerError {
@@ -335,14 +332,14 @@ func (a *API) failed(o Operation, err error) error {
 	return p
 }
 
-// schemaName names types in the document; types of the same name in two packages
-// get the package's name before theirs.
+// schemaName returns a type's name in the document. Types of some packages get the package's name in
+// front, since other packages have types of the same name.
 func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == reflect.TypeFor[starter.Progress]() {
-		return "RunProgress" // Remote workers have the other one.
+		return "RunProgress" // Remote workers have another Progress.
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
 	last := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]

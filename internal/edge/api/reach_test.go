@@ -54,7 +54,7 @@ func ask(t *testing.T, handler http.Handler, who, method, path, body string, hea
 	return recorded
 }
 
-// place is what the extra operations of these tests are about.
+// place is the input of the extra operations of these tests.
 type place struct {
 	api.JobTypePath
 	Body struct {
@@ -113,7 +113,7 @@ func TestPermissionsReachAsFarAsTheyAreDeclared(t *testing.T) {
 	assert.Equal(t, []string{"nobody's friend act", "viewer act", "worker act", "scoped act", "scoped act-on-all"}, denied)
 }
 
-// A refusal comes before anything of the request is read, so it tells nothing of it.
+// A refusal comes before the request is read, so it reveals nothing about it.
 func TestTheBodyIsReadAfterThePermission(t *testing.T) {
 	t.Parallel()
 	done, denied := 0, []string(nil)
@@ -136,7 +136,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	assert.Equal(t, []string{"POST"}, recorded.Header().Values("Allow"))
 }
 
-// stored is a thing that is read and replaced.
+// stored serves a value that can be read and replaced.
 func stored(value *string) http.Handler {
 	type thing struct {
 		Value string `json:"value"`

@@ -21,19 +21,19 @@ import (
 	"github.com/roundsman/roundsman/starter/idempotency"
 )
 
-// keyHeader makes repeating a request harmless.
+// keyHeader makes a repeated request harmless.
 const keyHeader = "Idempotency-Key"
 
-// mostKey is how long a key may be.
+// mostKey is the maximum length of a key.
 const mostKey = 200
 
-// keyed is a request with a key. The digest stands for method, address and body.
+// keyed is a request with a key, and the digest of its method, address and body.
 type keyed struct{ key, digest string }
 
 type keyedKey struct{}
 
-// repeatable reads requests whole, under the server's time-out for reading, and takes
-// the digest of those that carry a key.
+// repeatable reads requests completely, under the server's read timeout, and computes the digest of
+// those with a key.
 func repeatable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || !under(Prefix, r.URL.Path) {
@@ -50,7 +50,7 @@ func repeatable(next http.Handler) http.Handler {
 			guard.Refuse(w, unreadable(err))
 			return
 		}
-		// A decoder of JSON would replace what is not UTF-8.
+		// A JSON decoder would replace invalid UTF-8.
 		if !utf8.Valid(body) {
 			guard.Refuse(w, problem.New(http.StatusUnprocessableEntity, "", "the body is not UTF-8"))
 			return
@@ -66,7 +66,7 @@ func repeatable(next http.Handler) http.Handler {
 	})
 }
 
-// unreadable says why a body cannot be read.
+// unreadable returns the problem for an unreadable body.
 func unreadable(err error) *problem.Problem {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return problem.Newf(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", guard.MaxBody)
@@ -74,11 +74,11 @@ func unreadable(err error) *problem.Problem {
 	return problem.New(http.StatusBadRequest, "", "the body cannot be read: "+err.Error())
 }
 
-// takesKeys reports whether repeating the operation is harmless with a key.
+// takesKeys reports whether the operation accepts an idempotency key.
 func (o Operation) takesKeys() bool { return o.Writes() && o.May.Verb != access.Work && !o.Bulk }
 
-// claim records the request of a call under its key, and makes it part of it. A key is
-// one caller's.
+// claim records a request under its key, and marks the context as part of it. Each caller has its own
+// keys.
 func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	asked, is := ctx.Value(keyedKey{}).(keyed)
 	if !is || !call.operation.takesKeys() {
@@ -99,7 +99,7 @@ func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
 	return starter.WithRequest(ctx, request), nil
 }
 
-// describeKeys adds the header to an operation that takes it.
+// describeKeys adds the header to an operation that accepts it.
 func describeKeys(o Operation, described *huma.Operation) {
 	if !o.takesKeys() {
 		return
@@ -111,7 +111,7 @@ func describeKeys(o Operation, described *huma.Operation) {
 	})
 }
 
-// Part is the context of one of several messages that a request sends under one name.
+// Part returns the context of one of several messages that a request sends under one name.
 func (c *Call) Part(ctx context.Context, part int) context.Context {
 	request, is := starter.RequestOf(ctx)
 	if !is {

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// pipes are a listener whose connections are in memory.
+// pipes is a listener with connections in memory.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -36,8 +36,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-// TestLongOperations: no time-out for reading ends an operation that takes longer, nor
-// those that follow on its connection.
+// A read timeout ends neither a long operation nor later ones on its connection.
 func TestLongOperations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ type RunPath struct {
 	Run string `path:"run" maxLength:"1000" doc:"The run's workflow id without group/ or dag/, every other / written as ~"`
 }
 
-// Ref is the run.
+// Ref returns the run.
 func (p RunPath) Ref() starter.RunRef {
 	return starter.RunRef{WorkflowID: contract.WorkflowOfRunKey(p.Run)}
 }
@@ -41,27 +41,25 @@ type runList struct {
 	Runs []starter.Run `json:"runs"`
 	// Next is the cursor of older runs.
 	Next string `json:"next,omitempty"`
-	// Total counts what the filter matches, where that is known: on a first page
-	// that has everything.
+	// Total counts the matches, if known: on a first page that has all of them.
 	Total *int      `json:"total,omitempty"`
 	AsOf  time.Time `json:"as_of"`
 }
 
-// Requested confirms that a run was sent a request.
+// Requested confirms a request to a run.
 type Requested struct {
 	WorkflowID string `json:"workflow_id"`
 	Item       string `json:"item,omitempty"`
 	Requested  string `json:"requested"`
 }
 
-// RunEnding confirms that a run was told to end.
+// RunEnding confirms a request to end a run.
 type RunEnding Requested
 
-// Begun is the run.
+// Begun returns the run.
 func (r RunEnding) Begun() starter.RunRef { return starter.RunRef{WorkflowID: r.WorkflowID} }
 
-// RunSettingsChanged says which settings of a run have changed; none if it was so
-// already.
+// RunSettingsChanged lists the changed settings of a run; none if they were set already.
 type RunSettingsChanged struct {
 	WorkflowID string                 `json:"workflow_id"`
 	Changed    []contract.FieldChange `json:"changed"`
@@ -146,7 +144,7 @@ func (a *API) runActions(tag, one string) {
 	a.dagRunActions(tag, one)
 }
 
-// dagRunActions are those that only runs of DAGs take.
+// dagRunActions adds the actions on runs of DAGs only.
 func (a *API) dagRunActions(tag, one string) {
 	Add(a, Operation{
 		ID: "release-run", Method: http.MethodPost, Path: one + "/release", Tag: tag, Summary: "End a run of a DAG that is held after a failure",
@@ -182,7 +180,7 @@ func (a *API) dagRunActions(tag, one string) {
 	})
 }
 
-// ofDAG does what only a run of a DAG takes.
+// ofDAG calls do for a run of a DAG, and refuses other runs.
 func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
 	if ref.Kind() != starter.KindDAG {
 		var none T
@@ -191,7 +189,7 @@ func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
 	return do()
 }
 
-// settable refuses settings that no run of this kind has.
+// settable refuses settings that runs of this kind lack.
 func settable(ref starter.RunRef, change override.Change) error {
 	_, every := change[override.Every]
 	switch {
@@ -234,16 +232,15 @@ func (in runsInput) filter() starter.RunFilter {
 	return filter
 }
 
-// runsPosition is how far a list of runs was read: until the start of the last run,
-// of those that started at that instant all in Seen.
+// runsPosition is a list cursor: the start time of the last run returned, and the IDs already returned
+// for that instant.
 type runsPosition struct {
 	Until time.Time `json:"until"`
 	Seen  []string  `json:"seen"`
 }
 
-// listRuns reads one page more than it shows, so that it knows whether there is
-// another. Runs that the caller does not see leave gaps: a page may have fewer runs than
-// its limit, and none.
+// listRuns reads one run more than the page, to find out whether another page follows. It leaves out
+// runs that the caller may not view, so a page may have fewer runs than its limit.
 func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList, error) {
 	list, filter := runList{AsOf: time.Now().UTC()}, in.filter()
 	for _, name := range []string{in.JobType, in.DAG} {
@@ -298,7 +295,7 @@ func (p runsPosition) after(shown []starter.Run) runsPosition {
 	return next
 }
 
-// offsetOf reads a cursor whose position is a number of things shown.
+// offsetOf returns the position in a cursor that counts the returned entries.
 func (a *API) offsetOf(list, cursor string) (int, error) {
 	written, err := a.position(list, cursor)
 	if err != nil || written == "" {
@@ -311,7 +308,7 @@ func (a *API) offsetOf(list, cursor string) (int, error) {
 	return offset, nil
 }
 
-// checkStates refuses states that no item can be in.
+// checkStates refuses unknown states of items.
 func checkStates(states []string) error {
 	for _, state := range states {
 		if !slices.Contains(starter.ItemStates(), state) {

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// The hash is of all settings, so it would confirm a guessed secret.
+// The hash covers all settings, so it would confirm a guessed secret.
 func TestHiddenSecretsHaveNoHash(t *testing.T) {
 	t.Parallel()
 	known := jobtypes.JobType{Spec: contract.JobTypeSpec{Name: "scrub", Hash: "v1-abc", Execute: json.RawMessage(`{"env":{"PIN":"1234"}}`)}}

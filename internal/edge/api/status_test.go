@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// poll is an answer that may hold nothing.
+// poll is an answer that may be empty.
 type poll struct {
 	Job string `json:"job,omitempty"`
 }

@@ -7,21 +7,20 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// MaxStreams is how many streams of events one caller may have open at one control
-// plane: more than a room full of consoles, and few enough that a client which forgets
-// its streams takes neither all memory nor all descriptors.
+// MaxStreams bounds the event streams of one caller at one control plane. It is enough for many open
+// consoles, and protects memory and descriptors from a client that leaks streams.
 const MaxStreams = 1000
 
-// streams counts the open ones of each watcher.
+// streams counts the open streams of each watcher.
 type streams struct {
 	mu   sync.Mutex
 	open map[watcher]int
 }
 
-// watcher is a caller. Without a log-in all have one name, and the address tells them apart.
+// watcher identifies a caller. Without a log-in all callers have one name, so the address counts.
 type watcher struct{ name, auth, key, address string }
 
-// enter counts one more, until leave is called.
+// enter counts one more stream until leave is called.
 func (s *streams) enter(caller Caller) (leave func(), err error) {
 	who := watcher{name: caller.Name, auth: caller.Auth, key: caller.Key}
 	if caller.Auth == AuthNone {

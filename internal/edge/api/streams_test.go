@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// addressed knows everybody by the name of the request, without a log-in.
+// addressed authenticates any caller by the name in the request, without a log-in.
 type addressed struct{}
 
 func (addressed) Authenticate(r *http.Request) (Caller, error) {
@@ -24,7 +24,7 @@ func TestACallerHasSoManyStreams(t *testing.T) {
 	t.Parallel()
 	a := New(Options{Auth: addressed{}})
 	handler := a.Handler()
-	// watch opens a stream whose client goes at once.
+	// watch opens a stream whose client disconnects at once.
 	watch := func(who, address string) *httptest.ResponseRecorder {
 		ctx, gone := context.WithCancel(t.Context())
 		gone()

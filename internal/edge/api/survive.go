@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// survives makes a failure of a bug, for what runs in a goroutine of its own: net/http
-// looks after those of requests alone, and any other panic ends the process.
+// survives returns an error for a panic in do, for code in its own goroutine. net/http recovers only
+// in the goroutines of requests.
 func survives[T any](a *API, do func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (value T, err error) {
 		defer func() {

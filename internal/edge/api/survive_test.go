@@ -15,8 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// A bug in what makes the pictures of a topic is a refusal to its viewers: pictures are
-// made in a goroutine that belongs to no request.
+// A bug in a topic is an error for its viewers. Its events are made in a goroutine of no request.
 func TestABugInATopicEndsNoProcess(t *testing.T) {
 	t.Parallel()
 	a := New(Options{})
@@ -41,12 +40,11 @@ func TestABugInATopicEndsNoProcess(t *testing.T) {
 		assert.Equal(t, http.StatusInternalServerError, refused.Status, seat.Topic)
 		assert.NotContains(t, refused.Detail, "odd", "what a bug says is for the log")
 	}
-	_, err := a.known.jobTypes.Get(t.Context()) // Without a client it is one.
+	_, err := a.known.jobTypes.Get(t.Context()) // It is an error without a client.
 	assert.Equal(t, problem.CodeInternal, problem.From(err).Code)
 }
 
-// A look at lists of runs that waits for its turn at visibility ends with its viewers, and
-// leaves its turn to the others.
+// A fetch of run lists that waits for visibility ends with its viewers, and leaves its turn to others.
 func TestALookThatNobodyWaitsForEndsBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	a := New(Options{})

@@ -17,37 +17,36 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// patrolEvery is within which time a workflow that a viewed topic names is asked whether
-// it has gone on, so that viewers see within three seconds what others do.
+// patrolEvery bounds the interval between checks of the workflows of viewed topics, so that viewers see
+// others' changes within three seconds.
 const patrolEvery = 2500 * time.Millisecond
 
-// How often topics are fetched while somebody views them and nothing is known to have
-// changed. Lists of visibility cost one or two calls of which a namespace may make ten
-// in a second; queries cost one call of any.
+// Intervals between fetches of a viewed topic without a known change. Lists from visibility cost one or
+// two calls of ten that a namespace may make per second. Queries cost one ordinary call.
 const (
 	visibleEvery = 30 * time.Second
 	queriedEvery = 30 * time.Second
 	seldomEvery  = time.Minute
-	// handlersGap: of what the fleet does, little changes the handlers.
+	// handlersGap is long, since few changes of the fleet change the handlers.
 	handlersGap = 20 * time.Second
-	// healthEvery and healthWithin let viewers know within three seconds that the
-	// server does not answer.
+	// healthEvery and healthWithin show viewers within three seconds that the server does not
+	// answer.
 	healthEvery  = time.Second
 	healthWithin = time.Second
-	// visibleLag is within which time visibility shows nearly every change.
+	// visibleLag is the delay within which visibility shows nearly every change.
 	visibleLag = 1500 * time.Millisecond
-	// mostReread job types are asked one by one after changes, of the newest mostChanges.
+	// mostReread job types are read one by one after changes, out of the newest mostChanges.
 	mostReread, mostChanges = 20, 200
-	// visibleGap keeps a busy control plane from fetching lists four times a second, and shows each change within one.
+	// visibleGap limits the fetches of lists on a busy control plane, and still shows each change within a second.
 	visibleGap = 700 * time.Millisecond
 )
 
-// lists are those that everyone shares for a second, whatever their rights.
+// lists are shared by all callers for a second, whatever their rights.
 type lists struct {
 	jobTypes  *feed.Source[[]jobtypes.JobType]
 	admission *feed.Source[contract.AdmissionView]
-	// ended has how the newest runs of job types ended, which stays so. Only the
-	// fetch of job types uses it.
+	// ended holds the closed runs of job types, which do not change. Only the fetch of job types
+	// uses it.
 	ended map[string]jobtypes.ScheduledRun
 }
 
@@ -55,7 +54,7 @@ func (a *API) lists() lists {
 	return lists{jobTypes: feed.NewSource(survives(a, a.fetchJobTypes)), admission: feed.NewSource(survives(a, a.fetchAdmission))}
 }
 
-// fetchJobTypes lists all job types with what is held back and how their last runs ended.
+// fetchJobTypes lists all job types with their holds and the outcomes of their last runs.
 func (a *API) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 	types := jobtypes.Of(a.options.Client)
 	all, err := types.List(ctx)
@@ -93,14 +92,14 @@ func (a *API) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 	return all, nil
 }
 
-// changedLately are the job types that operators have changed, as the audit log says,
-// within the time in which visibility may not show it.
+// changedLately returns the job types that operators have changed so recently that visibility may lag,
+// from the audit log.
 func (a *API) changedLately(ctx context.Context) []string {
 	found, err := a.options.Client.Audit().Read(ctx, contract.AuditFilter{
 		Since: time.Now().Add(-visibleEvery), Kind: contract.AuditOperator, Object: contract.ScheduleID(""), Limit: mostChanges,
 	})
 	if err != nil {
-		return nil // Without an audit log the next look shows it.
+		return nil // Without an audit log the next fetch shows it.
 	}
 	var names []string
 	for _, entry := range slices.Backward(found.Entries) {
@@ -111,32 +110,32 @@ func (a *API) changedLately(ctx context.Context) []string {
 	return names
 }
 
-// fetchAdmission is the view that lanes, pools and objects are all taken from.
+// fetchAdmission returns the view for lanes, pools and objects.
 func (a *API) fetchAdmission(ctx context.Context) (contract.AdmissionView, error) {
 	return a.options.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
 }
 
-// read answers from a source; the time is when that was so.
+// read returns the value of a source and its time.
 func read[T any](ctx context.Context, call *Call, source *feed.Source[T]) (T, time.Time, error) {
 	found, err := source.Get(ctx)
 	call.refused = found.Refused
 	return found.Value, found.AsOf, err
 }
 
-// viewable is a topic: an operation that lists, with fixed parameters.
+// viewable is a topic: an operation for a list, with fixed parameters.
 type viewable struct {
 	operation Operation
 	answer    func(context.Context, *Call) (any, error)
 }
 
-// whole are the parameters of a list as a topic.
+// whole returns the parameters of a list as a topic.
 func whole() *struct{ Listing } { return &struct{ Listing }{Listing{Limit: mostListed}} }
 
-// mostListed is the most entries that a list gives.
+// mostListed is the most entries of a list.
 const mostListed = 1000
 
-// topics are the lists that can be viewed. A line has the topic, the operation, whose
-// permission is the topic's, what answers it, and its parameters.
+// topics declares the lists that can be viewed. Each line has the topic, the operation with the topic's
+// permission, its handler and its parameters.
 func (a *API) topics() {
 	visible := func(name string, stale func(), of ...string) feed.Topic {
 		return feed.Topic{Name: name, Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: of, Stale: stale}
@@ -160,13 +159,12 @@ func (a *API) topics() {
 	topic(a, feed.Topic{Name: "doctor", Every: seldomEvery, Gap: seldomEvery}, "get-doctor", getDoctor, &struct{}{})
 }
 
-// ServerAnswers is the topic server: Temporal answers. It is refused while it does not.
+// ServerAnswers is the topic server: Temporal answers. Otherwise the topic has an error.
 type ServerAnswers struct {
 	OK bool `json:"ok"`
 }
 
-// serverAnswers asks Temporal whether it is there. When it is back, every topic is
-// fetched at once.
+// serverAnswers checks whether Temporal answers. When it answers again, every topic is fetched at once.
 func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (ServerAnswers, error) {
 	if time.Since(a.live.Heard()) < healthWithin && !a.away.Load() {
 		return ServerAnswers{OK: true}, nil
@@ -184,7 +182,7 @@ func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (Serve
 	return ServerAnswers{OK: true}, nil
 }
 
-// topic declares one.
+// topic declares one topic.
 func topic[I, O any](a *API, t feed.Topic, operation string, answer func(context.Context, *Call, *I) (O, error), in *I) {
 	a.live.Declare(t)
 	a.viewed[t.Name] = viewable{a.needs[operation], func(ctx context.Context, call *Call) (any, error) {
@@ -193,7 +191,7 @@ func topic[I, O any](a *API, t feed.Topic, operation string, answer func(context
 	}}
 }
 
-// goneOn tells the patrol how far a workflow is.
+// goneOn returns the progress of a workflow for the patrol.
 func (a *API) goneOn(ctx context.Context, workflowID string) (state string, over bool, err error) {
 	described, err := a.options.Client.Temporal().DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
@@ -204,12 +202,12 @@ func (a *API) goneOn(ctx context.Context, workflowID string) (state string, over
 	return fmt.Sprint(info.GetExecution().GetRunId(), info.GetHistoryLength(), info.GetStatus()), !entity && info.GetCloseTime() != nil, nil
 }
 
-// dated is an answer that knows when it was made.
+// dated is an answer with its time.
 type dated interface{ made() time.Time }
 
 func (p Page) made() time.Time { return p.AsOf }
 
-// draw makes the pictures of a topic for everyone with the caller's rights.
+// draw makes the events of a topic for all viewers with the caller's rights.
 func (a *API) draw(v viewable, caller Caller) feed.Make {
 	return survives(a, func(ctx context.Context) (feed.Picture, error) {
 		call := &Call{Caller: Caller{Name: "viewers", Rights: caller.Rights}, Client: a.options.Client, api: a, operation: v.operation}

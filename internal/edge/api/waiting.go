@@ -22,23 +22,23 @@ import (
 const (
 	// longestWait bounds Prefer: wait.
 	longestWait = time.Minute
-	// lookEvery is how often an item or a worker is looked at whose end is waited for:
+	// lookEvery is the interval of checks on an item or a worker whose end is awaited. Each costs
 	// one or two queries, and visibility nothing.
 	lookEvery = 500 * time.Millisecond
 )
 
-// Begun is an answer that names the run which the operation has started or told to end.
+// Begun is an answer that names the run started or ended by the operation.
 type Begun interface{ Begun() starter.RunRef }
 
-// ending is an answer about something that ends, for which a caller may wait.
+// ending is an answer about a thing whose end a caller may await.
 type ending interface {
-	// end waits for the end and returns the thing as its GET operation shows it.
+	// end waits for the end and returns the thing as its GET operation returns it.
 	end(ctx context.Context, client *starter.Client) (any, error)
-	// ended is the type of that.
+	// ended is the type of end's result.
 	ended() reflect.Type
 }
 
-// endingOf is nil for an answer about nothing that ends.
+// endingOf returns nil for an answer without an end.
 func endingOf(body any) ending {
 	switch is := body.(type) {
 	case ending:
@@ -60,7 +60,7 @@ func (e endingRun) end(ctx context.Context, client *starter.Client) (any, error)
 	return client.Runs().Await(ctx, e.ref)
 }
 
-// ItemEnding confirms that an item was told to end.
+// ItemEnding confirms a request to end an item.
 type ItemEnding Requested
 
 func (ItemEnding) ended() reflect.Type { return reflect.TypeFor[starter.ItemDetail]() }
@@ -69,7 +69,7 @@ func (e ItemEnding) end(ctx context.Context, client *starter.Client) (any, error
 	return endOfItem(ctx, client, starter.ItemRef{Run: starter.RunRef{WorkflowID: e.WorkflowID}, ID: e.Item})
 }
 
-// ItemRetried says what runs again: the item and what depends on it.
+// ItemRetried lists the items that run again: the item and its dependants.
 type ItemRetried struct {
 	contract.DAGChanged
 	ref starter.ItemRef
@@ -93,7 +93,7 @@ func endOfItem(ctx context.Context, client *starter.Client, ref starter.ItemRef)
 	return client.Runs().Detail(ctx, item)
 }
 
-// WorkerDraining is the worker that drains.
+// WorkerDraining is a draining worker.
 type WorkerDraining struct {
 	contract.WorkerDetail
 	since time.Time
@@ -112,7 +112,7 @@ func (e WorkerDraining) end(ctx context.Context, client *starter.Client) (any, e
 	return client.Workers().Get(ctx, e.Registration.ID)
 }
 
-// lookUntil looks again and again. A failure may pass: it ends with the wait.
+// lookUntil repeats the check until it returns true or ctx ends. An error may pass.
 func lookUntil(ctx context.Context, is func() (bool, error)) error {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
@@ -129,7 +129,7 @@ func lookUntil(ctx context.Context, is func() (bool, error)) error {
 	}
 }
 
-// waitWanted reads Prefer: wait=N, in seconds; 0: the caller does not wait.
+// waitWanted parses Prefer: wait=N, in seconds; 0 means no wait.
 func waitWanted(header string) time.Duration {
 	for part := range strings.FieldsFuncSeq(header, func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
 		if text, is := strings.CutPrefix(part, "wait="); is {
@@ -141,7 +141,7 @@ func waitWanted(header string) time.Duration {
 	return 0
 }
 
-// awaited is what an answer is about if that ends while the caller waits.
+// awaited returns the thing of an answer if it ends while the caller waits.
 func (c *Call) awaited(ctx context.Context, body any) (any, bool) {
 	of := endingOf(body)
 	if of == nil || c.wait == 0 {
@@ -157,16 +157,16 @@ func (c *Call) awaited(ctx context.Context, body any) (any, bool) {
 	return ended, err == nil
 }
 
-// patient lets a request take longer than the server's time-out for reading.
+// patient lets a request take longer than the server's read timeout.
 func patient(ctx huma.Context) {
 	_, w := humago.Unwrap(ctx)
-	// A recorder has none, and its request no time-out.
+	// A recorder has no deadline, and its request no timeout.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return
 	}
 }
 
-// describeWait adds the header and the other answer to an operation that waits.
+// describeWait adds the header and the other answer to an operation that can wait.
 func (a *API) describeWait(o Operation, described *huma.Operation, body reflect.Type) {
 	of := endingOf(reflect.Zero(body).Interface())
 	if !o.Writes() || of == nil {

@@ -15,45 +15,44 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/feed"
 )
 
-// These stand in the Of of an [Operation]'s Live for a workflow that the request names.
+// Placeholders in the Of of an [Operation]'s Live for a workflow named in the request.
 const (
-	// OfRun is the run of the path.
+	// OfRun is the run in the path.
 	OfRun = "{run}"
-	// OfThing is all that may concern the thing that the query names.
+	// OfThing stands for all workflows that may concern the thing in the query.
 	OfThing = "{thing}"
 )
 
-// changesOfRuns are the workflows whose changes show in lists of runs.
+// changesOfRuns returns the workflows whose changes show in lists of runs.
 func changesOfRuns() []string { return []string{"group/", "dag/", contract.AuditWorkflowID} }
 
-// changesOfJobTypes are the workflows whose changes show in job types.
+// changesOfJobTypes returns the workflows whose changes show in job types.
 func changesOfJobTypes() []string {
 	return []string{"group/", contract.AuditWorkflowID, contract.AdmissionWorkflowID}
 }
 
-// LiveRun is how the parts of a run are viewed: while it runs, every two seconds.
+// LiveRun is the topic of the parts of a run, fetched every two seconds while the run is open.
 func LiveRun(gap time.Duration) *feed.Topic {
 	return &feed.Topic{Every: queriedEvery, Busy: busyEvery, Gap: gap, Of: []string{OfRun}}
 }
 
-// LiveCalendar is how forecasts and ledgers are viewed: what they rest on changes with
-// settings, and with each run that ends.
+// LiveCalendar is the topic of forecasts and ledgers. They change with settings and with each ended run.
 func LiveCalendar() *feed.Topic {
 	return &feed.Topic{Every: seldomEvery, Gap: calendarGap, Of: changesOfJobTypes()}
 }
 
 const (
-	// calendarGap: a forecast asks each Schedule.
+	// calendarGap is long, since a forecast queries each Schedule.
 	calendarGap = 15 * time.Second
-	// busyEvery shows the progress of what runs, of which no workflow takes note.
+	// busyEvery is the refresh interval for progress, which workflows do not record.
 	busyEvery = 2 * time.Second
-	// visibleApart is the least time between two fetches of lists of runs as topics, so that
-	// viewers with many filters leave others of the ten calls that visibility takes in a second.
+	// visibleApart is the minimum time between fetches of run lists as topics. Viewers with many
+	// filters thus leave some of visibility's ten calls per second to others.
 	visibleApart = 300 * time.Millisecond
 )
 
-// watched is the topic of a GET request, like /runs/RUN/items?state=failed, if the
-// operation can be viewed.
+// watched returns the topic of a GET request, like /runs/RUN/items?state=failed, if the operation can be
+// viewed.
 func (a *API) watched(name string) (*feed.Topic, *http.Request, bool) {
 	if !strings.HasPrefix(name, "/") {
 		return nil, nil, false
@@ -82,13 +81,13 @@ func (a *API) watched(name string) (*feed.Topic, *http.Request, bool) {
 	return &topic, r, true
 }
 
-// segmentOf is the part of the request's path that stands where the operation has name.
+// segmentOf returns the part of the request's path at the place of name in the operation's path.
 func segmentOf(r *http.Request, o Operation, name string) string {
 	at := slices.Index(strings.Split(Prefix+o.Path, "/"), name)
 	return strings.Split(r.URL.Path, "/")[at] // The pattern matched, and ids have ~ for /.
 }
 
-// concerns are the workflows whose changes may change the explanation of a thing.
+// concerns returns the workflows whose changes may change the explanation of a thing.
 func concerns(thing string) []string {
 	shared := []string{contract.AdmissionWorkflowID, contract.FleetWorkflowID, contract.AuditWorkflowID}
 	for _, prefix := range []string{"group/", "dag/"} {
@@ -103,7 +102,7 @@ func concerns(thing string) []string {
 	return append(shared, "group/")
 }
 
-// look answers a GET request of viewers with these rights as the operation does.
+// look serves a GET request for all viewers with these rights.
 func (a *API) look(r *http.Request, caller Caller) feed.Make {
 	viewers := Caller{Name: "viewers", Rights: caller.Rights}
 	return survives(a, func(ctx context.Context) (feed.Picture, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// shelf is what the operation of these tests answers.
+// shelf is the result of the operation in these tests.
 type shelf struct {
 	Name string `json:"name"`
 	Of   string `json:"of"`
@@ -47,7 +47,7 @@ func shelves(hub *feed.Hub, n *atomic.Int64) http.Handler {
 	}).Handler()
 }
 
-// events reads a stream, one event after the other.
+// events returns a function that reads the next event of a stream.
 func events(t *testing.T, server *httptest.Server, who, last string, topics ...string) func() (kind string, event api.LiveEvent) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events?"+url.Values{"topic": topics}.Encode(), http.NoBody)
@@ -74,8 +74,8 @@ func events(t *testing.T, server *httptest.Server, who, last string, topics ...s
 	}
 }
 
-// A request that can be viewed is a topic: the events have its body, its ETag is what a
-// viewer says that it has, and the workflow of its path is what changes it.
+// A request that can be viewed is a topic. Its events have the body and the ETag of the GET, and the
+// workflow in its path changes it.
 func TestARequestIsATopic(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64

@@ -23,7 +23,7 @@ type WorkerPath struct {
 
 type workerList struct {
 	Workers []workerview.ListedWorker `json:"workers"`
-	// Incomplete: the registry is new, living workers may not have registered yet.
+	// Incomplete means that the registry is new and living workers may be missing.
 	Incomplete bool `json:"incomplete"`
 	Online     int  `json:"online" doc:"Workers of all pages that are ONLINE with a fresh heartbeat"`
 	Page
@@ -77,7 +77,7 @@ func (a *API) workers() {
 	a.workerActions(tag, one)
 }
 
-// workerActions are those that end at once.
+// workerActions adds the actions that take effect at once.
 func (a *API) workerActions(tag, one string) {
 	for action, summary := range map[starter.WorkerAction]string{
 		starter.ActionCordon:   "Take no new work; what runs may finish",
@@ -107,12 +107,12 @@ func (a *API) workerActions(tag, one string) {
 	})
 }
 
-// DryRun is the parameter of operations that can tell what they would do.
+// DryRun is the parameter of operations with a dry run.
 type DryRun struct {
 	Wanted bool `query:"dry_run" doc:"Tell what it would do, and do nothing"`
 }
 
-// CleanUp removes OFFLINE workers, or names those that it would remove.
+// CleanUp removes OFFLINE workers, or lists them in a dry run.
 func CleanUp(ctx context.Context, call *Call, all, dryRun bool) (starter.RemovedWorkers, error) {
 	if dryRun {
 		return call.Client.Workers().PreviewCleanup(ctx, all)
@@ -123,7 +123,7 @@ func CleanUp(ctx context.Context, call *Call, all, dryRun bool) (starter.Removed
 type workersInput struct {
 	Online  bool `query:"online" doc:"Only workers that are ONLINE"`
 	Deleted bool `query:"deleted" doc:"Also deleted ones"`
-	// FindDeleted is the name of other worker managers.
+	// FindDeleted is the name used by other worker managers.
 	FindDeleted bool `query:"findDeleted" doc:"The same as deleted"`
 	Loads       bool `query:"loads" default:"true" doc:"With the slots in use: two calls to the server for each worker of the page"`
 	Listing
@@ -161,14 +161,14 @@ func operateWorker(action starter.WorkerAction) func(context.Context, *Call, *wo
 		after, err := call.Client.Workers().Operate(ctx, in.ID, action, call.Name, in.Body.Reason)
 		err = orUnknown(ctx, call, in.ID, err)
 		if err == nil && action != starter.ActionRemove {
-			// If it does not answer now, it learns within a minute.
+			// A worker that does not answer now learns of it within a minute.
 			_, _ = call.Client.Workers().Refresh(ctx, in.ID)
 		}
 		return after, err
 	}
 }
 
-// workerUsage asks the worker's process; one that the registry does not know is not asked.
+// workerUsage queries the worker's process if the registry has the worker.
 func workerUsage(ctx context.Context, call *Call, in *WorkerPath) (contract.WorkerUsage, error) {
 	usage := contract.WorkerUsage{ID: in.ID, At: time.Now().UTC(), Spans: []contract.WorkerUsageSpan{}}
 	if _, err := call.Client.Workers().Get(ctx, in.ID); err != nil {
@@ -200,7 +200,7 @@ func resizeWorker(ctx context.Context, call *Call, in *struct {
 	return after, orUnknown(ctx, call, in.ID, err)
 }
 
-// orUnknown replaces the refusal of a request about a worker that does not exist.
+// orUnknown replaces the refusal of a request about an unregistered worker.
 func orUnknown(ctx context.Context, call *Call, id string, err error) error {
 	if _, refused := errors.AsType[*starter.RefusedError](err); !refused {
 		return err

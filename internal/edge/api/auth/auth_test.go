@@ -28,7 +28,7 @@ import (
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
-// site is a server with a log-in at an issuer of the test's own.
+// site is a server with a log-in at the test's own issuer.
 type site struct {
 	issuer   *issuer
 	handler  http.Handler
@@ -37,7 +37,7 @@ type site struct {
 	ended    *endings
 }
 
-// endings has sessions that ended.
+// endings holds ended sessions.
 type endings struct {
 	list  []keys.Session
 	fault error
@@ -57,7 +57,7 @@ func newSite(t *testing.T) *site {
 	return newSiteAt(t, "")
 }
 
-// newSiteAt asks an issuer at another address than the test's own.
+// newSiteAt returns a site with an issuer at another address.
 func newSiteAt(t *testing.T, address string) *site {
 	t.Helper()
 	s := &site{issuer: newIssuer(t), now: time.Now(), ended: &endings{}}
@@ -85,14 +85,13 @@ func (s *site) get(t *testing.T, target string, edit func(*http.Request)) answer
 	return answered{recorded}
 }
 
-// answered is an answer in memory.
 type answered struct{ *httptest.ResponseRecorder }
 
 func (a answered) cookies() []*http.Cookie {
 	return (&http.Response{Header: a.Header()}).Cookies()
 }
 
-// logIn goes through the whole log-in; edit changes what the browser brings back.
+// logIn does a whole log-in; edit changes the query that the browser returns.
 func (s *site) logIn(t *testing.T, edit func(url.Values)) answered {
 	t.Helper()
 	begun := s.get(t, "/auth/login", nil)
@@ -135,7 +134,7 @@ func TestALogInLeavesASession(t *testing.T) {
 	assert.Equal(t, 401, s.get(t, api.Prefix+"/me", with).Code, "it ends")
 }
 
-// Whatever is wrong with what comes back, there is no session.
+// A wrong answer of the provider gives no session.
 func TestNoSessionForAWrongAnswer(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -172,14 +171,14 @@ func TestAnAnswerWithoutABegunLogIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	assert.Equal(t, 401, s.get(t, "/auth/callback?state=x&code=good", nil).Code)
-	// A session is no begun log-in, and a begun log-in no session.
+	// The cookies of a session and of a begun log-in are not interchangeable.
 	begun := s.get(t, "/auth/login", nil).cookies()[0]
 	assert.Equal(t, 401, s.get(t, api.Prefix+"/me", func(r *http.Request) {
 		r.AddCookie(&http.Cookie{Name: auth.CookieName, Value: begun.Value})
 	}).Code)
 }
 
-// A cookie that differs in one bit is none.
+// A cookie with one altered bit is refused.
 func TestAnAlteredCookie(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -198,8 +197,7 @@ func TestAnAlteredCookie(t *testing.T) {
 	}
 }
 
-// A browser changes a key for a session; what is no key, or a cookie of another kind,
-// gives none.
+// A browser exchanges a key for a session. A wrong key, or a cookie of another kind, gives none.
 func TestALogInByKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -234,7 +232,7 @@ func TestALogInByKey(t *testing.T) {
 	assert.Equal(t, 401, s.get(t, api.Prefix+"/me", func(r *http.Request) { r.AddCookie(cookie) }).Code, "it ends")
 }
 
-// A log-out ends the session and not only the cookie: a copy of it is refused.
+// A log-out ends the session as well as the cookie: a copy of the cookie is refused.
 func TestALogOutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -265,7 +263,7 @@ func TestBearerTokensOfTheIssuer(t *testing.T) {
 	assert.Equal(t, 401, bearer(""))
 }
 
-// ring knows one key, whose id is 1.
+// ring contains one key, with id 1.
 type ring struct{ fault error }
 
 func (r ring) Valid(_ context.Context, id string) (bool, error) { return id == "1", r.fault }
@@ -289,7 +287,7 @@ func request(t *testing.T, authorization string) *http.Request {
 	return r
 }
 
-// workers opens the tokens of three workers: one without a key, two registered by one.
+// workers opens the tokens of three workers: one without a key, two registered by a key.
 func workers(token string) (auth.RemoteWorker, error) {
 	known := map[string]auth.RemoteWorker{"rmw_node-x": {ID: "node-x"}, "rmw_bound": {ID: "bound", Key: "1"}, "rmw_revoked": {ID: "revoked", Key: "2"}}
 	found, is := known[token]
@@ -313,7 +311,7 @@ func TestKeysAndTokensOfWorkers(t *testing.T) {
 	assert.Equal(t, "node-x", caller.Worker)
 	_, err = known.Authenticate(request(t, "Bearer rmw_bound"))
 	require.NoError(t, err)
-	// What is wrong never falls through to the one who acts without a log-in.
+	// A wrong credential never gives the caller without a log-in.
 	for _, wrong := range []string{"Bearer rmk_bad", "Bearer rmw_node-y", "Bearer rmw_revoked", "Bearer x", "Basic cm9vdDo=", "Bearer"} {
 		_, err := known.Authenticate(request(t, wrong))
 		var p *problem.Problem

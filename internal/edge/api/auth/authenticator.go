@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
-// The ways by which a caller is known.
+// Means of authentication.
 const (
 	ByKey         = "key"
 	ByOIDC        = "oidc"
@@ -21,7 +21,7 @@ const (
 	ByWorker      = "worker"
 )
 
-// Options say whom an Authenticator knows. Nil: nobody that way.
+// Options configure an Authenticator. A nil field disables its means.
 type Options struct {
 	// Policy binds roles to subjects, groups, keys and certificates.
 	Policy access.Policy
@@ -29,38 +29,38 @@ type Options struct {
 	Keys interface {
 		Check(ctx context.Context, secret string) (keys.Key, error)
 	}
-	// Issued reports whether the key with an id is still valid, also where nobody logs in
-	// by key: a remote worker may have registered by one elsewhere.
+	// Issued reports whether a key is still valid, also without log-ins by key, since a remote
+	// worker may have registered by a key elsewhere.
 	Issued interface {
 		Valid(ctx context.Context, id string) (bool, error)
 	}
-	// Ended has the sessions that ended before their time.
+	// Ended holds the sessions that were ended early.
 	Ended Ended
-	// Workers opens the token of a remote worker; its error is a *problem.Problem.
+	// Workers opens the token of a remote worker. Its error is a *problem.Problem.
 	Workers func(token string) (RemoteWorker, error)
-	// OIDC checks tokens and log-ins, Sessions the cookies that a log-in leaves.
+	// OIDC checks tokens and log-ins, Sessions the cookies of log-ins.
 	OIDC     *OIDC
 	Sessions *Sessions
-	// Certificates lets clients in whose certificate the listener has verified.
+	// Certificates accepts client certificates that the listener has verified.
 	Certificates bool
-	// Open is who acts without a log-in; empty: nobody.
+	// Open is the caller without a log-in; empty for none.
 	Open string
 }
 
-// Ended knows the sessions that a log-out or an administrator ended.
+// Ended holds the sessions ended by a log-out or an administrator.
 type Ended interface {
 	Ended(ctx context.Context, session keys.Session) (bool, error)
 	EndSession(ctx context.Context, session keys.Session) error
 }
 
-// RemoteWorker is what the token of one says: its id, and the id of the API key that
-// registered it, if one did.
+// RemoteWorker is the content of a worker's token: its id, and the id of the API key that registered it,
+// if any.
 type RemoteWorker struct{ ID, Key string }
 
-// WorkerPrefix begins the token of a remote worker.
+// WorkerPrefix is the prefix of remote workers' tokens.
 const WorkerPrefix = "rmw_"
 
-// New gives an authenticator.
+// New returns an authenticator.
 func New(options Options) *Authenticator { return &Authenticator{options} }
 
 // Authenticator implements api.Authenticator.
@@ -115,8 +115,7 @@ func (a *Authenticator) bearer(ctx context.Context, token string) (api.Caller, e
 	return a.known(api.Caller{Name: person.Name, Auth: ByOIDC}, access.Subject{Name: person.Name, Groups: person.Groups})
 }
 
-// worker knows a remote worker by its token, as long as the key that registered it is
-// valid.
+// worker authenticates a remote worker by its token while the key that registered it is valid.
 func (a *Authenticator) worker(ctx context.Context, token string) (api.Caller, error) {
 	found, err := a.options.Workers(token)
 	if err != nil {
@@ -158,7 +157,7 @@ func (a *Authenticator) session(ctx context.Context, text string) (api.Caller, e
 	return a.known(api.Caller{Name: opened.person.Name, Auth: BySession}, access.Subject{Name: opened.person.Name, Groups: opened.person.Groups})
 }
 
-// session is what a cookie holds: an API key, or else a person.
+// session is the content of a cookie: an API key or a person.
 type session struct {
 	keys.Session
 	key    string
@@ -179,7 +178,7 @@ func (a *Authenticator) openSession(text string) (session, error) {
 	return opened, err
 }
 
-// known adds the rights that the policy binds.
+// known adds the rights from the policy.
 func (a *Authenticator) known(caller api.Caller, subject access.Subject) (api.Caller, error) {
 	caller.Rights = a.options.Policy.Rights(subject)
 	return caller, nil

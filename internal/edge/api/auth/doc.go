@@ -1,6 +1,5 @@
-// Package auth finds out who sends a request: by an API key, a token of the OIDC
-// issuer, a session cookie or a client's certificate. It decides nothing: what
-// somebody may do is package access's.
+// Package auth authenticates requests by an API key, a token of the OIDC issuer, a session cookie or a
+// client certificate. Package access decides on permissions.
 //
-// A credential that is wrong never falls through to another one, or to nobody.
+// After a wrong credential no other one is tried, and the caller is refused.
 package auth

@@ -19,14 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// issuer is an identity provider of the test's own.
+// issuer is the test's own identity provider.
 type issuer struct {
 	*httptest.Server
 	key *rsa.PrivateKey
-	// claims is laid over the right ones of the next token; header over its header.
+	// claims override those of the next token, header its header.
 	claims, header map[string]any
 	challenge      string
-	// fetched counts the requests for the keys; away: they get a 502.
+	// fetched counts the requests for the keys. While away is set they get a 502.
 	fetched atomic.Int64
 	away    atomic.Bool
 	nonce   string
@@ -76,7 +76,6 @@ func answer(w http.ResponseWriter, value any) {
 	}
 }
 
-// token signs the claims.
 func (is *issuer) token(t *testing.T) string {
 	t.Helper()
 	claims := map[string]any{
@@ -101,8 +100,8 @@ func (is *issuer) token(t *testing.T) string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// goTo is the person at the provider: it notes what the log-in asks for and answers
-// with the query that the browser brings back.
+// goTo is the person at the provider. It checks the request of the log-in, and returns the query that
+// the browser brings back.
 func (is *issuer) goTo(t *testing.T, location string) url.Values {
 	t.Helper()
 	at, err := url.Parse(location)

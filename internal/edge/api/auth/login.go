@@ -8,21 +8,20 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// purposeKey is that of a cookie that holds an API key.
+// purposeKey is the purpose of a cookie with an API key.
 const purposeKey = "key"
 
 // mostLogInBytes bounds the body of a log-in.
 const mostLogInBytes = 4 << 10
 
-// Ways says how a browser can log in.
+// Ways lists the ways to log in with a browser.
 type Ways struct {
 	OIDC bool `json:"oidc"`
 	Keys bool `json:"keys"`
 }
 
-// Pages are /auth/ways, which needs no login, /auth/key, which takes an API key for a
-// session, /auth/logout, and those of the identity provider. back is the path to which
-// they redirect afterwards.
+// Pages returns /auth/ways, which needs no log-in, /auth/key, which exchanges an API key for a session,
+// /auth/logout, and the pages of the identity provider. They redirect to the path back.
 func (a *Authenticator) Pages(back string) map[string]http.Handler {
 	pages := map[string]http.Handler{}
 	ways := Ways{OIDC: a.options.OIDC != nil, Keys: a.options.Keys != nil && a.options.Sessions != nil}
@@ -33,7 +32,7 @@ func (a *Authenticator) Pages(back string) map[string]http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		if err := json.NewEncoder(w).Encode(ways); err != nil {
-			return // The client is gone: there is nobody to tell.
+			return // The client has disconnected.
 		}
 	})
 	if ways.Keys {
@@ -43,7 +42,7 @@ func (a *Authenticator) Pages(back string) map[string]http.Handler {
 	return pages
 }
 
-// logOut ends the session, so that a copy of its cookie is of no use either.
+// logOut ends the session, so that copies of its cookie become invalid too.
 func (a *Authenticator) logOut(w http.ResponseWriter, r *http.Request) {
 	setCookie(w, r, CookieName, "", -1, http.SameSiteStrictMode)
 	cookie, err := r.Cookie(CookieName)
@@ -58,8 +57,8 @@ func (a *Authenticator) logOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// logInByKey seals a key that is valid into the cookie of a session. It is checked again
-// with each request, so that a revoked one ends the session.
+// logInByKey seals a valid key into a session cookie. Each request checks it again, so revoking the key
+// ends the session.
 func (a *Authenticator) logInByKey(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Key string `json:"key"`

@@ -30,8 +30,8 @@ const (
 	askAgainPast = 5 * time.Second
 )
 
-// OIDC logs people in at an identity provider, by the code flow with PKCE, and takes
-// its ID tokens as bearer tokens.
+// OIDC logs people in at an identity provider, with the code flow and PKCE, and accepts its ID tokens as
+// bearer tokens.
 type OIDC struct {
 	settings config.OIDC
 	secret   string
@@ -46,8 +46,8 @@ type OIDC struct {
 	fault    error
 }
 
-// NewOIDC prepares the log-in. The provider is asked when somebody first needs it: one
-// that is away does not keep a control plane from starting.
+// NewOIDC prepares the log-in. It queries the provider only when needed, so a control plane starts
+// without the provider.
 func NewOIDC(settings config.OIDC, clientSecret string, sessions *Sessions, client *http.Client) *OIDC {
 	if client == nil {
 		client = &http.Client{Timeout: oidcWithin}
@@ -55,7 +55,7 @@ func NewOIDC(settings config.OIDC, clientSecret string, sessions *Sessions, clie
 	return &OIDC{settings: settings, secret: clientSecret, sessions: sessions, client: client}
 }
 
-// discovered asks the provider for its addresses and keys, once.
+// discovered reads the provider's addresses and keys once.
 func (o *OIDC) discovered() (*oidc.Provider, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -91,8 +91,7 @@ func (o *OIDC) flow(provider *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// Verify checks an ID token: signature, issuer, audience, expiry, and that the person
-// is in one of the groups that may come in.
+// Verify checks an ID token: signature, issuer, audience, expiry and the person's groups.
 func (o *OIDC) Verify(ctx context.Context, token string) (Person, error) {
 	person, _, err := o.verify(ctx, token)
 	return person, err
@@ -129,11 +128,11 @@ func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error)
 	return person, verified.Nonce, nil
 }
 
-// errNotIssued refuses a token that does not even name the issuer.
+// errNotIssued refuses a token of another issuer.
 var errNotIssued = errors.New("this is no token of the log-in's issuer")
 
-// issuedBy reports whether a token names the issuer. It proves nothing, but other tokens
-// need no keys: they are refused whether or not the issuer is reachable.
+// issuedBy reports whether a token names the issuer. This proves nothing, but tokens of others can be
+// refused without the provider's keys.
 func issuedBy(token, issuer string) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -146,11 +145,11 @@ func issuedBy(token, issuer string) bool {
 	return err == nil && json.Unmarshal(payload, &claims) == nil && claims.Issuer == issuer
 }
 
-// emailClaim is the claim that counts only if the provider has verified the address:
-// people can write any address into some providers' profiles.
+// emailClaim counts only if the provider has verified the address, since some providers let people enter
+// any address.
 const emailClaim = "email"
 
-// mailVerified reads email_verified. Some providers send it as text.
+// mailVerified reads email_verified, which some providers send as text.
 func mailVerified(claims map[string]any) bool {
 	switch verified := claims["email_verified"].(type) {
 	case bool:
@@ -161,15 +160,14 @@ func mailVerified(claims map[string]any) bool {
 	return false
 }
 
-// begun is what the browser keeps while the person is at the provider.
+// begun is the browser's state of a log-in at the provider.
 type begun struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 }
 
-// Pages are /auth/login and /auth/callback. back is where people come to afterwards,
-// relative to the page.
+// Pages returns /auth/login and /auth/callback. back is the page after the log-in, relative to them.
 func (o *OIDC) Pages(back string) map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /auth/login":    http.HandlerFunc(o.logIn),
@@ -189,7 +187,7 @@ func (o *OIDC) logIn(w http.ResponseWriter, r *http.Request) {
 		guard.Refuse(w, problem.From(err))
 		return
 	}
-	// The answer comes by a link from the provider's site: Strict would lose the cookie.
+	// The browser returns by a link from the provider's site, for which Strict would drop the cookie.
 	setCookie(w, r, loginCookie, kept, logInLasts, http.SameSiteLaxMode)
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, o.flow(provider).AuthCodeURL(start.State, oidc.Nonce(start.Nonce), oauth2.S256ChallengeOption(start.Verifier)), http.StatusFound)
@@ -214,13 +212,13 @@ func (o *OIDC) callback(w http.ResponseWriter, r *http.Request, back string) {
 	}
 	setCookie(w, r, CookieName, kept, SessionLasts, http.SameSiteStrictMode)
 	api.Identified(r.Context(), api.Caller{Name: person.Name, Auth: ByOIDC})
-	// A redirect would be one of the provider's site, which carries no Strict cookie.
+	// A redirect would count as from the provider's site and lack Strict cookies.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	_, _ = fmt.Fprintf(w, "<!doctype html><meta http-equiv=refresh content=\"0; url=%s\"><title>Roundsman</title><a href=\"%s\">continue</a>\n", back, back)
 }
 
-// finish changes the code for a token, and compares what came back with what was sent.
+// finish exchanges the code for a token, and checks the answer against the request.
 func (o *OIDC) finish(r *http.Request) (Person, error) {
 	cookie, err := r.Cookie(loginCookie)
 	if err != nil {

@@ -16,7 +16,7 @@ func (s *site) bearer(t *testing.T, token string) answered {
 	return s.get(t, api.Prefix+"/me", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) })
 }
 
-// An address that the provider has not verified may be anybody's.
+// An unverified address may belong to somebody else.
 func TestAnEmailCountsOnlyIfVerified(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -37,8 +37,8 @@ func TestAnEmailCountsOnlyIfVerified(t *testing.T) {
 	}
 }
 
-// Anybody can write tokens with unknown key ids: they do not make the server flood the
-// provider, and a new key of the provider is found a few seconds later.
+// Tokens with unknown key ids do not flood the provider, and a new key of the provider is found a few
+// seconds later.
 func TestKeysOfTheIssuerAreFetchedRarely(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -55,7 +55,7 @@ func TestKeysOfTheIssuerAreFetchedRarely(t *testing.T) {
 	assert.EqualValues(t, 2, s.issuer.fetched.Load())
 }
 
-// A caller whose token cannot be checked is not refused for good.
+// A caller whose token cannot be checked now may try again.
 func TestAnIssuerThatIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// CookieName of a session.
 	CookieName = "roundsman_session"
-	// SessionLasts is how long a log-in lasts.
+	// SessionLasts is the lifetime of a session.
 	SessionLasts = 12 * time.Hour
 )
 
-// Person is somebody as the identity provider knows them.
+// Person is a person authenticated by the identity provider.
 type Person struct {
 	Name   string   `json:"name"`
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Sessions seals people into cookies. It keeps no state: control planes with the same
-// secret take each other's. [Ended] has the sessions that ended before their time.
+// Sessions seals people into cookies. It has no state: control planes with the same secret accept each
+// other's cookies. [Ended] has the sessions that were ended early.
 type Sessions struct {
 	seal cipher.AEAD
 	now  func() time.Time
 }
 
-// NewSessions seals with a secret of at least 32 bytes.
+// NewSessions returns Sessions with a secret of at least 32 bytes.
 func NewSessions(secret []byte, now func() time.Time) (*Sessions, error) {
 	if len(secret) < 32 {
 		return nil, fmt.Errorf("the secret has %d bytes; give at least 32 random ones", len(secret))
@@ -49,11 +48,10 @@ func NewSessions(secret []byte, now func() time.Time) (*Sessions, error) {
 	return &Sessions{seal: seal, now: now}, nil
 }
 
-// sealed is what a cookie holds. Purpose keeps a cookie of the log-in from being taken
-// for a session.
+// sealed is the content of a cookie. Purpose distinguishes the cookie of a log-in from a session.
 type sealed struct {
 	Purpose string `json:"p"`
-	// ID names the session, so that a log-out can end it; At is when it began.
+	// ID identifies the session for a log-out; At is its start.
 	ID    string          `json:"i"`
 	At    time.Time       `json:"a"`
 	Until time.Time       `json:"u"`
@@ -65,12 +63,12 @@ const (
 	purposeLogIn   = "login"
 )
 
-// Close seals a person.
+// Close seals a person into a cookie.
 func (s *Sessions) Close(person Person) (string, error) {
 	return s.close(purposeSession, person, SessionLasts)
 }
 
-// Open reads a session. A cookie of which one bit was altered is none.
+// Open opens a cookie. It refuses an altered one.
 func (s *Sessions) Open(text string) (Person, error) {
 	var person Person
 	_, err := s.open(purposeSession, text, &person)

@@ -12,22 +12,22 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Document is a file of YAML.
+// Document is a YAML file.
 type Document struct {
 	Document string `json:"document" minLength:"1" doc:"The file's text, YAML"`
 }
 
-// fileName stands for the document in faults.
+// fileName is the file name in faults of the document.
 const fileName = "document"
 
-// Validated says that a configuration has no faults.
+// Validated is the result for a valid configuration.
 type Validated struct {
 	Valid    bool          `json:"valid"`
 	Warnings config.Faults `json:"warnings"`
 	JobTypes []string      `json:"job_types"`
 }
 
-// ConfigurationInput is a configuration that is sent.
+// ConfigurationInput is a configuration in a request.
 type ConfigurationInput struct {
 	AllowUnregistered bool `query:"allow_unregistered" doc:"Take handlers that neither this server nor a worker knows"`
 	Body              Document
@@ -40,7 +40,7 @@ var (
 
 const tag = "configuration"
 
-// Operations adds all of them.
+// Operations adds the operations of this package.
 func Operations(a *api.API) {
 	s := &service{api: a, places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	api.Add(a, api.Operation{
@@ -55,7 +55,7 @@ func Operations(a *api.API) {
 
 type service struct {
 	api *api.API
-	// places bounds the documents that are read at once to half of the processors.
+	// places bounds the documents read at once to half of the processors.
 	places chan struct{}
 }
 
@@ -72,8 +72,8 @@ func (s *service) validate(ctx context.Context, call *api.Call, in *Configuratio
 	return Validated{Valid: true, Warnings: orNone(loaded.Warnings), JobTypes: names}, nil
 }
 
-// load reads the document with the handlers of this binary and, where it names
-// others, with those of the fleet. Its connection settings are not used.
+// load reads the document with the handlers of this binary, and with those of the fleet if it names
+// others. It ignores the connection settings.
 func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInput) (*config.Config, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInp
 	lenient := options
 	lenient.AllowUnregistered = true
 	if _, other := config.Load(lenient); other != nil {
-		return nil, err // The fleet does not help.
+		return nil, err // The fleet's handlers do not help.
 	}
 	known, fleet := call.Client.Workers().Handlers(ctx)
 	if fleet != nil {
@@ -108,7 +108,7 @@ func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInp
 	return config.Load(options)
 }
 
-// orNone makes an empty list of none.
+// orNone turns nil into an empty list.
 func orNone[L ~[]T, T any](list L) L {
 	if list == nil {
 		return L{}

@@ -18,14 +18,14 @@ import (
 	"github.com/roundsman/roundsman/starter/handled"
 )
 
-// Spec is the spec of a DAG with what belongs to it.
+// Spec is the spec of a DAG with its files and params.
 type Spec struct {
 	Document string            `json:"document" minLength:"1" doc:"The spec's text, YAML"`
 	Files    map[string]string `json:"files,omitempty" doc:"The files of its sub-DAGs, by the names that it has for them"`
 	Params   map[string]any    `json:"params,omitempty" doc:"Values in place of the spec's params"`
 }
 
-// StartedDAG is the run that was started; of a dry run it has no ids.
+// StartedDAG is the started run. A dry run has no ids.
 type StartedDAG struct {
 	DAG   string `json:"dag"`
 	Tasks int    `json:"tasks"`
@@ -33,7 +33,7 @@ type StartedDAG struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// ValidatedDAG says that a spec has no faults.
+// ValidatedDAG is the result for a valid spec.
 type ValidatedDAG struct {
 	Valid    bool           `json:"valid"`
 	DAG      string         `json:"dag"`
@@ -131,8 +131,8 @@ func (s *service) runDAG(ctx context.Context, call *api.Call, in *dagInput) (Sta
 	return started, err
 }
 
-// needGraph fails unless the caller may have the tasks of a DAG executed. The failures of a sub-DAG count
-// against the retry budgets of its name.
+// needGraph checks the permission to execute the tasks of a DAG. Failures of a sub-DAG count toward the
+// retry budgets of its name, so its name counts too.
 func needGraph(ctx context.Context, call *api.Call, compiled *spec.Compiled) error {
 	for _, name := range compiled.Budgeted() {
 		if err := call.Need(access.Scope{DAG: name}); err != nil {
@@ -154,7 +154,7 @@ func checkOptions(options starter.DAGOptions) error {
 	return nil
 }
 
-// retry is what the body asks for.
+// retry converts the body of the request.
 func (s *service) retry(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetry, error) {
 	retry := starter.DAGRetry{From: in.Body.From, AcceptDiff: in.Body.AcceptDiff, Options: starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std()}}
 	if in.Body.Failed || in.Body.Missed || len(in.Body.Items) > 0 {
@@ -213,7 +213,7 @@ func (s *service) retryDAG(ctx context.Context, call *api.Call, in *retryInput) 
 	return call.Client.DAGs().Retry(ctx, in.Ref(), retry)
 }
 
-// retryOpen lets an open run try again.
+// retryOpen retries tasks within an open run.
 func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starter.DAGRetry) (starter.DAGRetried, error) {
 	tried := starter.DAGRetried{RunRef: in.Ref(), Resumes: in.Ref().WorkflowID, Executed: []string{}}
 	if retry.Compiled != nil || retry.Options.Run != "" || retry.Options.Deadline != 0 || in.DryRun {
@@ -234,7 +234,7 @@ func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starte
 	return tried, nil
 }
 
-// compile reads and checks a spec. Its sub-DAGs are among its files.
+// compile reads and checks a spec with the files of its sub-DAGs.
 func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -254,7 +254,7 @@ func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, er
 	return spec.Compile(loaded, files(written.Files))
 }
 
-// files are sent with a spec.
+// files are the files sent with a spec.
 type files map[string]string
 
 // ReadFile implements spec.Files.

@@ -1,3 +1,3 @@
-// Package authoring has the operations that take what people write: configurations,
-// specs of DAGs and proposals. It checks them, says what they would do, and does it.
+// Package authoring has the operations on texts of users: configurations, specs of DAGs and proposals. It
+// validates them, previews their effect and carries them out.
 package authoring

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// placeWithin is how long a document waits to be read.
+	// placeWithin bounds the wait of a document for its place.
 	placeWithin = time.Second
-	// placeAgain is when a document that was not read may be sent again.
+	// placeAgain is the Retry-After for a document without a place.
 	placeAgain = 2 * time.Second
 )
 
-// enter takes a place for reading a document. Without one in time the answer is 503.
+// enter takes a place for reading a document. Without a free place in time it returns a 503.
 func (s *service) enter(ctx context.Context) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, placeWithin)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// TestFewDocumentsAreReadAtOnce: a surplus one gets 503 with Retry-After, and none is read
-// by it; a place that is left is taken by the next one.
+// A surplus document gets 503 with Retry-After and is not read. The next one takes a place that is free
+// again.
 func TestFewDocumentsAreReadAtOnce(t *testing.T) {
 	t.Parallel()
 	s := &service{places: make(chan struct{}, 1)}

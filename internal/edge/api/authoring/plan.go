@@ -21,46 +21,45 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Planned is what apply would do.
+// Planned is the effect of an apply.
 type Planned struct {
 	Namespace string `json:"namespace"`
 	Owner     string `json:"owner,omitempty"`
-	// Hash is the ETag without quotes: If-Match of an apply has it.
+	// ETag without quotes, for the If-Match of an apply.
 	Hash  string `json:"hash" doc:"Names this plan: the If-Match of an apply"`
 	Empty bool   `json:"empty" doc:"Nothing would change"`
-	// Changes are of all job types of the configuration, and of those to delete.
+	// Changes of all configured job types, and the deletions.
 	Changes  []PlannedChange `json:"changes"`
 	Warnings config.Faults   `json:"warnings"`
 	AsOf     time.Time       `json:"as_of"`
 }
 
-// PlannedChange is one change, with what operators have set since the last apply.
+// PlannedChange is one change.
 type PlannedChange struct {
 	jobtypes.Change
-	// DriftedBy has what operators set since the last apply, newest first. A drift
-	// without any was made by other tools than Roundsman.
+	// DriftedBy lists operators' changes since the last apply, newest first. A drift without any came
+	// from other tools.
 	DriftedBy []contract.AuditEntry `json:"drifted_by,omitempty" doc:"What operators set since the last apply, newest first; none of a drift: it was made in the Web UI or by another tool"`
 }
 
-// Applied is what an apply has done.
+// Applied is the result of an apply.
 type Applied struct {
 	jobtypes.ApplyResult
-	// Kept are the deletions of the plan that prune would make.
+	// Deletions that were left out because prune was not set.
 	Kept []jobtypes.Change `json:"kept,omitempty" doc:"Job types that the configuration lacks, and that prune would delete"`
 }
 
-// Detecting names the dry runs that were started.
+// Detecting lists the started dry runs.
 type Detecting struct {
 	Runs []DryRun `json:"runs"`
 }
 
-// DryRun is one of them.
+// DryRun is the dry run of one job type.
 type DryRun struct {
 	JobType string `json:"job_type"`
 	starter.RunRef
 }
 
-// PlanInput is what is planned.
 type PlanInput struct {
 	ConfigurationInput
 	Only []string `query:"only,explode" maxItems:"1000" doc:"Only these job types"`
@@ -97,7 +96,7 @@ func (s *service) plans() {
 	}, s.detect)
 }
 
-// planned is a plan as the caller may see it.
+// planned is a plan as visible to the caller.
 type planned struct {
 	plan     jobtypes.Plan
 	specs    []contract.JobTypeSpec
@@ -106,8 +105,8 @@ type planned struct {
 	owner    string
 }
 
-// make plans what the caller may view of a configuration; a job type in it that they
-// may not view is refused, a deletion of one is left out.
+// make plans a configuration. A configured job type that the caller may not view is refused; a deletion of
+// one is left out.
 func (s *service) make(ctx context.Context, call *api.Call, in *PlanInput) (planned, error) {
 	loaded, err := s.load(ctx, call, &in.ConfigurationInput)
 	if err != nil {
@@ -136,7 +135,7 @@ func (s *service) make(ctx context.Context, call *api.Call, in *PlanInput) (plan
 	return p, nil
 }
 
-// need fails unless the caller may change a job type, both as it is and as it is planned.
+// need checks the permission to change a job type, both as it is and as planned.
 func (p planned) need(ctx context.Context, call *api.Call, name string) error {
 	scope := access.Scope{JobType: name}
 	if at := slices.IndexFunc(p.specs, func(spec contract.JobTypeSpec) bool { return spec.Name == name }); at >= 0 {
@@ -148,8 +147,7 @@ func (p planned) need(ctx context.Context, call *api.Call, name string) error {
 	return call.NeedHandlers(scope, func() ([]string, error) { return handled.OfAppliedOr(ctx, call.Client, name, p.specs) })
 }
 
-// hash names what the plan would change and into what. Notes are left out: a run that
-// begins changes them.
+// hash returns the digest of the planned changes. It omits notes, which change when a run starts.
 func (p planned) hash() (string, error) {
 	type change struct {
 		JobType string
@@ -196,10 +194,10 @@ func (s *service) plan(ctx context.Context, call *api.Call, in *PlanInput) (Plan
 	return answer, nil
 }
 
-// mostSets bounds how far back is looked for what operators did.
+// mostSets bounds the audit entries read for operators' changes.
 const mostSets = 1000
 
-// setSince is what operators set since the last apply, newest first, by job type.
+// setSince returns operators' changes since the last apply, newest first, by job type.
 func (*service) setSince(ctx context.Context, call *api.Call, changes []jobtypes.Change) map[string][]contract.AuditEntry {
 	if !slices.ContainsFunc(changes, func(c jobtypes.Change) bool { return len(c.Fields) > 0 }) {
 		return nil
@@ -253,7 +251,7 @@ func (s *service) apply(ctx context.Context, call *api.Call, in *applyInput) (Ap
 	return Applied{result, kept}, err
 }
 
-// mostDryRuns is how many are started at once.
+// mostDryRuns bounds the dry runs of one request.
 const mostDryRuns = 20
 
 func (s *service) detect(ctx context.Context, call *api.Call, in *detectInput) (Detecting, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// SubmittedJobs tells what a submission led to; of a dry run, to what it would.
+// SubmittedJobs is the result of a submission, or the preview of a dry run.
 type SubmittedJobs struct {
 	JobType string `json:"job_type"`
 	jobtypes.Submitted
@@ -82,18 +82,17 @@ func (s *service) submit(ctx context.Context, call *api.Call, in *submissionInpu
 	return SubmittedJobs{JobType: in.Name, Submitted: submitted}, err
 }
 
-// newSubmission is sorted by time, and random at its end: two of one moment must not be
-// taken for one.
+// newSubmission returns an id that sorts by time. Its random end separates submissions of one moment.
 func newSubmission(now time.Time) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // It never fails.
 	return now.UTC().Format("20060102t150405") + "-" + hex.EncodeToString(random[:])
 }
 
-// checkJobs checks what the handler will be given.
+// checkJobs validates the jobs with the handler's validator and schema.
 func (s *service) checkJobs(ctx context.Context, call *api.Call, in *submissionInput, spec contract.JobTypeSpec) error {
 	if spec.DAG != nil {
-		return nil // Submitting checks them.
+		return nil // Submit checks them.
 	}
 	handlers, _ := s.api.Handlers()
 	named := func(d jobtype.Descriptor) bool { return d.Name == spec.Handler }

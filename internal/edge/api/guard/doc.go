@@ -1,6 +1,4 @@
-// Package guard stands before every route: it knows by which hosts and from which
-// origins the server is meant to be reached, takes what a trusted proxy says, and
-// removes the base path. Loopback without a log-in is not safe by itself: a page
-// of a foreign site can name this host in a DNS answer of its own (rebinding), so
-// the Host header is checked against a list besides the origin.
+// Package guard checks every request before its route: the Host and Origin headers, the headers of trusted
+// proxies and the base path. A loopback listener without a log-in needs the check of Host too: a page of
+// another site can resolve its own name to this host (DNS rebinding).
 package guard

@@ -16,28 +16,27 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// MaxBody is how many bytes a request may carry.
+// MaxBody is the maximum size of a request's body in bytes.
 const MaxBody = 1 << 20
 
-// The media types of bodies. No page of another site can send either without asking.
+// Media types of bodies. Pages of other sites cannot send them without a CORS preflight.
 const (
 	JSON = "application/json"
 	YAML = "application/yaml"
 )
 
-// Options say how the server is reached.
+// Options describe the public addresses of the server.
 type Options struct {
-	// Hosts are the names by which it is reached, without ports, besides
-	// localhost and addresses of the machine's own.
+	// Hosts are its names without ports, in addition to localhost and the machine's addresses.
 	Hosts []string
-	// BasePath is the path under which a proxy shows it, like /roundsman. The
-	// proxy may remove it or not.
+	// BasePath is the path at which a proxy publishes it, like /roundsman. The proxy may remove it or
+	// not.
 	BasePath string
-	// Proxies are the networks whose X-Forwarded headers are believed.
+	// Proxies are the networks whose X-Forwarded headers are trusted.
 	Proxies []netip.Prefix
 }
 
-// origin is where a request comes from, as far as it is believed.
+// origin is the source of a request, from trusted headers only.
 type origin struct {
 	address netip.Addr
 	secure  bool
@@ -45,7 +44,7 @@ type origin struct {
 
 type originKey struct{}
 
-// ClientAddress is the address of the client behind trusted proxies.
+// ClientAddress returns the address of the client behind trusted proxies.
 func ClientAddress(ctx context.Context) string {
 	if from, ok := ctx.Value(originKey{}).(origin); ok && from.address.IsValid() {
 		return from.address.String()
@@ -53,13 +52,13 @@ func ClientAddress(ctx context.Context) string {
 	return ""
 }
 
-// Secure reports whether the client speaks TLS, to this server or to a trusted proxy.
+// Secure reports whether the client uses TLS, to this server or to a trusted proxy.
 func Secure(ctx context.Context) bool {
 	from, _ := ctx.Value(originKey{}).(origin)
 	return from.secure
 }
 
-// Wrap guards next.
+// Wrap returns a handler that checks requests before next.
 func Wrap(options Options, next http.Handler) http.Handler {
 	g := &guard{options: options, next: next, cross: http.NewCrossOriginProtection()}
 	return http.HandlerFunc(g.serve)
@@ -86,19 +85,19 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, g.withoutBase(r))
 }
 
-// Refuse answers with a problem.
+// Refuse writes a problem as the answer.
 func Refuse(w http.ResponseWriter, refused *problem.Problem) {
 	w.Header().Set("Content-Type", problem.ContentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(refused.Status)
 	text, err := json.Marshal(refused)
 	if err == nil {
-		_, _ = w.Write(append(text, '\n')) // The client is gone: there is nobody to tell.
+		_, _ = w.Write(append(text, '\n')) // The client has disconnected.
 	}
 }
 
-// forwarded notes where the request comes from. Headers of proxies are believed from
-// the last hop backwards, as long as the hop is a trusted one.
+// forwarded sets the origin of the request. It trusts the headers of proxies from the last hop backwards,
+// up to the first untrusted hop.
 func (g *guard) forwarded(r *http.Request) *http.Request {
 	from := origin{secure: r.TLS != nil}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -117,12 +116,12 @@ func (g *guard) forwarded(r *http.Request) *http.Request {
 			}
 			from.address = address.Unmap()
 		}
-		// Of a chain of proxies, each of which adds what it sees, the first speaks to the client.
+		// In a chain of proxies, each adds its value; the first is the client's.
 		scheme, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
 		if scheme = strings.TrimSpace(scheme); scheme != "" {
 			from.secure = strings.EqualFold(scheme, "https")
 		}
-		// Of two hosts a page could have sent the first: none is taken.
+		// The first of two hosts may come from a page, so neither is used.
 		if host := r.Header.Get("X-Forwarded-Host"); host != "" {
 			r = r.Clone(r.Context())
 			r.Host = host
@@ -140,7 +139,7 @@ func (g *guard) check(r *http.Request) *problem.Problem {
 		return problem.Newf(http.StatusForbidden, problem.CodeForeignHost, "this server is not reached as %q", r.Host).
 			With("add the name to access.hosts in the configuration of the server")
 	}
-	// No name in the namespace has such characters, and the server answers them with errors.
+	// Names in the namespace have no such characters, and the server returns errors for them.
 	if !plain(r.URL.Path) {
 		return problem.Newf(http.StatusNotFound, problem.CodeNotFound, "there is no %.200q: the path has control characters or is not UTF-8", r.URL.Path)
 	}
@@ -173,14 +172,14 @@ func plain(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// navigates reports whether a person follows a link to a page: a bookmark in a wiki,
-// or the answer of the identity provider. It only reads.
+// navigates reports whether a person follows a link to a page, for example a bookmark or the redirect of
+// the identity provider. Such a request only reads.
 func navigates(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// sameOrigin is stricter than CrossOriginProtection, which lets every GET through:
-// events and lists are for pages of this server alone.
+// sameOrigin is stricter than CrossOriginProtection, which allows every GET: only pages of this server may
+// read events and lists.
 func (*guard) sameOrigin(r *http.Request) bool {
 	written := r.Header.Get("Origin")
 	if written == "" {
@@ -194,8 +193,8 @@ func hasBody(r *http.Request) bool {
 	return r.ContentLength != 0 && r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// knows reports whether written is a name of this server. Addresses are no names:
-// nobody can make a DNS name resolve into a request for an address.
+// knows reports whether written is a name of this server. It accepts all addresses, since a DNS name
+// cannot become an address in the Host header.
 func (g *guard) knows(written string) bool {
 	host := written
 	if name, _, err := net.SplitHostPort(written); err == nil {
@@ -208,7 +207,7 @@ func (g *guard) knows(written string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(g.options.Hosts, func(own string) bool { return strings.EqualFold(own, host) })
 }
 
-// withoutBase removes the base path where the proxy has not.
+// withoutBase removes the base path unless the proxy has done so.
 func (g *guard) withoutBase(r *http.Request) *http.Request {
 	base := g.options.BasePath
 	if base == "" || r.URL.Path != base && !strings.HasPrefix(r.URL.Path, base+"/") {

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/guard"
 )
 
-// echo answers with what the guard let through.
+// echo answers with the request that the guard passed on.
 func echo(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.ReadAll(r.Body); err != nil {
 		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
@@ -117,7 +117,7 @@ func TestPathsWithoutControlCharacters(t *testing.T) {
 		"/workers/a%0ab":           http.StatusNotFound,
 		"/workers/%ff%fe":          http.StatusNotFound,
 		"/workers/%c2%85":          http.StatusNotFound,
-		"/explain?thing=%0":        http.StatusOK, // The query is malformed: its operation answers.
+		"/explain?thing=%0":        http.StatusOK, // The operation answers a malformed query.
 		"/explain?thing=%00":       http.StatusUnprocessableEntity,
 		"/explain?thing=%ff":       http.StatusUnprocessableEntity,
 		"/explain?%1b=x":           http.StatusUnprocessableEntity,

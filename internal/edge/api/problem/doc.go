@@ -1,4 +1,4 @@
-// Package problem says why a request failed, as RFC 9457 wants it: with a code to
-// branch on, a remedy to show, whether a repeat can help, and the place of every
-// fault in what was sent. [From] knows the errors of package starter.
+// Package problem describes a failed request as in RFC 9457: with a code, a remedy, whether a repetition
+// can succeed, and the location of every fault in the request. [From] converts the errors of package
+// starter.
 package problem

@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// From turns an error into a problem. Errors that nobody expected are INTERNAL
-// and keep their text, which the caller logs.
+// From converts an error to a problem. An unexpected error gets the code INTERNAL and keeps its text, which
+// the caller logs.
 func From(err error) *Problem {
 	if known, ok := errors.AsType[*Problem](err); ok {
 		return known
@@ -31,7 +31,7 @@ func From(err error) *Problem {
 	return New(http.StatusInternalServerError, CodeInternal, rpc.Advise(err))
 }
 
-// ofInput is about what was sent.
+// ofInput converts errors about the request.
 func ofInput(err error) *Problem {
 	if faults, ok := errors.AsType[config.Faults](err); ok {
 		p := New(http.StatusUnprocessableEntity, CodeInvalid, "the configuration has faults")
@@ -66,7 +66,7 @@ func ofInput(err error) *Problem {
 	return nil
 }
 
-// ofState is about what is there.
+// ofState converts errors about the state of things.
 func ofState(err error) *Problem {
 	if errors.Is(err, starter.ErrNotFound) {
 		p := New(http.StatusNotFound, CodeNotFound, err.Error())
@@ -101,7 +101,7 @@ func ofState(err error) *Problem {
 	return nil
 }
 
-// ofAnswer is about workflows and workers that do not answer.
+// ofAnswer converts errors about workflows and workers that do not answer.
 func ofAnswer(err error) *Problem {
 	if given, ok := errors.AsType[*starter.GivenUpError](err); ok {
 		return New(http.StatusGatewayTimeout, "NOT_ANSWERED", given.Error()).With("look before you repeat it, or repeat it with the same Idempotency-Key")
@@ -129,7 +129,7 @@ func ofAnswer(err error) *Problem {
 	return New(http.StatusServiceUnavailable, code, detail).With(remedy)
 }
 
-// ofServer is about Temporal.
+// ofServer converts errors of Temporal.
 func ofServer(err error) *Problem {
 	switch {
 	case is[*serviceerror.ResourceExhausted](err):

@@ -11,26 +11,25 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// ContentType of a problem.
+// ContentType is the media type of problems.
 const ContentType = "application/problem+json"
 
-// Problem is the body of every answer that is no success.
+// Problem is the body of every unsuccessful answer.
 type Problem struct {
-	Title  string `json:"title" doc:"The status in words"`
-	Status int    `json:"status" doc:"The HTTP status code"`
-	Code   string `json:"code" doc:"What to branch on; docs/api.md lists the codes"`
-	Detail string `json:"detail" doc:"What happened"`
-	Remedy string `json:"remedy,omitempty" doc:"What to do about it"`
-	// Retryable: the same request may succeed later.
+	Title     string  `json:"title" doc:"The status in words"`
+	Status    int     `json:"status" doc:"The HTTP status code"`
+	Code      string  `json:"code" doc:"What to branch on; docs/api.md lists the codes"`
+	Detail    string  `json:"detail" doc:"What happened"`
+	Remedy    string  `json:"remedy,omitempty" doc:"What to do about it"`
 	Retryable bool    `json:"retryable" doc:"The same request may succeed later"`
 	Errors    []Fault `json:"errors,omitempty" doc:"Every fault of what was sent"`
-	// Unreachable: no request can succeed now.
+	// Unreachable means that no request can succeed now.
 	Unreachable bool `json:"unreachable,omitempty" doc:"The Temporal server, the control plane or the worker registry does not answer any request"`
-	// Holder has the id that a worker could not register.
+	// Holder is the process that has the id of a worker that could not register.
 	Holder *contract.RegisteredOther `json:"holder,omitempty" doc:"The process that has the worker's id"`
-	// Delivered: the outcome of a lost lease was told to the run.
+	// Delivered means that the run has received the outcome of a lost lease.
 	Delivered bool `json:"delivered,omitempty" doc:"The lease is lost, and the run was told the outcome: it counts if the job was not done"`
-	// RetryAfter is when a repeat makes sense; 0: it is not known.
+	// RetryAfter is the delay before a repetition; 0 if unknown.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -43,7 +42,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return header
 }
 
-// Fault is one fault of what was sent.
+// Fault is one fault in a request.
 type Fault struct {
 	Message string `json:"message"`
 	// Location is a path in the request or in the file.
@@ -53,7 +52,7 @@ type Fault struct {
 	Column   int    `json:"column,omitempty"`
 }
 
-// Codes that belong to no error of package starter.
+// Codes without an error in package starter.
 const (
 	CodeInvalid         = "INVALID"
 	CodeUnauthenticated = "UNAUTHENTICATED"
@@ -73,13 +72,13 @@ const (
 	CodeTimeout         = "TIMEOUT"
 )
 
-// Codes of a server, or a part of the control plane, that does not answer. CONTROL_PLANE_DOWN is another.
+// Codes of a server or control plane that does not answer. CONTROL_PLANE_DOWN is another.
 const (
 	CodeServerUnreachable = "SERVER_UNREACHABLE"
 	codeRegistryGone      = "REGISTRY_GONE"
 )
 
-// codes are those of a status for which nothing more is known.
+// codeOf returns the default code of a status.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -111,7 +110,7 @@ func codeOf(status int) string {
 	return CodeInvalid
 }
 
-// New is a problem with a status. An empty code is the status's own.
+// New returns a problem. An empty code means the status's default.
 func New(status int, code, detail string) *Problem {
 	return &Problem{
 		Title: http.StatusText(status), Status: status, Code: cmp.Or(code, codeOf(status)), Detail: detail,
@@ -125,7 +124,7 @@ func Newf(status int, code, format string, args ...any) *Problem {
 	return New(status, code, fmt.Sprintf(format, args...))
 }
 
-// With gives the problem a remedy.
+// With sets the remedy.
 func (p *Problem) With(remedy string) *Problem {
 	p.Remedy = remedy
 	return p
@@ -134,14 +133,13 @@ func (p *Problem) With(remedy string) *Problem {
 // Error implements error.
 func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 
-// GetStatus is how the operations learn the status.
+// GetStatus returns the status for huma.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType replaces that of an ordinary answer.
+// ContentType replaces the type of an ordinary answer.
 func (p *Problem) ContentType(string) string { return ContentType }
 
-// split divides a text for people into what happened and what to do: the house
-// writes "this happened; do that".
+// split separates detail and remedy of a text in the house's form "cause; remedy".
 func split(text string) (detail, remedy string) {
 	detail, remedy, _ = strings.Cut(text, "; ")
 	return detail, remedy

@@ -66,7 +66,7 @@ func TestRemediesAreSplitOff(t *testing.T) {
 	assert.Contains(t, got.Remedy, "roundsman server")
 }
 
-// TestAStuckRunKeepsItsCause: the cause may have a semicolon of its own.
+// The cause may contain a semicolon.
 func TestAStuckRunKeepsItsCause(t *testing.T) {
 	t.Parallel()
 	stuck := &starter.StuckWorkflowError{WorkflowID: "group/scrub-1", Message: "lookup failed; it is unknown"}

@@ -17,10 +17,10 @@ import (
 	"github.com/roundsman/roundsman/starter/keys"
 )
 
-// secretBytes is how many random bytes seal sessions.
+// secretBytes is the length of the random secret that seals sessions.
 const secretBytes = 32
 
-// accessFiles is what the files that config.Access names hold.
+// accessFiles holds the contents of the files in config.Access.
 type accessFiles struct {
 	tls        *tls.Config
 	secret     []byte
@@ -28,7 +28,7 @@ type accessFiles struct {
 	sessions   *auth.Sessions
 }
 
-// readFiles reads them at the start, so that a missing one is told at once.
+// readFiles reads the files at the start, so that a missing file is reported at once.
 func (h *HTTP) readFiles() error {
 	var faults []error
 	var err error
@@ -74,13 +74,12 @@ func (h *HTTP) serverTLS() (*tls.Config, error) {
 	if !encryption.ClientCAs.AppendCertsFromPEM(authority) {
 		return nil, errors.New("client_ca: no certificate in it: it must be PEM text")
 	}
-	// Browsers and keys come without a certificate.
+	// Browsers and clients with keys have no certificate.
 	encryption.ClientAuth = tls.VerifyClientCertIfGiven
 	return encryption, nil
 }
 
-// authenticator knows the callers that the configuration lets in; the pages are those
-// of the log-in.
+// authenticator returns the authenticator for the configuration, and the pages of the log-in.
 func (h *HTTP) authenticator() (*auth.Authenticator, map[string]http.Handler) {
 	options := auth.Options{Policy: h.Access.Policy(), Certificates: h.Access.ClientCA != "", Workers: remoteWorker(h.gateway)}
 	ring := keys.NewRing(keys.New(h.client))
@@ -104,7 +103,7 @@ func (h *HTTP) authenticator() (*auth.Authenticator, map[string]http.Handler) {
 func (h *HTTP) guard() guard.Options {
 	options := guard.Options{Hosts: h.Access.Hosts, BasePath: h.Access.BasePath}
 	for _, written := range h.Access.Proxies {
-		if network, err := netip.ParsePrefix(written); err == nil { // The configuration was checked.
+		if network, err := netip.ParsePrefix(written); err == nil { // The configuration was validated.
 			options.Proxies = append(options.Proxies, network)
 		}
 	}

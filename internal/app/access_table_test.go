@@ -29,13 +29,13 @@ import (
 
 const tableFile = "testdata/access.txt"
 
-// identities are the columns of the table. "scoped" is an operator of scrub alone, asked
-// about scrub and about vacuum.
+// identities are the columns of the table. "scoped" is an operator of scrub only, tested on scrub and on
+// vacuum.
 func identities() []string {
 	return []string{"none", "viewer", "operator", "scoped/scrub", "scoped/vacuum", "admin", "worker"}
 }
 
-// byHeader knows callers by the header Who.
+// byHeader authenticates callers by the header Who.
 type byHeader map[string]access.Rights
 
 func (b byHeader) Authenticate(r *http.Request) (api.Caller, error) {
@@ -47,7 +47,7 @@ func (b byHeader) Authenticate(r *http.Request) (api.Caller, error) {
 	return api.Caller{Name: who, Auth: "key", Rights: rights}, nil
 }
 
-// idle answers who connects, and nothing else.
+// idle accepts connections and implements no other call.
 type idle struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 }
@@ -56,7 +56,7 @@ func (idle) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest
 	return &workflowservice.GetSystemInfoResponse{}, nil
 }
 
-// emptyServer is a Temporal server that has nothing and does nothing.
+// emptyServer returns a client of an idle Temporal server.
 func emptyServer(t *testing.T) *starter.Client {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -71,9 +71,8 @@ func emptyServer(t *testing.T) *starter.Client {
 	return client
 }
 
-// TestAccessTable asks every operation of the document as every identity, with a request
-// that is valid, and compares the verdicts with testdata/access.txt, whose changes a
-// person reads. ROUNDSMAN_UPDATE=1 writes it.
+// TestAccessTable sends a valid request to every operation as every identity. It compares the verdicts with
+// testdata/access.txt, whose changes a person reviews. ROUNDSMAN_UPDATE=1 writes the file.
 func TestAccessTable(t *testing.T) {
 	t.Parallel()
 	var roles access.Policy
@@ -114,8 +113,8 @@ func TestAccessTable(t *testing.T) {
 	assert.Equal(t, string(kept), made, "run ROUNDSMAN_UPDATE=1 go test ./internal/app -run TestAccessTable, and read what has changed")
 }
 
-// verdict is 401, 403, or ok for a request that reached its operation. Without a gateway
-// the operations of workers panic: those were reached, too.
+// verdict returns 401, 403, or ok for a request that reached its operation. Without a gateway the operations
+// of workers panic, which counts as ok.
 func verdict(t *testing.T, handler http.Handler, who string, r *http.Request) (seen string) {
 	t.Helper()
 	defer func() {
@@ -129,11 +128,11 @@ func verdict(t *testing.T, handler http.Handler, who string, r *http.Request) (s
 	switch recorded.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if strings.Contains(recorded.Body.String(), string(gateway.CodeBadToken)) {
-			return "ok" // The operation itself asks for the token of a worker.
+			return "ok" // The operation itself checks the token of a worker.
 		}
 		return strconv.Itoa(recorded.Code)
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		// A request that huma refuses was never judged by what it is about.
+		// A request refused by huma did not reach the check of its scope.
 		for _, place := range []string{`"location":"body`, `"location":"query`, `"location":"path`} {
 			require.NotContains(t, recorded.Body.String(), place, "%s %s: the test must send a valid request", r.Method, r.URL)
 		}
@@ -141,7 +140,7 @@ func verdict(t *testing.T, handler http.Handler, who string, r *http.Request) (s
 	return "ok"
 }
 
-// requestTo is the smallest valid request to an operation that is about a job type.
+// requestTo returns the smallest valid request to an operation about a job type.
 func requestTo(t *testing.T, document *huma.OpenAPI, method, path string, operation *huma.Operation, about string) *http.Request {
 	t.Helper()
 	if about == "" {
@@ -168,7 +167,7 @@ func requestTo(t *testing.T, document *huma.OpenAPI, method, path string, operat
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	if t.Cleanup(cancel); operation.OperationID == "watch-events" {
-		cancel() // It would last.
+		cancel() // The stream would not end.
 	}
 	r := httptest.NewRequestWithContext(ctx, method, api.Prefix+path+"?"+query.Encode(), strings.NewReader(body))
 	r.Host = "localhost"
@@ -178,7 +177,7 @@ func requestTo(t *testing.T, document *huma.OpenAPI, method, path string, operat
 	return r
 }
 
-// smallest is a value of a schema with nothing that it does not require.
+// smallest returns a value of a schema with its required parts only.
 func smallest(document *huma.OpenAPI, schema *huma.Schema) any {
 	if schema.Ref != "" {
 		schema = document.Components.Schemas.SchemaFromRef(schema.Ref)

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// TestActionsAreOperationsOfTheAPI: method, path and permission of each action are those of its operation,
-// and its body has the fields of the operation.
+// Method, path and permission of each action are those of its operation, and its body has the operation's
+// fields.
 func TestActionsAreOperationsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	made, err := app.APIDocument(false)
@@ -43,7 +43,7 @@ func TestActionsAreOperationsOfTheAPI(t *testing.T) {
 		if a.Request == nil {
 			continue
 		}
-		// The API names a path's arguments as the table does.
+		// The API names a path's arguments like the table.
 		found := document.Paths[a.Request.Path][strings.ToLower(a.Request.Method)]
 		assert.Equal(t, string(operation), found.ID, "%s %s", a.Request.Method, a.Request.Path)
 		assert.Equal(t, found.May, a.Permission, operation)

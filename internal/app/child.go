@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// child is a process that must not outlive this one: it ends when its standard
-// input does, and the kernel closes that even after kill -9.
+// child is a process that ends with this one: it ends with its standard input, which the kernel closes even
+// after kill -9.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	tail  *tail
-	// done is closed when the process has ended and was waited for.
+	// done is closed when the process has ended and Wait has returned.
 	done chan struct{}
 	err  error
 }
 
-// runChild starts cmd with its standard error appended to logFile. lines, if
-// not nil, reads its standard output to the end.
+// runChild starts cmd with its standard error appended to logFile. lines, if not nil, reads its standard
+// output to the end.
 //
-// The child gets its own process group, or the terminal's Ctrl-C would stop the
-// server before the workers have drained.
+// The child has its own process group. Otherwise the terminal's Ctrl-C would stop the server before the
+// workers have drained.
 func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, error) {
 	log, err := OpenLog(logFile)
 	if err != nil {
@@ -49,17 +49,16 @@ func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, err
 		if lines != nil {
 			lines(stdout)
 		}
-		// Draining lets the child write on, whatever lines has left unread.
+		// Draining lets the child write on, whether or not lines has read everything.
 		_, copyErr := io.Copy(log, stdout)
 		c.err = errors.Join(cmd.Wait(), copyErr, log.Close())
 	}()
 	return c, nil
 }
 
-// stop ends the child in order, or by force after the budget, and returns when
-// it is gone.
+// stop closes the child's standard input, kills the child after the budget, and returns when it has ended.
 func (c *child) stop(budget time.Duration) {
-	_ = c.stdin.Close() // the signal to stop; a second close changes nothing
+	_ = c.stdin.Close() // The signal to stop. A second close has no effect.
 	timer := time.NewTimer(budget)
 	defer timer.Stop()
 	select {
@@ -67,13 +66,13 @@ func (c *child) stop(budget time.Duration) {
 		return
 	case <-timer.C:
 	}
-	// The whole group: a wrapped server must not be left behind.
+	// The whole group, since a wrapper may have started the server.
 	if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err == nil || errors.Is(err, syscall.ESRCH) {
 		<-c.done
 	}
 }
 
-// describe says how the child ended, with its last words.
+// describe returns how the child ended, with its last output.
 func (c *child) describe() string {
 	how := "exit code 0"
 	if c.cmd.ProcessState != nil {
@@ -85,7 +84,7 @@ func (c *child) describe() string {
 	return how
 }
 
-// tail keeps the last output of a child for its error message.
+// tail keeps the last output of a child for error messages.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -104,7 +103,7 @@ func (t *tail) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// last is the last line that says something; a pointer to the help does not.
+// last returns the last line, except a pointer to the help.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

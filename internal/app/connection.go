@@ -18,8 +18,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// ClientOptions turns connection settings into what [starter.Dial] takes. It
-// reads the certificates, so it fails on a file that is missing.
+// ClientOptions converts connection settings to options of [starter.Dial]. It reads the certificates, so a
+// missing file is an error.
 func ClientOptions(settings config.Temporal) (starter.Options, error) {
 	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip", Render: render}
 	switch {
@@ -39,14 +39,14 @@ func ClientOptions(settings config.Temporal) (starter.Options, error) {
 	return options, nil
 }
 
-// render implements [starter.Render] with what workers have.
+// render implements [starter.Render] with the settings of a worker.
 func render(in contract.ExecuteInput) (argv []string, params json.RawMessage) {
 	job, err := jobs.Merged(in)
 	if err != nil || in.Handler != command.Name {
 		return nil, job.Params
 	}
 	argv, err = command.Line(job)
-	if err != nil { // The attempt failed with that.
+	if err != nil { // The attempt failed with the same error.
 		return nil, job.Params
 	}
 	return argv, job.Params
@@ -56,7 +56,7 @@ func tlsConfig(settings config.TLS) (*tls.Config, error) {
 	encryption := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		ServerName: settings.ServerName,
-		// Only by TEMPORAL_TLS_DISABLE_HOST_VERIFICATION, which no file can set.
+		// Set by TEMPORAL_TLS_DISABLE_HOST_VERIFICATION only, not by a file.
 		InsecureSkipVerify: settings.SkipHostVerification, //nolint:gosec // the operator's explicit wish
 	}
 	if settings.Cert != "" || settings.CertData != "" {
@@ -91,11 +91,9 @@ func pem(path, data string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Profile reads the connection profile of Temporal's own tools: the TOML file
-// that TEMPORAL_CONFIG_FILE names (default: temporalio/temporal.toml in the
-// user's configuration directory) and in it the profile TEMPORAL_PROFILE. No
-// file means no settings. The TEMPORAL_* variables themselves are left to
-// [config.Load], which lays them over files.
+// Profile reads the connection profile of Temporal's own tools: TEMPORAL_PROFILE in the TOML file
+// TEMPORAL_CONFIG_FILE (default: temporalio/temporal.toml in the user's configuration directory). Without a
+// file it returns no settings. [config.Load] applies the TEMPORAL_* variables over files.
 func Profile(environ []string) (config.Temporal, error) {
 	variables := environment(environ)
 	file, name := variables["TEMPORAL_CONFIG_FILE"], variables["TEMPORAL_PROFILE"]

@@ -25,29 +25,28 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// ControlOptions describe a process of the control plane.
+// ControlOptions configure a process of the control plane.
 type ControlOptions struct {
 	Client *starter.Client
-	// Fleet are the thresholds of the worker registry.
+	// Thresholds of the worker registry.
 	Fleet config.Fleet
-	// Audit is how much the audit log keeps; zero: its default.
+	// Size of the audit log; zero means the default.
 	Audit config.Audit
-	// Retention is after how long runs are deleted; zero: when the namespace does so.
+	// Retention of runs; zero means that of the namespace.
 	Retention config.Retention
-	// Notify are the receivers of notifications, and the rules that hold for all.
+	// Receivers and common rules of notifications.
 	Notify config.Notify
-	// Health shows how the process is; nil: nobody sees. It must watch Client's
-	// connection.
+	// Health serves the state of the process if not nil. It must watch Client's connection.
 	Health *Health
-	// Shim is the command line of this binary as a shim; empty: it cannot be one.
+	// Shim is the command line of this binary as a shim; empty if it cannot be one.
 	Shim []string
-	// HTTP serves the API; nil: nobody does.
+	// HTTP serves the API if not nil.
 	HTTP   *HTTP
 	Logger *slog.Logger
 }
 
-// StartControl starts the control plane alone: the process of `roundsman
-// server`. It refuses a server that lacks what Roundsman needs.
+// StartControl starts the control plane alone, for `roundsman server`. It refuses a server without
+// Roundsman's requirements.
 func StartControl(ctx context.Context, options ControlOptions) (*Process, error) {
 	if err := requireServer(ctx, options.Client, options.Logger); err != nil {
 		return nil, err
@@ -79,7 +78,6 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 		fx.Supply(options.Client, options.Logger, options.Fleet, options.Audit, options.Retention, options.Notify, shimLine(options.Shim)), controlModule(), fx.Provide(all))
 }
 
-// controlModule provides the control plane.
 func controlModule() fx.Option {
 	return fx.Module("control", fx.Provide(newActivities, newObserver, newControl))
 }
@@ -89,8 +87,8 @@ func newActivities(client *starter.Client, thresholds config.Fleet, audit config
 	return control.New(client.Temporal(), thresholds.Thresholds(), control.WithPlane(plane, !thresholds.Declared), control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
 }
 
-// planeSettings are the sections of the file that differ in effect between control
-// planes. Receivers are told by name: their addresses may be secret.
+// planeSettings returns the sections of the file that may differ between control planes. Of receivers it has
+// only the names, since addresses may be secret.
 func planeSettings(thresholds config.Fleet, audit config.Audit, kept config.Retention, told config.Notify) map[string]string {
 	settings := map[string]string{"fleet": "", "audit": fmt.Sprintf("entries: %d", audit.Entries), "retention": "", "notify": strings.Join(slices.Sorted(maps.Keys(told.Receivers)), ", ")}
 	if thresholds.Declared {
@@ -107,7 +105,7 @@ func newObserver(client *starter.Client, activities *control.Control) *fleet.Obs
 	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), activities)
 }
 
-// shimLine is the command line of a shim, for fx.
+// shimLine is the command line of a shim, as a type for fx.
 type shimLine []string
 
 func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, told config.Notify, shim shimLine, logger *slog.Logger) (*workers.Control, error) {
@@ -127,17 +125,15 @@ func newControl(client *starter.Client, activities *control.Control, observer *f
 	})
 }
 
-// controlParts are the control plane and, once it polls, the keeper of the workflows
-// that serve all.
+// controlParts returns the control plane and, started after it, the keeper of the shared workflows.
 func controlParts(plane *workers.Control, activities *control.Control, address string, log *slog.Logger) parts {
 	return parts{{"control plane", plane}, {"keeper", &keeper{activities: activities, address: address, log: log}}}
 }
 
-// keeper gives the worker registry its thresholds, and starts the workflows that
-// serve all when they are missing.
+// keeper sets the thresholds of the worker registry and starts missing shared workflows.
 type keeper struct {
 	activities *control.Control
-	// address is that of the server.
+	// Address of the server.
 	address string
 	log     *slog.Logger
 	stop    context.CancelFunc
@@ -148,7 +144,7 @@ type keeper struct {
 func (k *keeper) Start(ctx context.Context) error {
 	for _, ensure := range []func() error{
 		func() error { _, err := k.activities.Configure(ctx); return err },
-		// Admission that begins now has recovered before the first group needs it.
+		// Admission that starts now has recovered before the first group needs it.
 		func() error { return k.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}) },
 		func() error { return k.activities.EnsureNotifications(ctx) },
 	} {
@@ -180,10 +176,10 @@ func (k *keeper) Stop(context.Context) error {
 	return nil
 }
 
-// ServerError lists what a server lacks that Roundsman cannot do without.
+// ServerError lists the missing requirements of a server.
 type ServerError struct{ Checks []doctor.Check }
 
-// Error implements error: one line per fault, with its remedy.
+// Error implements error with one line per fault and its remedy.
 func (e *ServerError) Error() string {
 	var text strings.Builder
 	text.WriteString("this Temporal server cannot run Roundsman:")
@@ -198,8 +194,7 @@ func (e *ServerError) Error() string {
 	return text.String()
 }
 
-// requireServer waits for a server that does not answer, and refuses one that lacks
-// something.
+// requireServer waits for a server that does not answer, and refuses one without the requirements.
 func requireServer(ctx context.Context, client *starter.Client, log *slog.Logger) error {
 	if err := awaitNamespace(ctx, client, log); err != nil {
 		return err

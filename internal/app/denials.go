@@ -12,14 +12,14 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// denialsEvery is how often refused requests reach the audit log: somebody who
-// tries doors writes one entry in that time, not thousands.
+// denialsEvery is the interval at which refused requests are recorded. A caller with thousands of refused
+// requests causes one audit entry per interval.
 const denialsEvery = 10 * time.Second
 
-// mostDenials bounds how many different ones are added up.
+// mostDenials bounds the different refusals per interval.
 const mostDenials = 500
 
-// denials adds up requests that were refused for want of a permission.
+// denials adds up requests without the required permission.
 type denials struct {
 	client *starter.Client
 	mu     sync.Mutex

@@ -20,43 +20,42 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// startDevWithin bounds the start of everything together.
+// startDevWithin bounds the start of all parts together.
 const startDevWithin = 2 * time.Minute
 
-// devDrain is how long `dev` lets running jobs end after Ctrl-C: a person waits.
+// devDrain bounds the drain after Ctrl-C; it is short, since a person waits.
 const devDrain = 10 * time.Second
 
-// DevOptions describe `roundsman dev`.
+// DevOptions configure `roundsman dev`.
 type DevOptions struct {
-	// DataDir keeps everything: the server's database, logs, workers' journals.
+	// DataDir holds the server's database, logs and the workers' journals.
 	DataDir string
-	// Server says how to run the Temporal server; Temporal.Address names a
-	// running one instead.
+	// Server configures the Temporal server. With External, Temporal.Address is the server instead.
 	Server   DevServer
 	Temporal config.Temporal
 	External bool
-	// Config is applied before anything runs.
+	// Config is applied at the start.
 	Config *config.Config
-	// Workers are the ids of the node workers.
+	// Ids of the node workers.
 	Workers []string
-	// Handlers of the binary besides the built-in ones.
+	// Handlers in addition to the built-in ones.
 	Handlers []jobtype.Handler
-	// Shim is the command line of this binary as a shim; empty: it cannot be one.
+	// Shim is the command line of this binary as a shim; empty if it cannot be one.
 	Shim []string
-	// HTTP serves the API; nil: nobody does.
+	// HTTP serves the API if not nil.
 	HTTP   *HTTP
 	Logger *slog.Logger
-	// Notify tells the operator what happens by itself.
+	// Notify receives texts for the operator about events.
 	Notify func(string)
 }
 
-// Dev is everything on one machine.
+// Dev is a running `roundsman dev`.
 type Dev struct {
-	// Client talks to the server. Ready tells where that is.
+	// Client is connected to the server at Ready.
 	Client *starter.Client
 	Ready  ServerReady
-	// Open are the groups, by job type, that were going on when this process
-	// started and that it therefore brings to their end.
+	// Open are the groups, by job type, that were open when this process started. It continues
+	// them.
 	Open map[string]starter.RunRef
 
 	lock    *dirLock
@@ -65,10 +64,10 @@ type Dev struct {
 	failed  chan error
 }
 
-// Paths in the data dir of `dev`.
+// Files in the data dir of `dev`.
 const (
 	dbFile = "temporal.db"
-	// cliDBFile is the database of Temporal's CLI. Its schema may differ, and the CLI does not check the schema.
+	// cliDBFile is the database of Temporal's CLI, which may have another schema and does not check it.
 	cliDBFile     = "temporal-cli.db"
 	serverLogFile = "devserver.log"
 	readyFile     = "devserver.json"
@@ -76,9 +75,8 @@ const (
 	LogFile = "roundsman.log"
 )
 
-// StartDev locks the data dir, starts a server or connects to one, starts the
-// control plane and the workers, and applies the configuration. When a step
-// fails, those before it are undone.
+// StartDev locks the data dir, starts a server or connects to one, starts the control plane and the workers,
+// and applies the configuration. After an error it stops the parts already started.
 func StartDev(ctx context.Context, options DevOptions) (*Dev, error) {
 	lock, err := lockDir(ctx, options.DataDir, lockWait)
 	if err != nil {
@@ -122,7 +120,7 @@ func (d *Dev) startAll(ctx context.Context, options DevOptions) error {
 	return d.apply(ctx, options.Config)
 }
 
-// connect starts the server, unless a running one was named, and dials it.
+// connect dials the server, after starting it unless it is external.
 func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 	settings := options.Temporal
 	if options.External {
@@ -160,8 +158,8 @@ func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 
 // run starts the control plane and the workers in this process.
 func (d *Dev) run(ctx context.Context, options DevOptions) error {
-	// One set of handlers for all nodes: they look at the same machine, and what
-	// a handler remembers of it must be the same whichever node asks.
+	// All nodes share the handlers, since they run on the same machine and must see the same state
+	// of it.
 	handlers, err := Handlers(options.DataDir, options.Shim, options.Handlers)
 	if err != nil {
 		return err
@@ -173,7 +171,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return fmt.Errorf("data dir: %w", err)
 		}
-		// All of them stop together: there is nobody else to send anything to.
+		// All nodes stop together, so none can send its jobs to another.
 		node, err := newNode(d.Client, workers.NodeOptions{ID: id, DataDir: dir, DrainTimeout: devDrain, Linger: -1}, handlers, options.Logger)
 		if err != nil {
 			return errors.Join(err, stopAll(ctx, nodes))
@@ -197,8 +195,8 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	return nil
 }
 
-// findOpen looks before anything can make a group continue: one that ends while
-// this process starts would otherwise be taken for an old one.
+// findOpen finds the open groups before this process continues them. Otherwise a group that ends during the
+// start would count as an old one.
 func (d *Dev) findOpen(ctx context.Context, loaded *config.Config) error {
 	d.Open = map[string]starter.RunRef{}
 	for name := range loaded.JobTypes {
@@ -223,7 +221,7 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 
 func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
 	if loaded.Owner == "" {
-		loaded.Owner = jobtypes.DevOwner // Job types that others have applied here are theirs.
+		loaded.Owner = jobtypes.DevOwner // Job types applied by others keep their owner.
 	}
 	specs, err := loaded.Specs()
 	if err != nil {
@@ -253,16 +251,15 @@ func (d *Dev) passOn(reasons <-chan error, done <-chan struct{}) {
 func (d *Dev) fail(err error) {
 	select {
 	case d.failed <- err:
-	default: // The first reason is the one to tell.
+	default: // The first reason is reported.
 	}
 }
 
-// Failed takes the reason when a part ended by itself and could not be brought
-// back.
+// Failed returns a channel with the error of a part that ended and could not be restarted.
 func (d *Dev) Failed() <-chan error { return d.failed }
 
-// Stop ends everything in order: the workers drain, then the control plane
-// stops, then the server. The Schedules stay.
+// Stop ends everything in order: the workers drain, then the control plane and the server stop. The Schedules
+// stay.
 func (d *Dev) Stop(ctx context.Context) error {
 	var faults []error
 	if d.process != nil {
@@ -277,8 +274,8 @@ func (d *Dev) Stop(ctx context.Context) error {
 	return errors.Join(append(faults, d.lock.release())...)
 }
 
-// WithDev runs action on processes that are started for it and stopped after it. Its
-// context ends, with the reason as its cause, when one of them fails.
+// WithDev starts the processes, runs action on them, and stops them. The context of action ends with the
+// cause when a process fails.
 func WithDev(ctx context.Context, options DevOptions, action func(context.Context, *Dev) error) (err error) {
 	dev, err := StartDev(ctx, options)
 	if err != nil {

@@ -11,44 +11,41 @@ import (
 )
 
 const (
-	// startServerWithin bounds one start of the dev server. It is healthy within
-	// a second on a quiet machine; recovery of a large file takes longer.
+	// startServerWithin bounds one start of the dev server, which normally takes a second. Recovery
+	// of a large file takes longer.
 	startServerWithin = 60 * time.Second
-	// stopServerWithin bounds an orderly stop; after it the process is killed.
-	// The state is safe either way.
+	// stopServerWithin bounds an orderly stop. Then the process is killed; the state is safe either
+	// way.
 	stopServerWithin = 15 * time.Second
-	// restartDelay keeps a server that dies at once from using up the machine.
+	// restartDelay limits the restarts of a server that ends at once.
 	restartDelay = time.Second
-	// maxRestarts in a row end the supervision: something is wrong that another
-	// attempt does not heal. A server that lived for settledAfter starts afresh.
+	// maxRestarts in a row end the supervision, since another attempt would not help. The count
+	// starts again after a run of settledAfter.
 	maxRestarts  = 5
 	settledAfter = time.Minute
 )
 
-// DevServer says how to run a Temporal server next to this process.
+// DevServer configures a Temporal server next to this process.
 type DevServer struct {
-	// Binary is a path of roundsman-devserver; empty searches for it.
+	// Path of roundsman-devserver; if empty, it is searched for.
 	Binary string
-	// TemporalCLI is a path of Temporal's own CLI, whose `server start-dev` then
-	// runs instead.
+	// Path of Temporal's own CLI. If set, its `server start-dev` runs instead.
 	TemporalCLI string
-	// Executable is this process's own binary: the dev server is looked for
-	// next to it before it is looked for on PATH.
+	// Executable is this process's binary. The dev server is searched for next to it before PATH.
 	Executable string
-	// Port and UIPort on 127.0.0.1; 0 chooses a free one.
+	// Port and UIPort on 127.0.0.1; 0 means a free one.
 	Port, UIPort int
-	// Namespace to serve.
-	Namespace string
-	// DBFile keeps the state, LogFile the server's log.
+	Namespace    string
+	// DBFile holds the state, LogFile the server's log.
 	DBFile, LogFile string
-	// ReadyFile tells other programs the address while the server runs.
+	// ReadyFile holds the address while the server runs.
 	ReadyFile string
-	// Temporary state is removed after the stop: the server is killed, which saves
-	// the second that Temporal drains for.
+	// Temporary state is removed after the stop. The server is then killed, which saves the second
+	// of its drain.
 	Temporary bool
 }
 
-// stopWithin is the time of an orderly stop.
+// stopWithin is the time for an orderly stop.
 func (s DevServer) stopWithin() time.Duration {
 	if s.Temporary {
 		return 0
@@ -62,16 +59,15 @@ type ServerReady struct {
 	UIURL   string `json:"ui_url"`
 }
 
-// serverKeeper keeps one dev server alive: when it dies by itself it is started
-// again on the same ports and file, so that clients only see it away for a
-// moment.
+// serverKeeper keeps one dev server running. After an unexpected end it starts the server again with the same
+// ports and file, so clients see a short interruption only.
 type serverKeeper struct {
 	options DevServer
 	launch  launcher
 	logger  *slog.Logger
-	// notify tells the operator what happens to the server.
+	// notify receives texts for the operator about the server.
 	notify func(string)
-	// failed takes the reason when the server cannot be kept alive.
+	// failed receives the error of a server that cannot be kept running.
 	failed chan error
 
 	mu      sync.Mutex
@@ -83,14 +79,14 @@ type serverKeeper struct {
 	done   chan struct{}
 }
 
-// startServer starts the server, waits until it is healthy and keeps it so.
+// startServer starts the server, waits until it is healthy, and keeps it running.
 func startServer(ctx context.Context, options DevServer, logger *slog.Logger, notify func(string)) (*serverKeeper, error) {
 	launch, err := newLauncher(options)
 	if err != nil {
 		return nil, err
 	}
 	if options.TemporalCLI != "" {
-		// It cannot choose for itself and tell.
+		// It cannot choose a port and report it.
 		if options, err = freePorts(options); err != nil {
 			return nil, err
 		}
@@ -102,14 +98,14 @@ func startServer(ctx context.Context, options DevServer, logger *slog.Logger, no
 	if err := k.start(ctx); err != nil {
 		return nil, err
 	}
-	// It outlives the call that started it: Stop ends it.
+	// It outlives this call; Stop ends it.
 	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k.cancel = cancel
 	go k.keep(keeping)
 	return k, nil
 }
 
-// Ready tells where the server listens; the same after a restart.
+// Ready returns the addresses of the server, which are the same after a restart.
 func (k *serverKeeper) Ready() ServerReady {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,12 +129,11 @@ func (k *serverKeeper) start(ctx context.Context) error {
 	k.mu.Lock()
 	k.current, k.ready = process, ready
 	k.mu.Unlock()
-	// Restarts must come back where clients and open browser tabs look.
+	// Restarts must use the addresses of clients and open browser tabs.
 	k.options.Port, k.options.UIPort = portOf(ready.Address), portOf(ready.UIURL)
 	return nil
 }
 
-// keep restarts the server until it is stopped or cannot be kept alive.
 func (k *serverKeeper) keep(ctx context.Context) {
 	defer close(k.done)
 	restarts, since := 0, time.Now()
@@ -172,7 +167,6 @@ func (k *serverKeeper) keep(ctx context.Context) {
 	}
 }
 
-// restart tries until the server is healthy again.
 func (k *serverKeeper) restart(ctx context.Context) error {
 	var err error
 	for range maxRestarts {
@@ -189,7 +183,7 @@ func (k *serverKeeper) restart(ctx context.Context) error {
 	return err
 }
 
-// Stop ends the supervision and the server. Stopping twice does nothing.
+// Stop ends the supervision and the server. A second call has no effect.
 func (k *serverKeeper) Stop() error {
 	k.cancel()
 	<-k.done

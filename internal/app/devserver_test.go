@@ -31,7 +31,7 @@ func serverOptions(t *testing.T) DevServer {
 	}
 }
 
-// notes collects what the operator is told.
+// notes collects the texts for the operator.
 type notes struct {
 	mu    sync.Mutex
 	lines []string
@@ -95,8 +95,8 @@ func TestDevServerThatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
-// A stand-in for Temporal's CLI: it takes the same flags, and neither prints a
-// ready line nor watches its standard input.
+// A stand-in for Temporal's CLI with the same flags. Like the CLI it prints no ready line and does not watch
+// its standard input.
 const fakeCLI = `#!/bin/sh
 shift 2
 while [ $# -gt 0 ]; do
@@ -119,15 +119,14 @@ func TestTemporalCLIEndsWithItsParent(t *testing.T) {
 	assert.True(t, answers(t.Context(), address))
 	group := keeper.current.cmd.Process.Pid
 
-	// The end of standard input is all that is left of a parent that was killed.
+	// A killed parent leaves only the end of standard input.
 	require.NoError(t, keeper.Stop())
 	assert.False(t, answers(t.Context(), address))
 	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, time.Minute, 20*time.Millisecond,
 		"no process of the group is left")
 }
 
-// TestTemporalCLIThatEndsIsNotWaitedFor: a CLI that is none, or refuses its flags,
-// is reported with its last words instead of after the time for a start.
+// A CLI that is another program, or refuses its flags, is reported at once with its last output.
 func TestTemporalCLIThatEndsIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	options := serverOptions(t)

@@ -1,7 +1,4 @@
-// Package app is the composition root: it builds Roundsman's processes (the
-// control plane, a node worker, and `dev`, which is all of them together with a
-// Temporal server) out of configuration and options, and starts and stops their
-// parts in order.
-//
-// Nothing here decides what to run where or when; that is for the workflows.
+// Package app is the composition root. It builds Roundsman's processes from configuration and options: the
+// control plane, a node worker, and `dev`, which has both and a Temporal server. It starts and stops their
+// parts in order. The workflows decide what to run where and when.
 package app

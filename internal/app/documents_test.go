@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/app"
 )
 
-// root is the repository.
+// root is the directory of the repository.
 var root = filepath.Join("..", "..")
 
 // example is a YAML document of the repository.
@@ -28,8 +28,7 @@ type example struct {
 
 var yamlBlock = regexp.MustCompile("(?ms)^```ya?ml\n(.*?)^```")
 
-// examples are the YAML blocks of all documents and the files next to them that
-// readers are pointed to.
+// examples returns the YAML blocks of all documents, and the files that the documents refer to.
 func examples(t *testing.T) []example {
 	t.Helper()
 	var found []example
@@ -63,11 +62,10 @@ func examples(t *testing.T) []example {
 	return found
 }
 
-// foreign tells whether a configuration is for a binary with handlers of its own.
+// foreign reports whether a configuration needs a binary with its own handlers.
 func foreign(name string) bool { return strings.HasPrefix(name, filepath.Join(root, "examples")) }
 
-// TestEveryExampleIsValid: what a reader copies from a document works. A block
-// may leave out the line with the version.
+// Examples copied from a document work. A block may omit the line with the version.
 func TestEveryExampleIsValid(t *testing.T) {
 	t.Parallel()
 	descriptors, validators, err := app.Descriptors(nil)

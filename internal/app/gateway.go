@@ -13,24 +13,23 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// GatewayOptions describe a process that serves remote workers over HTTP.
+// GatewayOptions configure a process that serves remote workers over HTTP.
 type GatewayOptions struct {
 	Client *starter.Client
-	// HTTP is where.
-	HTTP *HTTP
-	// Health shows how the process is; nil: nobody sees.
+	HTTP   *HTTP
+	// Health serves the state of the process if not nil.
 	Health *Health
 	Logger *slog.Logger
 }
 
-// StartGateway starts a gateway: the process of `roundsman gateway http`.
+// StartGateway starts a gateway, for `roundsman gateway http`.
 func StartGateway(ctx context.Context, options GatewayOptions) (*Process, error) {
 	options.HTTP.bare = true
 	all := append(options.Health.parts(options.Health.gatewayChecks(), options.Logger), options.HTTP.parts(options.Client, options.Logger)...)
 	return start(ctx, stopHTTPWithin, options.Logger, fx.Supply(options.Logger, all))
 }
 
-// gatewayChecks are those of a gateway, which is alive as long as it answers them.
+// gatewayChecks returns the checks of a gateway, which is alive while it answers them.
 func (h *Health) gatewayChecks() telemetry.Checks {
 	return telemetry.Checks{Alive: func() error { return nil }, Ready: func() error { return h.answering() }}
 }
@@ -45,7 +44,7 @@ func newGateway(ctx context.Context, client *starter.Client, logger *slog.Logger
 	})
 }
 
-// remoteWorker opens the token of a worker for the authenticator.
+// remoteWorker returns a function that opens the token of a worker for the authenticator.
 func remoteWorker(g *gateway.Gateway) func(token string) (auth.RemoteWorker, error) {
 	return func(token string) (auth.RemoteWorker, error) {
 		w, err := g.Worker(token)

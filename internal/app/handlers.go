@@ -11,10 +11,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Handlers are all handlers of this binary: the built-in ones and own. dataDir
-// is where those that keep something keep it; it is not touched before the
-// first job. shim is the command line of this binary as a shim, see
-// [command.Options]. Two handlers of one name are an error.
+// Handlers returns all handlers of this binary: the built-in ones and own. Handlers that store data use
+// dataDir, from the first job on. shim is the command line of this binary as a shim, see [command.Options].
+// Two handlers of one name are an error.
 func Handlers(dataDir string, shim []string, own []jobtype.Handler) ([]jobtype.Handler, error) {
 	all := append(builtin(dataDir, shim), own...)
 	seen := map[string]bool{}
@@ -34,8 +33,8 @@ func Handlers(dataDir string, shim []string, own []jobtype.Handler) ([]jobtype.H
 	return all, nil
 }
 
-// builtin handlers are shared by all workers of the process: scrub keeps its
-// baseline open once for all of them, those for SeaweedFS one lease.
+// builtin returns the built-in handlers. All workers of the process share them: scrub has one open baseline,
+// the handlers for SeaweedFS one lease.
 func builtin(dataDir string, shim []string) []jobtype.Handler {
 	handlers := []jobtype.Handler{
 		command.New(command.Options{Shim: shim}),
@@ -44,7 +43,7 @@ func builtin(dataDir string, shim []string) []jobtype.Handler {
 	return append(handlers, seaweedfs.New(seaweedfs.NewConnections(weed.KeeperOptions{}), command.NewRunner(command.Options{Shim: shim}))...)
 }
 
-// Descriptors are what [config.Load] checks a configuration against.
+// Descriptors returns the descriptors with which [config.Load] validates a configuration.
 func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtype.SettingsValidator, error) {
 	all, err := Handlers("", nil, own)
 	if err != nil {
@@ -60,12 +59,11 @@ func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtyp
 	return descriptors, validators, nil
 }
 
-// OwnShim is the command line of this binary as a shim, for a process that calls
-// [ShimCode].
+// OwnShim returns the command line of this binary as a shim, for a process that calls [ShimCode].
 func OwnShim() []string { return []string{"/proc/self/exe", command.ShimArgument} }
 
-// ShimCode runs the process as a shim if its arguments, without the program's name, say
-// so. It must be called before anything else.
+// ShimCode runs the process as a shim if its arguments, without the program's name, request it. Call it
+// before anything else.
 func ShimCode(args []string) (code int, shim bool) {
 	if len(args) == 0 || args[0] != command.ShimArgument {
 		return 0, false

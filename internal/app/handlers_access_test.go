@@ -31,7 +31,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// twoTypes is a server with the job types scrub, of handler scrub, and shell, of command.
+// twoTypes is a server with the job types scrub, of handler scrub, and shell, of handler command.
 type twoTypes struct{ idle }
 
 func (twoTypes) DescribeSchedule(_ context.Context, in *workflowservice.DescribeScheduleRequest) (*workflowservice.DescribeScheduleResponse, error) {
@@ -58,8 +58,8 @@ func (twoTypes) DescribeSchedule(_ context.Context, in *workflowservice.Describe
 	}, nil
 }
 
-// GetWorkflowExecutionHistory has runs of both. The run of scrub at 2:00 was started while
-// scrub had handler command.
+// GetWorkflowExecutionHistory has runs of both. The run of scrub at 2:00 was started while scrub had handler
+// command.
 func (twoTypes) GetWorkflowExecutionHistory(_ context.Context, in *workflowservice.GetWorkflowExecutionHistoryRequest) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
 	id := in.GetExecution().GetWorkflowId()
 	started := contract.JobGroupInput{Spec: contract.JobTypeSpec{Name: "scrub", Handler: "scrub"}}
@@ -87,7 +87,7 @@ func (twoTypes) GetWorkflowExecutionHistory(_ context.Context, in *workflowservi
 	}}}}, nil
 }
 
-// TestARunIsJudgedByTheHandlersItWasStartedWith: its job type may have another one by now.
+// A run counts with the handlers of its start, even if its job type has another one now.
 func TestARunIsJudgedByTheHandlersItWasStartedWith(t *testing.T) {
 	t.Parallel()
 	handler := byHandlerAPI(t).Handler()
@@ -117,7 +117,7 @@ func TestARunIsJudgedByTheHandlersItWasStartedWith(t *testing.T) {
 	}
 }
 
-// byHandlerAPI has an administrator and a worker for handler scrub alone.
+// byHandlerAPI has an administrator and a worker for handler scrub only.
 func byHandlerAPI(t *testing.T) *api.API {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -143,8 +143,7 @@ func (twoTypes) ListSchedules(context.Context, *workflowservice.ListSchedulesReq
 	return &workflowservice.ListSchedulesResponse{}, nil
 }
 
-// TestRightsByHandlerHoldForDocuments: a document, a proposal's DAG and a registration may
-// not bring in another handler.
+// A document, a proposal's DAG and a registration may not introduce another handler.
 func TestRightsByHandlerHoldForDocuments(t *testing.T) {
 	t.Parallel()
 	handler := byHandlerAPI(t).Handler()
@@ -160,7 +159,7 @@ func TestRightsByHandlerHoldForDocuments(t *testing.T) {
 		}
 		recorded := httptest.NewRecorder()
 		func() {
-			defer func() { _ = recover() }() // Without a gateway registrations panic when they are allowed.
+			defer func() { _ = recover() }() // Without a gateway, allowed registrations panic.
 			handler.ServeHTTP(recorded, r)
 		}()
 		return recorded
@@ -205,9 +204,8 @@ func TestRightsByHandlerHoldForDocuments(t *testing.T) {
 	}
 }
 
-// TestRightsByHandlerHoldInEveryOperation: an administrator for handler scrub is refused by
-// every operation that writes and is about job type shell, or about no job type. About
-// scrub only those refuse that may bring in any handler.
+// An administrator for handler scrub is refused by every operation that writes and is about job type shell, or
+// about no job type. On scrub, only operations that may introduce any handler refuse.
 func TestRightsByHandlerHoldInEveryOperation(t *testing.T) {
 	t.Parallel()
 	built := byHandlerAPI(t)

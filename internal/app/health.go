@@ -16,28 +16,26 @@ import (
 )
 
 const (
-	// pollStall is how long a queue with free slots may stay without a poll
-	// before the process counts as broken. Polls last a minute, and after errors
-	// the SDK waits 10 s at most.
+	// pollStall is how long a queue with free slots may have no poll before the process counts as
+	// broken. Polls last a minute, and the SDK waits at most 10 s after errors.
 	pollStall = 3 * time.Minute
-	// silentBeats is how many heartbeat intervals without any answer of the
-	// server make a process unready.
+	// silentBeats is the number of heartbeat intervals without an answer of the server after which a
+	// process is not ready.
 	silentBeats = 3
 )
 
-// Health lets others see how a serving process is, see package telemetry. The
-// zero value of *Health, nil, shows nothing.
+// Health serves the state of a process, see package telemetry. A nil *Health serves nothing.
 type Health struct {
 	address string
 	told    *telemetry.Telemetry
-	// runs counts the ends of runs; nil until [WatchRuns].
+	// runs counts the ends of runs; nil before [WatchRuns].
 	runs *runend.Watcher
-	// patience is how long the server may be silent.
+	// patience is the longest time without an answer of the server.
 	patience time.Duration
 }
 
-// NewHealth prepares /healthz, /readyz and /metrics at address, of which a port
-// alone means loopback. beats is the heartbeat interval of the connection.
+// NewHealth prepares /healthz, /readyz and /metrics at address; a port alone means loopback. beats is the
+// heartbeat interval of the connection.
 func NewHealth(address string, beats time.Duration) (*Health, error) {
 	if address == "" {
 		return nil, nil
@@ -51,15 +49,14 @@ func NewHealth(address string, beats time.Duration) (*Health, error) {
 	return &Health{address: address, told: telemetry.New(buildinfo.Version()), patience: silentBeats * beats}, nil
 }
 
-// Watch makes the connection that options describe known to h.
+// Watch adds h to the options of a connection.
 func (h *Health) Watch(options *starter.Options) {
 	if h != nil {
 		options.Metrics, options.Intercept = h.told.Handler(), h.told.Traffic.Intercept
 	}
 }
 
-// parts is the listener as the first part of a process: it answers before the
-// others start and until they have stopped.
+// parts returns the listener as the first part of a process. It answers while other parts start and stop.
 func (h *Health) parts(checks telemetry.Checks, logger *slog.Logger) parts {
 	if h == nil {
 		return nil
@@ -98,7 +95,7 @@ func (s *healthServer) Wait(ctx context.Context) error {
 // Stop implements component.
 func (s *healthServer) Stop(ctx context.Context) error { return s.server.Close(ctx) }
 
-// answering is nil while the server answers.
+// answering returns an error if the server does not answer.
 func (h *Health) answering() error {
 	last := h.told.Traffic.LastAnswer()
 	if silent := time.Since(last); silent > h.patience {
@@ -107,7 +104,7 @@ func (h *Health) answering() error {
 	return nil
 }
 
-// stalled is nil unless nobody polls the queue although somebody should.
+// stalled returns an error if the queue has had no poll for too long.
 func (h *Health) stalled(queue string, since time.Time) error {
 	open, last := h.told.Traffic.Polls(queue)
 	if last.Before(since) {
@@ -126,7 +123,7 @@ func (h *Health) polling(queue string) error {
 	return nil
 }
 
-// controlChecks are those of the control plane.
+// controlChecks returns the checks of the control plane.
 func (h *Health) controlChecks() telemetry.Checks {
 	began := time.Now()
 	return telemetry.Checks{
@@ -135,9 +132,9 @@ func (h *Health) controlChecks() telemetry.Checks {
 	}
 }
 
-// nodeChecks are those of a node worker.
+// nodeChecks returns the checks of a node worker.
 func (h *Health) nodeChecks(node *workers.Node) telemetry.Checks {
-	// A queue whose slots are all taken is not polled, which is as it should be.
+	// A queue without free slots is not polled, which is correct.
 	began := time.Now()
 	free := func() []string {
 		report, queues := node.Report(), []string(nil)
@@ -152,7 +149,7 @@ func (h *Health) nodeChecks(node *workers.Node) telemetry.Checks {
 	return telemetry.Checks{
 		Alive: func() error {
 			if report := node.Report(); report.Stopping || !report.Registered {
-				return nil // It polls nothing, and is right.
+				return nil // No poll is expected.
 			}
 			var faults []error
 			for _, queue := range free() {

@@ -27,21 +27,19 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// HTTP is the REST interface of a control plane. The zero value of *HTTP, nil,
-// serves nothing.
+// HTTP is the REST interface of a control plane. A nil *HTTP serves nothing.
 type HTTP struct {
-	// Address is where it listens, as telemetry.Address completes it.
+	// Address to listen on, completed by telemetry.Address.
 	Address string
-	// AnyPort takes another port when that of Address is taken.
+	// AnyPort uses another port if that of Address is in use.
 	AnyPort bool
-	// User is who acts where nobody logs in.
-	User string
-	// Access says who may call.
+	// User is the caller without a log-in.
+	User   string
 	Access config.Access
-	// Handlers are those of this binary besides the built-in ones.
+	// Handlers in addition to the built-in ones.
 	Handlers []jobtype.Handler
 
-	// bare serves remote workers alone.
+	// bare serves remote workers only.
 	bare     bool
 	client   *starter.Client
 	gateway  *gateway.Gateway
@@ -54,8 +52,8 @@ type HTTP struct {
 	files    accessFiles
 }
 
-// Time-outs of the server. Writing has none: events continue for hours, and answers
-// that wait have a bound of their own.
+// Timeouts of the server. There is none for writing: events last for hours, and answers that wait have their
+// own bound.
 const (
 	readHeaderWithin = 10 * time.Second
 	readWithin       = 30 * time.Second
@@ -64,11 +62,11 @@ const (
 	stopHTTPWithin   = 5 * time.Second
 )
 
-// ErrOpenAddress refuses to serve another address than loopback to everybody.
+// ErrOpenAddress refuses an address other than loopback without a log-in.
 var ErrOpenAddress = errors.New("on another address than loopback callers must log in: set access.keys, access.oidc or access.client_ca in the configuration (docs/access.md)")
 
-// NewHTTP prepares the REST interface at address, of which a port alone means
-// loopback; an empty address gives none. user acts where nobody logs in.
+// NewHTTP prepares the REST interface at address; a port alone means loopback. An empty address returns nil.
+// user is the caller without a log-in.
 func NewHTTP(address, user string, rules config.Access) (*HTTP, error) {
 	if address == "" {
 		return nil, nil
@@ -87,8 +85,7 @@ func NewHTTP(address, user string, rules config.Access) (*HTTP, error) {
 	return h, nil
 }
 
-// Watch lets the viewers of the API see at once what the control plane does over the
-// connection that options describe.
+// Watch shows viewers of the API at once the effects of the control plane on the connection of options.
 func (h *HTTP) Watch(options *starter.Options) {
 	if h == nil {
 		return
@@ -105,8 +102,8 @@ func (h *HTTP) Watch(options *starter.Options) {
 	}
 }
 
-// Loopback reports whether only this machine reaches the address. A process that serves another
-// one must know its callers.
+// Loopback reports whether only this machine can connect to the address. On another address a process must
+// authenticate its callers.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -119,8 +116,8 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// parts is the server as a part of a process, the last to start and the first to
-// stop: who is answered finds a control plane.
+// parts returns the server as the last part to start and the first to stop, so that the control plane runs
+// while it serves.
 func (h *HTTP) parts(client *starter.Client, logger *slog.Logger) parts {
 	if h == nil {
 		return nil
@@ -129,7 +126,7 @@ func (h *HTTP) parts(client *starter.Client, logger *slog.Logger) parts {
 	return parts{{"http", h}}
 }
 
-// URL is where the API is served, once it is.
+// URL returns the URL of the API while it is served.
 func (h *HTTP) URL() string {
 	if h == nil || h.listener == nil {
 		return ""
@@ -164,7 +161,7 @@ func (h *HTTP) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The paths of other worker managers are served behind the same guard.
+	// The same guard protects the paths of other worker managers.
 	foreign := rest.Workers(api.Prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { served.ServeHTTP(w, r) }))
 	options.Pages["/workers"], options.Pages["/workers/"] = foreign, foreign
 	served = api.New(options).Handler()
@@ -196,8 +193,7 @@ func (h *HTTP) options() (api.Options, error) {
 	}, err
 }
 
-// extraOperations are those of other packages. A gateway's own process has no others
-// than the protocol.
+// extraOperations returns the operations of other packages. A gateway's own process has the protocol only.
 func extraOperations(g *gateway.Gateway, bare bool) []func(*api.API) {
 	if bare {
 		return []func(*api.API){rest.Protocol(g)}
@@ -205,7 +201,7 @@ func extraOperations(g *gateway.Gateway, bare bool) []func(*api.API) {
 	return []func(*api.API){rest.Protocol(g), rest.Management, authoring.Operations, console.Operations()}
 }
 
-// pages serve what is outside of the API. A gateway's own process has none.
+// pages returns the pages outside the API. A gateway's own process has none.
 func pages(bare bool) map[string]http.Handler {
 	if bare {
 		return map[string]http.Handler{}
@@ -213,7 +209,7 @@ func pages(bare bool) map[string]http.Handler {
 	return map[string]http.Handler{"/": console.Handler()}
 }
 
-// as gives a client that acts for a caller.
+// as returns a client that acts for a caller.
 func (h *HTTP) as(ctx context.Context, caller api.Caller) (*starter.Client, func(), error) {
 	client, err := h.client.For(ctx, starter.Person{Actor: caller.Name, From: caller.Address, Via: cmp.Or(caller.Via, contract.ViaAPI), Auth: caller.Auth}, func(err error) {
 		h.logger.Warn("not recorded in the audit log", "error", err)
@@ -234,19 +230,19 @@ func (h *HTTP) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop implements component. Requests that run may end for a moment.
+// Stop implements component. Requests in progress may finish for a moment.
 func (h *HTTP) Stop(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, stopHTTPWithin)
 	defer cancel()
 	err := h.server.Shutdown(limited)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = h.server.Close() // Events do not end by themselves.
+		err = h.server.Close() // Event streams do not end by themselves.
 	}
 	h.denials.stop(ctx)
 	return err
 }
 
-// APIDocument is the OpenAPI document of all operations, as YAML; old: in OpenAPI 3.0.
+// APIDocument returns the OpenAPI document of all operations as YAML; with old in OpenAPI 3.0.
 func APIDocument(old bool) ([]byte, error) {
 	built := api.New(api.Options{Extra: extraOperations(nil, false)})
 	if old {

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/app"
 )
 
-// An address that others reach is served only to those who log in.
+// An address reachable for others requires a log-in.
 func TestAnOpenAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:8080", "[::]:8080", "192.0.2.1:8080", "roundsman.example:8080"} {

@@ -20,11 +20,11 @@ import (
 
 const (
 	serverBinary = "roundsman-devserver"
-	// serverBinaryEnv names a server binary where none is next to or on PATH.
+	// serverBinaryEnv names a server binary if none is next to this one or on PATH.
 	serverBinaryEnv = "ROUNDSMAN_DEVSERVER"
 )
 
-// launcher knows one kind of server: how to run it and when it is healthy.
+// launcher runs one kind of server and waits until it is healthy.
 type launcher interface {
 	run(DevServer) (*child, error)
 	await(context.Context, *child, DevServer) (ServerReady, error)
@@ -68,7 +68,7 @@ func findServer(options DevServer) (string, error) {
 		"(--temporal-cli PATH), or a running server (--address HOST:PORT)", serverBinary, options.Executable)
 }
 
-// embedded is roundsman-devserver, which prints a line of JSON when healthy.
+// embedded is roundsman-devserver, which prints a line of JSON when it is healthy.
 type embedded struct {
 	path  string
 	ready chan ServerReady
@@ -108,13 +108,12 @@ func (e *embedded) await(ctx context.Context, process *child, _ DevServer) (Serv
 	}
 }
 
-// temporalCLI is `temporal server start-dev`. It knows neither a ready line nor
-// the end of its standard input, so a shell watches that for it.
+// temporalCLI is `temporal server start-dev`. It has no ready line and does not end with its standard input,
+// so a shell watches the input.
 type temporalCLI struct{ path string }
 
-// untilEOF runs its arguments as a command and kills it at the end of standard
-// input. The process that waits for that end holds no output open: when the command ends by
-// itself, that is seen at once.
+// untilEOF runs its arguments as a command and kills the command at the end of standard input. The waiting
+// process keeps no output open, so the command's own end is noticed at once.
 const untilEOF = `exec 3<&0; "$@" </dev/null & child=$!; { cat <&3; kill "$child"; } >/dev/null 2>&1 & exec 3<&-; wait "$child"`
 
 func (t *temporalCLI) run(options DevServer) (*child, error) {
@@ -122,8 +121,8 @@ func (t *temporalCLI) run(options DevServer) (*child, error) {
 	return runChild(exec.Command("sh", args...), options.LogFile, nil) //nolint:gosec,noctx // the operator named the binary; lives as long as its keeper says
 }
 
-// startDevArgs returns the flags that make Temporal's dev server fit: our search attributes, and the settings
-// with which roundsman-devserver differs from a stock server (docs/devserver.md has the reasons).
+// startDevArgs returns the flags for Temporal's dev server: our search attributes, and the settings in which
+// roundsman-devserver differs from a stock server (docs/devserver.md has the reasons).
 func startDevArgs(options DevServer) []string {
 	args := []string{
 		"server", "start-dev", "--ip", "127.0.0.1",
@@ -176,8 +175,7 @@ func (t *temporalCLI) await(ctx context.Context, process *child, options DevServ
 	}
 }
 
-// freePorts fills in the ports that are 0, for a server that cannot choose for
-// itself.
+// freePorts replaces the ports 0 by free ones, for a server that cannot choose.
 func freePorts(options DevServer) (DevServer, error) {
 	for _, port := range []*int{&options.Port, &options.UIPort} {
 		if *port != 0 {
@@ -195,7 +193,7 @@ func freePorts(options DevServer) (DevServer, error) {
 	return options, nil
 }
 
-// portOf reads the port of host:port or of a URL; 0 if there is none.
+// portOf returns the port of host:port or of a URL; 0 without one.
 func portOf(address string) int {
 	if parsed, err := url.Parse(address); err == nil && parsed.Port() != "" {
 		address = parsed.Host

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTemporalCLIGetsTheDocumentedSettings compares the settings for Temporal's CLI with the table of
-// docs/devserver.md, which lists those of roundsman-devserver.
+// The settings for Temporal's CLI are those of roundsman-devserver in the table of docs/devserver.md.
 func TestTemporalCLIGetsTheDocumentedSettings(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/devserver.md")

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// lockWait is how long a second `dev` waits for the first: one that was just
-	// told to stop, or killed, is gone within seconds.
+	// lockWait is how long a second `dev` waits for the first. A stopped or killed one ends within
+	// seconds.
 	lockWait = 5 * time.Second
 	lockPoll = 50 * time.Millisecond
 	lockFile = "lock"
@@ -24,12 +24,11 @@ const (
 
 var errInUse = errors.New("in use")
 
-// dirLock keeps a data dir to one process. The kernel drops it with the
-// process, so nothing is left behind by kill -9; the file stays, because
-// removing it could let two waiters lock two different inodes.
+// dirLock locks a data dir for one process. The kernel releases it with the process, also after kill -9. The
+// file stays: if it were removed, two processes could lock two different inodes.
 type dirLock struct{ file *os.File }
 
-// lockDir creates dir if need be and locks it, waiting up to wait.
+// lockDir creates dir if needed and locks it within wait.
 func lockDir(ctx context.Context, dir string, wait time.Duration) (*dirLock, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("data dir: %w", err)
@@ -84,8 +83,8 @@ func inUse(ctx context.Context, dir, holder string, wait time.Duration, err erro
 	return fmt.Errorf("data dir %s is %w by %s (waited %s): stop that one, or choose another --data-dir", dir, err, who, wait)
 }
 
-// release unlocks, then closes: closing alone would not unlock while a command is
-// being started, whose process has a copy of every descriptor until it executes.
+// release unlocks, then closes. A close alone does not unlock while a command is starting, since its process
+// has a copy of every descriptor until exec.
 func (l *dirLock) release() error {
 	if l == nil {
 		return nil

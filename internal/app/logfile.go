@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// maxLog is the size above which a log file is set aside at the next start. One
-// older file is kept: `dev` is no place for long archives.
+// maxLog is the size above which the next start renames a log file. One older file is kept.
 const maxLog = 10 << 20
 
 // OpenLog opens a log file for appending.

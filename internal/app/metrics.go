@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// nodeMetrics shows a node worker's own figures: what the SDK's slots cannot
-// tell, because several queues share them.
+// nodeMetrics exports a node worker's own figures. The SDK's slots lack them, because several queues share
+// slots.
 type nodeMetrics struct {
 	node                                         *workers.Node
 	slots, used, jobs, zombies, undelivered, reg *prometheus.Desc

@@ -17,15 +17,13 @@ import (
 )
 
 const (
-	// usageAge is how old an answer may be that is shown again: several scrapers, and
-	// people, cost one question.
+	// usageAge is the maximum age of a repeated answer, so that several scrapers cause one query.
 	usageAge = 5 * time.Second
-	// usageWithin bounds the question: below the 10 s that Prometheus waits.
+	// usageWithin bounds the query, below Prometheus' default timeout of 10 s.
 	usageWithin = 4 * time.Second
 )
 
-// WatchRuns logs the end of each run that the connection of options brings to its
-// end, and counts it in health, if that is not nil.
+// WatchRuns logs the end of each run that this connection ends, and counts it in health if not nil.
 func WatchRuns(options *starter.Options, health *Health, log *slog.Logger) error {
 	ends, before := runend.New(starter.DataConverter(), log), options.Intercept
 	options.Intercept = ends.Intercept
@@ -52,7 +50,7 @@ func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied,
 		if err != nil {
 			return runend.Applied{}, err
 		}
-		if completed == nil { // Later ones end here, or in another control plane.
+		if completed == nil { // Later ones end here or in another control plane.
 			completed, err = lastCompleted(ctx, client)
 			values = lastValues(ctx, client, completed)
 		}
@@ -64,10 +62,10 @@ func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied,
 	}
 }
 
-// maxCompleted bounds the runs among which the last success of each job type is searched.
+// maxCompleted bounds the runs searched for the last success of each job type.
 const maxCompleted = 1000
 
-// lastCompleted returns the scheduled runs that have completed last, by job type.
+// lastCompleted returns the last completed scheduled run of each job type.
 func lastCompleted(ctx context.Context, client *starter.Client) (map[string]starter.Run, error) {
 	ended, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Outcomes: []contract.Outcome{contract.OutcomeCompleted}, Limit: maxCompleted})
 	if err != nil {
@@ -82,14 +80,14 @@ func lastCompleted(ctx context.Context, client *starter.Client) (map[string]star
 	return last, nil
 }
 
-// maxReadValues bounds the results that are read for their numbers, readsAtOnce those at the same time.
+// maxReadValues bounds the results read for their numbers, readsAtOnce the parallel reads.
 const (
 	maxReadValues = 200
 	readsAtOnce   = 8
 )
 
-// lastValues reads the numbers that jobs returned until these runs. A result that cannot be read within ctx is
-// left out: the next run of its job type brings the numbers.
+// lastValues reads the numbers that jobs returned up to these runs. It skips a result that it cannot read
+// within ctx; the next run of the job type has the numbers.
 func lastValues(ctx context.Context, client *starter.Client, runs map[string]starter.Run) map[string]runend.LastValues {
 	var mu sync.Mutex
 	var reads errgroup.Group
@@ -113,14 +111,14 @@ func lastValues(ctx context.Context, client *starter.Client, runs map[string]sta
 	return values
 }
 
-// usage is what the control plane knows of the whole namespace.
+// usage is the usage of the whole namespace.
 type usage struct {
 	admission contract.AdmissionUsage
 	workers   []contract.WorkerDetail
 }
 
-// controlMetrics shows the queue, lanes, pools, keys and workers of the namespace: the
-// same in every control plane.
+// controlMetrics exports the queue, lanes, pools, keys and workers of the namespace. They are the same in
+// every control plane.
 type controlMetrics struct {
 	ask func(context.Context) (usage, error)
 
@@ -153,8 +151,7 @@ func newControlMetrics(ask func(context.Context) (usage, error)) *controlMetrics
 	}
 }
 
-// askUsage asks admission and the worker registry, which both answer from memory:
-// visibility is not asked.
+// askUsage queries admission and the worker registry, which answer from memory, and not visibility.
 func askUsage(client *starter.Client) func(context.Context) (usage, error) {
 	return func(ctx context.Context) (usage, error) {
 		var answer usage
@@ -217,7 +214,7 @@ func (m *controlMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// current returns the last answer, or asks again if that is too old.
+// current returns the last answer, or a new one if it is too old.
 func (m *controlMetrics) current(now time.Time) (usage, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -42,7 +42,7 @@ func busy(context.Context) (usage, error) {
 	}, nil
 }
 
-// page is what a scraper gets.
+// page returns the metrics as a scraper gets them.
 func page(t *testing.T, collectors ...prometheus.Collector) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -91,7 +91,7 @@ func TestScrapersShareOneQuestion(t *testing.T) {
 	assert.Equal(t, 2, asked)
 }
 
-// described are the names of all metrics of ours, without running anything.
+// described returns the names of all our metrics.
 func described(t *testing.T) []string {
 	t.Helper()
 	name := regexp.MustCompile(`fqName: "([a-z_]+)"`)

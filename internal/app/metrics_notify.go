@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// notifyMetrics shows how deliveries to the receivers go: the same in every control
-// plane.
+// notifyMetrics exports the deliveries to the receivers. They are the same in every control plane.
 type notifyMetrics struct {
 	view                            func(context.Context) (contract.NotificationsView, error)
 	delivered, waiting, failingSecs *prometheus.Desc
@@ -34,7 +33,7 @@ func (m *notifyMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- m.failingSecs
 }
 
-// Collect implements [prometheus.Collector]. Without an answer there is nothing to show.
+// Collect implements [prometheus.Collector]. Without an answer it exports nothing.
 func (m *notifyMetrics) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), usageWithin)
 	defer cancel()

@@ -20,35 +20,34 @@ const (
 	DefaultDrainTimeout = workers.DefaultDrainTimeout
 )
 
-// ErrIdle is the reason when a worker ended because it had nothing to do.
+// ErrIdle is the reason of a worker that ended because it had no work.
 var ErrIdle = workers.ErrIdle
 
-// NodeOptions describe a node worker's process.
+// NodeOptions configure a node worker's process.
 type NodeOptions struct {
 	Client *starter.Client
-	// ID names the node, whatever process serves it.
+	// ID names the node; its processes share it.
 	ID string
-	// DataDir keeps what must survive a restart of the process.
+	// DataDir holds the data that must survive a restart.
 	DataDir string
-	// Labels are what proposals can ask for.
+	// Labels can be required by proposals.
 	Labels map[string]string
-	// JobTypes restricts the worker; empty: all whose handler it has. Shared
-	// lists those whose shared queue it pulls.
+	// JobTypes restricts the worker; empty allows all job types of its handlers. Shared lists job
+	// types whose shared queue it polls.
 	JobTypes, Shared []string
-	// MaxDetect and MaxExecute cap what runs at once.
+	// MaxDetect and MaxExecute bound the parallel work.
 	MaxDetect, MaxExecute int
-	// DrainTimeout is how long running jobs continue after a stop; 0: not at all.
+	// DrainTimeout is how long running jobs continue after a stop; 0 means not at all.
 	DrainTimeout time.Duration
-	// ExitWhenIdle ends the process when it has run nothing for that long; 0: never.
+	// ExitWhenIdle ends the process after this time without work; 0 means never.
 	ExitWhenIdle time.Duration
-	// TakeOver replaces a live worker of the same id.
+	// TakeOver replaces a live worker with the same id.
 	TakeOver bool
-	// Handlers of the binary besides the built-in ones.
+	// Handlers in addition to the built-in ones.
 	Handlers []jobtype.Handler
-	// Shim is the command line of this binary as a shim; empty: it cannot be one.
+	// Shim is the command line of this binary as a shim; empty if it cannot be one.
 	Shim []string
-	// Health shows how the process is; nil: nobody sees. It must watch Client's
-	// connection.
+	// Health serves the state of the process if not nil. It must watch Client's connection.
 	Health *Health
 	Logger *slog.Logger
 }
@@ -59,7 +58,7 @@ func (o NodeOptions) settings() workers.NodeOptions {
 		MaxDetect: o.MaxDetect, MaxExecute: o.MaxExecute, DrainTimeout: o.DrainTimeout, TakeOver: o.TakeOver, ExitWhenIdle: o.ExitWhenIdle,
 	}
 	if o.DrainTimeout == 0 {
-		settings.DrainTimeout = -1 // 0 would mean the default
+		settings.DrainTimeout = -1 // 0 would mean the default.
 	}
 	return settings
 }
@@ -71,10 +70,10 @@ type Node struct {
 	worker *workers.Node
 }
 
-// ID of the worker, which it may have made up itself.
+// ID returns the worker's id, which may be generated.
 func (n *Node) ID() string { return n.worker.ID() }
 
-// StartNode starts one node worker: the process of `roundsman worker`.
+// StartNode starts one node worker, for `roundsman worker`.
 func StartNode(ctx context.Context, options NodeOptions) (*Node, error) {
 	handlers, err := Handlers(options.DataDir, options.Shim, options.Handlers)
 	if err != nil {
@@ -93,14 +92,14 @@ func StartNode(ctx context.Context, options NodeOptions) (*Node, error) {
 		process, err = start(ctx, worker.StopBudget(), options.Logger, fx.Supply(options.Logger, all))
 	}
 	if err != nil {
-		// A node that did not start still holds its claim on the id.
-		_ = worker.Stop(context.WithoutCancel(ctx)) // the reason is err
+		// A node that did not start still claims the id.
+		_ = worker.Stop(context.WithoutCancel(ctx)) // The reason is in err.
 		return nil, err
 	}
 	return &Node{Process: process, worker: worker}, nil
 }
 
-// nodeParts are the worker and what lets others see it.
+// nodeParts returns the worker and its health listener.
 func nodeParts(options NodeOptions, worker *workers.Node) (parts, error) {
 	all := parts{{"worker " + worker.ID(), worker}}
 	if options.Health == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// checkNodeWithin bounds the check: a worker starts also while the server is away.
+// checkNodeWithin bounds the check, since a worker also starts without the server.
 const checkNodeWithin = 5 * time.Second
 
-// checkNode logs the settings of applied job types that this node cannot fulfil. It returns those of job
-// types that the options name, because the worker is meant to run them.
+// checkNode logs the settings of applied job types that this node cannot fulfil. Those of job types named in
+// the options are also returned as an error.
 func checkNode(ctx context.Context, options NodeOptions, handlers []jobtype.Handler) error {
 	checkers := map[string]jobtype.NodeChecker{}
 	for _, handler := range handlers {

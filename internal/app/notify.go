@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// newNotifier makes the activities that tell receivers.
+// newNotifier returns the activities that notify receivers.
 func newNotifier(client *starter.Client, told config.Notify, shim shimLine, log *slog.Logger) *notify.Activities {
 	return notify.New(notify.Options{
 		Source: notifySource{client}, Receivers: told.Receivers, Rules: told.Rules, Namespace: client.Namespace(), Log: log, Shim: shim,
@@ -24,12 +24,12 @@ func newNotifier(client *starter.Client, told config.Notify, shim shimLine, log 
 }
 
 const (
-	// maxEnded and maxWaiting bound what one look takes.
+	// maxEnded and maxWaiting bound the runs of one look.
 	maxEnded   = 50_000
 	maxWaiting = 500
 )
 
-// notifySource sees what receivers are told of.
+// notifySource reads the facts for notifications.
 type notifySource struct{ client *starter.Client }
 
 // TypeRules implements notify.Source.
@@ -45,8 +45,8 @@ func (s notifySource) TypeRules(ctx context.Context) ([]decide.TypeRules, error)
 	return rules, nil
 }
 
-// Ended implements notify.Source. Visibility lists what began last first, and a list
-// that is cut may lack any: the span is halved until it fits.
+// Ended implements notify.Source. Visibility lists the latest starts first, so a list at its limit may lack
+// any end. Ended halves the span until the list fits.
 func (s notifySource) Ended(ctx context.Context, since time.Time) (ended []decide.Ended, until time.Time, err error) {
 	filter := starter.RunFilter{EndedSince: since, Limit: maxEnded}
 	runs, err := s.client.Runs().List(ctx, filter)
@@ -77,8 +77,7 @@ func (s notifySource) Missed(ctx context.Context, of decide.Ended) ([]string, er
 	return shown.Result.OnlyMissed(), nil
 }
 
-// Approvals implements notify.Source. A run that does not answer does not hold up the
-// others.
+// Approvals implements notify.Source. It skips a run that does not answer.
 func (s notifySource) Approvals(ctx context.Context) (decide.Approvals, error) {
 	runs, err := s.client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindDAG, Running: true, SubDAGs: true, Limit: maxWaiting})
 	if err != nil {
@@ -104,7 +103,7 @@ func (s notifySource) Approvals(ctx context.Context) (decide.Approvals, error) {
 	return found, ctx.Err()
 }
 
-// groupOf is the job type of the group that a job's DAG belongs to; empty for others.
+// groupOf returns the job type of the group that a job's DAG belongs to; "" for other runs.
 func groupOf(workflowID string) string {
 	group, _, child := strings.Cut(strings.TrimPrefix(workflowID, "group/"), "/")
 	if !child || !strings.HasPrefix(workflowID, "group/") {
@@ -140,7 +139,7 @@ func (s notifySource) LastSuccess(ctx context.Context, jobType string) (time.Tim
 	return runs[0].Ended, nil
 }
 
-// Describe implements notify.Source. It leaves out what it cannot find out.
+// Describe implements notify.Source. It omits unavailable facts.
 func (s notifySource) Describe(ctx context.Context, of *contract.Notification) {
 	if of.EndedAt.IsZero() {
 		return

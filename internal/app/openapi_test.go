@@ -12,7 +12,7 @@ import (
 
 const documentFile = "../../docs/openapi.yaml"
 
-// docs/openapi.yaml is what the operations are. ROUNDSMAN_UPDATE=1 writes it.
+// docs/openapi.yaml describes the operations. ROUNDSMAN_UPDATE=1 writes it.
 func TestTheDocumentIsWhatTheOperationsAre(t *testing.T) {
 	t.Parallel()
 	made, err := app.APIDocument(false)

@@ -12,17 +12,16 @@ import (
 	"go.uber.org/fx/fxevent"
 )
 
-// stopMargin is what stopping takes besides the drain of jobs.
+// stopMargin is the time to stop in addition to the drain of jobs.
 const stopMargin = 15 * time.Second
 
 // component is one part of a process: the control plane or a node worker.
 type component interface {
-	// Start returns when the part works, or with the reason why it cannot.
+	// Start returns when the part works, or with its error.
 	Start(context.Context) error
-	// Stop drains: it returns when nothing of the part runs any more, or when
-	// ctx ends.
+	// Stop drains the part. It returns when the part has ended, or when ctx ends.
 	Stop(context.Context) error
-	// Wait returns nil when ctx ends, and why the part can no longer work.
+	// Wait returns nil when ctx ends, or the error of a part that has failed.
 	Wait(context.Context) error
 }
 
@@ -32,22 +31,20 @@ type part struct {
 	component
 }
 
-// parts is what a process is made of, in the order in which they start; they
-// stop in reverse.
+// parts are started in this order and stopped in reverse.
 type parts []part
 
 // Process is a running set of parts.
 type Process struct {
 	app    *fx.App
 	failed chan error
-	// watching ends the goroutines that wait for failures.
+	// watching is canceled to end the goroutines that wait for failures.
 	watching context.Context //nolint:containedctx // the life of the process, not of one call
 	unwatch  context.CancelFunc
 }
 
-// start builds and starts a process. A part may wait for as long as ctx lets it:
-// a worker, for instance, for a control plane that is not up yet. When a part
-// cannot start, those before it are stopped again.
+// start builds and starts a process. A part may wait until ctx ends, for example a worker for a control
+// plane. If a part cannot start, the parts before it are stopped.
 func start(ctx context.Context, drain time.Duration, logger *slog.Logger, options ...fx.Option) (*Process, error) {
 	p := &Process{failed: make(chan error, 1)}
 	p.watching, p.unwatch = context.WithCancel(context.WithoutCancel(ctx))
@@ -68,7 +65,7 @@ func start(ctx context.Context, drain time.Duration, logger *slog.Logger, option
 	return p, nil
 }
 
-// run appends the parts to the life-cycle.
+// run appends the parts to the life cycle.
 func (p *Process) run(lifecycle fx.Lifecycle, all parts) {
 	for _, each := range all {
 		lifecycle.Append(fx.Hook{
@@ -89,7 +86,7 @@ func (p *Process) run(lifecycle fx.Lifecycle, all parts) {
 	}
 }
 
-// watch passes on why a part ended by itself; the first reason is enough.
+// watch reports the error of a part that ended by itself. The first error is enough.
 func (p *Process) watch(each part) {
 	err := each.Wait(p.watching)
 	if err == nil {
@@ -101,12 +98,10 @@ func (p *Process) watch(each part) {
 	}
 }
 
-// Failed takes the reason when a part ended by itself. The process should then
-// be stopped.
+// Failed returns a channel with the error of a part that ended by itself. The process should then be stopped.
 func (p *Process) Failed() <-chan error { return p.failed }
 
-// Stop drains and ends all parts, within the drain time that was given at the
-// start and a margin.
+// Stop drains and ends all parts, within the drain time given at the start and a margin.
 func (p *Process) Stop(ctx context.Context) error {
 	p.unwatch()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.app.StopTimeout())
@@ -114,8 +109,8 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.app.Stop(ctx)
 }
 
-// fxLogger logs fx's own steps for those who debug. Its errors too: each of them is
-// returned, and printed once by whoever asked, instead of four times.
+// fxLogger logs fx's steps and errors at level debug. Each error is also returned and printed by the caller;
+// fx would log it four times.
 func fxLogger(logger *slog.Logger) fxevent.Logger {
 	events := &fxevent.SlogLogger{Logger: logger.With("component", "fx")}
 	events.UseLogLevel(slog.LevelDebug)
@@ -123,8 +118,8 @@ func fxLogger(logger *slog.Logger) fxevent.Logger {
 	return events
 }
 
-// plainCause drops the frames that fx's container puts around a constructor's
-// error: where in our code a provider stands says nothing to an operator.
+// plainCause removes the frames that fx's container adds to a constructor's error. They do not help an
+// operator.
 func plainCause(err error) error {
 	for strings.HasPrefix(fmt.Sprintf("%T", err), "dig.") {
 		inner := errors.Unwrap(err)

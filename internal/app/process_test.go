@@ -14,7 +14,7 @@ import (
 	"go.uber.org/fx"
 )
 
-// journal remembers what happened to the parts, in order.
+// journal records the events of the parts in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -32,7 +32,7 @@ func (j *journal) all() []string {
 	return slices.Clone(j.lines)
 }
 
-// fakePart fails where it is told to.
+// fakePart returns the configured errors.
 type fakePart struct {
 	name     string
 	log      *journal

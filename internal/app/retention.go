@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// newSweeper makes what deletes old runs; nil: they are kept as long as the namespace does.
+// newSweeper returns the sweeper of old runs, or nil if only the namespace's retention applies.
 func newSweeper(client *starter.Client, settings config.Retention, log *slog.Logger) *retention.Sweeper {
 	if settings.Runs == 0 {
 		return nil
@@ -29,13 +29,13 @@ func sweeperParts(sweeper *retention.Sweeper) parts {
 	return parts{{"retention", &keeping{keep: sweeper.Keep}}}
 }
 
-// pageParts closes pages that runs have left.
+// pageParts returns the part that closes pages of ended runs.
 func pageParts(client *starter.Client, log *slog.Logger) parts {
 	store := pagestore.NewStore(client.Temporal(), client.Namespace(), starter.DataConverter())
 	return parts{{"pages", &keeping{keep: pagestore.NewKeeper(store, client.Temporal(), log).Keep}}}
 }
 
-// keeping is what is kept in order, until it is stopped, as a part of the control plane.
+// keeping runs a function in the background as a part of the control plane.
 type keeping struct {
 	keep func(ctx context.Context)
 	stop context.CancelFunc
@@ -68,7 +68,7 @@ func (k *keeping) Stop(context.Context) error {
 	return nil
 }
 
-// retentionMetrics shows what a sweeper did.
+// retentionMetrics exports the results of a sweeper.
 type retentionMetrics struct {
 	sweeper         *retention.Sweeper
 	deleted, failed *prometheus.Desc

@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/retention"
 )
 
-// TestRetentionMetrics: an operator sees whether old runs are deleted.
+// The metrics show whether old runs are deleted.
 func TestRetentionMetrics(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()

@@ -9,11 +9,11 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// group is several components that start and stop at the same time: workers
-// that drain one after the other would keep a person waiting.
+// group starts and stops several components at the same time, since a person would wait for workers that
+// drain one after the other.
 type group []component
 
-// together makes one part of several nodes.
+// together returns one part for several nodes.
 func together(name string, nodes []*workers.Node) part {
 	members := make(group, len(nodes))
 	for i, node := range nodes {
@@ -22,8 +22,8 @@ func together(name string, nodes []*workers.Node) part {
 	return part{name, members}
 }
 
-// Start implements component. When one member fails, the others' start is
-// abandoned; Stop then ends those that did start.
+// Start implements component. If a member fails, the others' start is canceled. Stop then ends the started
+// members.
 func (g group) Start(ctx context.Context) error {
 	starting, ctx := errgroup.WithContext(ctx)
 	for _, member := range g {
@@ -32,7 +32,7 @@ func (g group) Start(ctx context.Context) error {
 	return starting.Wait()
 }
 
-// Wait implements component: the first reason of any member.
+// Wait implements component. It returns the first error of a member.
 func (g group) Wait(ctx context.Context) error {
 	waiting, ctx := errgroup.WithContext(ctx)
 	for _, member := range g {
@@ -51,6 +51,6 @@ func (g group) Stop(ctx context.Context) error {
 			return nil
 		})
 	}
-	_ = stopping.Wait() // the reasons are in faults
+	_ = stopping.Wait() // The errors are in faults.
 	return errors.Join(faults...)
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// serverPause is the pause before a server is tried again that did not answer.
+// serverPause is the pause between attempts to connect.
 const serverPause = time.Second
 
-// Dial connects a process that serves. It tries until a server answers or ctx ends, and
-// logs each new reason of the wait.
+// Dial connects a serving process. It tries until a server answers or ctx ends, and logs each new reason.
 func Dial(ctx context.Context, options starter.Options, log *slog.Logger) (*starter.Client, error) {
 	var client *starter.Client
 	err := untilAnswered(ctx, options.Address, log, func() error {
@@ -27,7 +26,6 @@ func Dial(ctx context.Context, options starter.Options, log *slog.Logger) (*star
 	return client, err
 }
 
-// untilAnswered repeats a request until the server answers or ctx ends.
 func untilAnswered(ctx context.Context, address string, log *slog.Logger, request func() error) error {
 	last := ""
 	for {
@@ -48,7 +46,7 @@ func untilAnswered(ctx context.Context, address string, log *slog.Logger, reques
 	}
 }
 
-// unanswered returns the reason of an error that a server without an answer causes.
+// unanswered returns the reason if the error means that the server does not answer.
 func unanswered(err error) (why string, is bool) {
 	if gone, ok := errors.AsType[*starter.UnreachableError](err); ok {
 		return gone.Why(), true
@@ -62,11 +60,10 @@ func unanswered(err error) (why string, is bool) {
 	return "", false
 }
 
-// namespaceTimeout bounds one look at the namespace.
+// namespaceTimeout bounds one request about the namespace.
 const namespaceTimeout = 10 * time.Second
 
-// awaitNamespace waits until the server answers for the client's namespace. Any other
-// answer is for the checks.
+// awaitNamespace waits until the server answers for the client's namespace. The checks judge any other answer.
 func awaitNamespace(ctx context.Context, client *starter.Client, log *slog.Logger) error {
 	err := untilAnswered(ctx, client.Connection().Address, log, func() error {
 		limited, cancel := context.WithTimeout(ctx, namespaceTimeout)

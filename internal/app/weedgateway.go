@@ -13,15 +13,15 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// WeedGatewayOptions describe the process that serves weed workers.
+// WeedGatewayOptions configure the process that serves weed workers.
 type WeedGatewayOptions struct {
 	Client *starter.Client
-	// DataDir keeps the ids that the gateway holds, and outcomes that the server has not
-	// taken: with it a gateway that was killed has its workers back at once.
+	// DataDir stores the ids of the gateway's workers and undelivered outcomes. With it a killed
+	// gateway has its workers back at once.
 	DataDir string
-	// DrainTimeout is how long running jobs continue after a stop; 0: not at all.
+	// DrainTimeout is how long running jobs continue after a stop; 0 means not at all.
 	DrainTimeout time.Duration
-	// Gateway has the addresses and the limits. Its fleet is set here.
+	// Gateway has the addresses and the limits. Its fleet is set by [StartWeedGateway].
 	Gateway gateway.Options
 	Logger  *slog.Logger
 }
@@ -34,13 +34,13 @@ type WeedGateway struct {
 	leases  *gateway.Leases
 }
 
-// Address is what workers are given as -admin, GRPCAddress where their streams are.
+// Address returns the address for the workers' -admin.
 func (g *WeedGateway) Address() string { return g.gateway.Address() }
 
-// GRPCAddress is where the streams are.
+// GRPCAddress returns the address of the workers' streams.
 func (g *WeedGateway) GRPCAddress() string { return g.gateway.GRPCAddress() }
 
-// StartWeedGateway starts the process of `roundsman gateway seaweedfs`.
+// StartWeedGateway starts a gateway, for `roundsman gateway seaweedfs`.
 func StartWeedGateway(ctx context.Context, options WeedGatewayOptions) (*WeedGateway, error) {
 	settings := options.Gateway
 	leases := gateway.NewLeases()
@@ -61,7 +61,7 @@ func (g *WeedGateway) Stop(ctx context.Context) error {
 	return errors.Join(g.Process.Stop(ctx), g.leases.Close(ctx))
 }
 
-// weedFleet makes a node worker of every weed worker, in this process.
+// weedFleet runs a node worker in this process for every weed worker.
 type weedFleet struct{ options WeedGatewayOptions }
 
 // Join implements [gateway.Fleet].
@@ -76,8 +76,8 @@ func (f weedFleet) Join(ctx context.Context, joining gateway.Worker) (gateway.Me
 		return nil, refusedJoin(err)
 	}
 	if err := node.Start(ctx); err != nil {
-		// A node that did not start still holds its claim on the id.
-		_ = node.Stop(context.WithoutCancel(ctx)) // the reason is err
+		// A node that did not start still claims the id.
+		_ = node.Stop(context.WithoutCancel(ctx)) // The reason is in err.
 		return nil, refusedJoin(err)
 	}
 	member := &weedMember{Node: node, failed: make(chan error, 1)}
@@ -97,7 +97,7 @@ func newWeedNode(client *starter.Client, settings workers.NodeOptions, joining g
 	return workers.NewNode(client.Temporal(), settings)
 }
 
-// refusedJoin marks that another live worker has the id.
+// refusedJoin marks the error that another live worker has the id.
 func refusedJoin(err error) error {
 	_, elsewhere := errors.AsType[*workers.RefusedError](err)
 	_, here := errors.AsType[*workers.InUseError](err)
@@ -107,7 +107,7 @@ func refusedJoin(err error) error {
 	return err
 }
 
-// weedMember is a weed worker as a node worker.
+// weedMember is the node worker of a weed worker.
 type weedMember struct {
 	*workers.Node
 

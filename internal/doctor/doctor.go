@@ -1,5 +1,5 @@
-// Package doctor checks what must hold for Roundsman to work: the server, the
-// namespace, the control plane and its workers, and the applied job types.
+// Package doctor checks the server, the namespace, the control plane with its workers, and the applied
+// job types.
 package doctor
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// maxHolds is more than admission remembers.
+// maxHolds is above the number that admission keeps.
 const maxHolds = 10_000
 
-// Examine makes every check. Job types are looked at once a control plane answers.
+// Examine makes all checks. It checks job types only if a control plane answers.
 func Examine(ctx context.Context, client *starter.Client) []Check {
 	checks := Doctor(ctx, client)
 	if last := checks[len(checks)-1].Name; last != "clocks" {
-		return checks // Without a control plane the rest has no answer.
+		return checks // Without a control plane the rest cannot be checked.
 	}
 	var asking errgroup.Group
 	var types, holds, receivers, needs Check
@@ -43,14 +43,14 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 		needs = checkNeeds(ctx, client)
 		return nil
 	})
-	_ = asking.Wait() // A check without an answer says so.
+	_ = asking.Wait() // Checks without an answer report that.
 	return append(checks, types, holds, receivers, needs)
 }
 
-// maxNamed is how many job types a check names.
+// maxNamed bounds the job types named in a check.
 const maxNamed = 5
 
-// checkServed names the job types that are due and that no worker can serve.
+// checkServed names the enabled job types that no worker can serve.
 func checkServed(ctx context.Context, client *starter.Client) Check {
 	types, err := jobtypes.Of(client).List(ctx)
 	if err == nil {
@@ -80,7 +80,7 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	return check
 }
 
-// checkHolds names the job types of which the retry budget holds back all or some keys.
+// checkHolds names the job types with holds from the retry budget.
 func checkHolds(ctx context.Context, client *starter.Client) Check {
 	check := Check{Name: "retry budgets", Verdict: VerdictOK, Found: "failures hold nothing back"}
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: maxHolds})

@@ -12,10 +12,10 @@ import (
 // reachWithin bounds one connection to an address of this machine.
 const reachWithin = time.Second
 
-// checkFrontend warns if the frontend takes calls of everybody who reaches its port: then
-// the rights that the API gives bind nobody. That it does is seen from this client, which
-// shows no certificate and no key and is answered; from where it is reached, by connecting
-// to it. Clients that did not dial themselves are not checked.
+// checkFrontend warns if the frontend accepts calls of any client that can connect, since the API's
+// permissions then bind no one. It accepts such calls if it answers this client without a certificate or
+// a key. checkFrontend finds other addresses of the frontend by connecting to them. It does not check a
+// client made with [starter.New].
 func checkFrontend(ctx context.Context, c *starter.Client) []Check {
 	connection := c.Connection()
 	if connection.Address == "" {
@@ -24,7 +24,7 @@ func checkFrontend(ctx context.Context, c *starter.Client) []Check {
 	return []Check{judgeFrontend(connection, reachedFrom(ctx, connection.Address, machineAddresses()))}
 }
 
-// judgeFrontend judges a frontend that other machines reach at an address; empty: none do.
+// judgeFrontend judges a frontend. reached is its address for other machines, or "" if there is none.
 func judgeFrontend(connection starter.Connection, reached string) Check {
 	check := Check{Name: "frontend", Verdict: VerdictOK}
 	switch {
@@ -40,8 +40,8 @@ func judgeFrontend(connection starter.Connection, reached string) Check {
 	return check
 }
 
-// reachedFrom is the address at which other machines may reach what is at address; empty:
-// at none. A server on loopback may listen on every address of its machine.
+// reachedFrom returns the address at which other machines can connect to the server at address, or "" if
+// there is none. A server on loopback may listen on every address of its machine.
 func reachedFrom(ctx context.Context, address string, own []netip.Addr) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -65,7 +65,7 @@ func connects(ctx context.Context, address string) bool {
 	return err == nil && connection.Close() == nil
 }
 
-// machineAddresses are those by which other machines reach this one.
+// machineAddresses returns the addresses of this machine for others.
 func machineAddresses() (list []netip.Addr) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// A server on loopback is reached from elsewhere if another address of the machine
-// answers at its port; what is on another address always is.
+// A server on loopback is reachable for others if another address of the machine answers at its port. A
+// server on another address always is.
 func TestWhereAFrontendIsReached(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -31,7 +31,7 @@ func TestWhereAFrontendIsReached(t *testing.T) {
 	}
 }
 
-// The server of the tests listens on loopback, and asks for no credentials.
+// The server of the tests listens on loopback and needs no credentials.
 func TestDoctorOnAnonymousCalls(t *testing.T) {
 	t.Parallel()
 	c, err := starter.Dial(t.Context(), starter.Options{Address: testsuite.StartServer(t).Address(), HeartbeatInterval: -1})

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// TestNeedsCheck: the first states are named, the others counted.
+// The check names the first states and counts the rest.
 func TestNeedsCheck(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, Check{Name: "needs a person", Verdict: VerdictOK, Found: "nothing"}, needsCheck(nil, nil))

@@ -14,11 +14,10 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// lossShown is how long the end of a notifier is named.
+// lossShown is how long a lost queue of the notifier is reported.
 const lossShown = 24 * time.Hour
 
-// checkReceivers names failing receivers, and receivers of job types without a
-// definition in a control plane.
+// checkReceivers names failing receivers, and receivers in job types that no control plane defines.
 func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) Check {
 	check := Check{Name: "notifications", Verdict: VerdictOK}
 	view, err := client.Notifications().View(ctx)
@@ -40,7 +39,7 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 	return judgeLoss(check, log.Entries, view.Inherited.Fault)
 }
 
-// judgeLoss names the end of a notifier whose queue the next one could not take over.
+// judgeLoss reports the end of a notifier whose queue the next one could not take over.
 func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 	for _, e := range slices.Backward(entries) {
 		if e.Object != contract.NotificationsWorkflowID || e.Action != e.Object+contract.AuditTerminated && e.Action != e.Object+contract.AuditEnded {

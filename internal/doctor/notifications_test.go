@@ -36,7 +36,7 @@ func TestReceiversAreJudged(t *testing.T) {
 	}
 }
 
-// TestALostQueueIsTold: what waited when somebody ended the notifier is not delivered.
+// Deliveries that waited when an operator ended the notifier are lost.
 func TestALostQueueIsTold(t *testing.T) {
 	t.Parallel()
 	fine := Check{Name: "notifications", Verdict: VerdictOK, Found: "receivers: ops"}

@@ -13,11 +13,10 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// retentionSlack is how long after its time a run may still be there: two sweeps.
+// retentionSlack is how long after its time a run may still exist: two sweeps.
 const retentionSlack = 2 * time.Hour
 
-// CheckRetention tells what becomes of runs that ended long ago. runs is how long the
-// configuration wants them kept.
+// CheckRetention checks the deletion of old runs. runs is the configured retention.
 func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, now time.Time) Check {
 	check := Check{Name: "retention", Verdict: VerdictOK}
 	kept, err := c.Retention(ctx)

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// missingSearchAttributes are those that the namespace lacks.
 func missingSearchAttributes(ctx context.Context, c *starter.Client) ([]string, error) {
 	listed, err := c.Temporal().OperatorService().ListSearchAttributes(ctx,
 		&operatorservice.ListSearchAttributesRequest{Namespace: c.Namespace()})
@@ -30,9 +29,8 @@ func missingSearchAttributes(ctx context.Context, c *starter.Client) ([]string, 
 	return missing, nil
 }
 
-// EnsureSearchAttributes creates the search attributes that are missing. It is
-// for servers that are Roundsman's own; on others the operator is told instead
-// (see [CheckServer]).
+// EnsureSearchAttributes creates the missing search attributes. It is for servers that belong to
+// Roundsman; on others the operator creates them (see [CheckServer]).
 func EnsureSearchAttributes(ctx context.Context, c *starter.Client) error {
 	missing, err := missingSearchAttributes(ctx, c)
 	if err != nil || len(missing) == 0 {

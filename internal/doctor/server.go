@@ -19,28 +19,28 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-// Verdict is what a check found.
+// Verdict is the result of a check.
 type Verdict string
 
-// The verdicts. A warning does not keep Roundsman from working.
+// The verdicts. Roundsman works in spite of a warning.
 const (
 	VerdictOK   Verdict = "ok"
 	VerdictWarn Verdict = "warn"
 	VerdictFail Verdict = "fail"
 )
 
-// Check is one thing that must hold for Roundsman to work.
+// Check is one check with its result.
 type Check struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Found is what was seen, Fix what to do about it; empty when all is well.
+	// Found is the finding, Fix the remedy; Fix is empty if all is well.
 	Found string `json:"found"`
 	Fix   string `json:"fix,omitempty"`
-	// Actions are the operations of Fix.
+	// Actions are the commands of Fix.
 	Actions []action.Action `json:"actions,omitempty"`
 }
 
-// help gives the check its remedy.
+// help sets the remedy.
 func (c *Check) help(remedy explain.Remedy) { c.Fix, c.Actions = remedy.Text(), remedy.Actions }
 
 func hinted(hint string, actions ...action.Action) explain.Remedy {
@@ -58,17 +58,15 @@ func do(operation action.Operation, args ...string) action.Action {
 const (
 	// minServer is the oldest server with worker heartbeats and ListWorkers.
 	minServer = "1.29"
-	// minRetention is how long closed runs should stay readable.
+	// minRetention is the minimum retention of closed runs.
 	minRetention = 24 * time.Hour
 	// goodRetention is the retention in remedies.
 	goodRetention = "72h"
-	// maxSkew is the clock difference that starts to confuse people who compare
-	// times of several machines.
+	// maxSkew is the clock difference from which times of several machines become confusing.
 	maxSkew = 5 * time.Second
 )
 
-// CheckServer looks at the server and the namespace alone: what must hold
-// before a control plane can start.
+// CheckServer checks the server and the namespace, the requirements of a control plane.
 func CheckServer(ctx context.Context, c *starter.Client) []Check {
 	namespace, err := c.Temporal().WorkflowService().DescribeNamespace(ctx,
 		&workflowservice.DescribeNamespaceRequest{Namespace: c.Namespace()})
@@ -84,11 +82,11 @@ func CheckServer(ctx context.Context, c *starter.Client) []Check {
 	}
 }
 
-// Doctor is CheckServer and what lives on it: the control plane and workers.
+// Doctor is CheckServer with the control plane and the workers.
 func Doctor(ctx context.Context, c *starter.Client) []Check {
 	checks := CheckServer(ctx, c)
 	if Failed(checks) && slices.ContainsFunc(checks, func(check Check) bool { return check.Name == "namespace" && check.Verdict == VerdictFail }) {
-		return checks // Without a namespace there is nobody to ask.
+		return checks // Without a namespace there is nothing else to check.
 	}
 	checks = append(checks, checkFrontend(ctx, c)...)
 	checks = append(checks, checkStorage(ctx, c), checkStuck(ctx, c))
@@ -118,7 +116,7 @@ func ReportOf(checks []Check) Report {
 	return report
 }
 
-// Failed reports whether one of the checks found a fault.
+// Failed reports whether a check failed.
 func Failed(checks []Check) bool {
 	for _, check := range checks {
 		if check.Verdict == VerdictFail {
@@ -143,7 +141,7 @@ func checkVersion(ctx context.Context, c *starter.Client) Check {
 	return check
 }
 
-// olderThan compares major and minor; what cannot be read is not older.
+// olderThan compares major and minor. An unreadable version is not older.
 func olderThan(version, oldest string) bool {
 	var major, minor, wantMajor, wantMinor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
@@ -225,8 +223,8 @@ func checkSchedules(ctx context.Context, c *starter.Client) Check {
 	return Check{Name: "schedules", Verdict: VerdictOK, Found: "supported"}
 }
 
-// checkControlPlane asks the worker registry: pollers of a queue stay listed for
-// five minutes after their process was killed, an answer cannot be stale.
+// checkControlPlane queries the worker registry. Pollers stay listed for five minutes after a kill, but
+// an answer proves that a control plane runs.
 func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 	plane := Check{Name: "control plane", Verdict: VerdictOK, Found: "answers"}
 	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
@@ -286,8 +284,7 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 	return check
 }
 
-// stateOf is the worker's state; ONLINE alone would contradict that it counts as
-// nothing.
+// stateOf returns the worker's state. ONLINE alone would contradict a worker that is not usable.
 func stateOf(worker contract.WorkerDetail) string {
 	if worker.State == contract.WorkerOnline && !worker.Fresh {
 		return "ONLINE, but not fresh (no heartbeat for three intervals)"

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// checkSettings compares the files of the control planes that poll. A registry that
-// does not answer is another check's fault.
+// checkSettings compares the files of the polling control planes. A registry without an answer is the
+// fault of another check.
 func checkSettings(ctx context.Context, c *starter.Client, polling []string) []Check {
 	if len(polling) < 2 {
 		return nil
@@ -25,7 +25,7 @@ func checkSettings(ctx context.Context, c *starter.Client, polling []string) []C
 	return settingsOf(found, polling)
 }
 
-// settingsOf names two control planes that poll and whose files differ, and how.
+// settingsOf names two polling control planes with different files, and the differences.
 func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 	planes := slices.DeleteFunc(slices.Clone(found.Planes), func(p contract.ControlPlane) bool { return !slices.Contains(polling, p.Identity) })
 	for i, other := range planes {
@@ -47,7 +47,7 @@ func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 	return []Check{{Name: "settings", Verdict: VerdictOK, Found: fmt.Sprintf("%d control planes have the same", len(planes))}}
 }
 
-// differences lists the sections that differ, each with both texts.
+// differences lists the different sections with both texts.
 func differences(one, other map[string]string) []string {
 	both := maps.Clone(one)
 	maps.Copy(both, other)

@@ -13,11 +13,11 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// storeTimeout bounds the one write, which the server itself repeats for seconds.
+// storeTimeout bounds the write, which the server itself repeats for seconds.
 const storeTimeout = 15 * time.Second
 
-// checkStorage makes the server store something, because a full disk fails no read. It
-// sends the registry a signal without effect: the end of a subscription without a holder.
+// checkStorage makes the server write, because a full disk fails no read. It sends the registry a signal
+// without effect: the end of a subscription without a holder.
 func checkStorage(ctx context.Context, c *starter.Client) Check {
 	input, err := starter.DataConverter().ToPayloads(contract.WatchFleetInput{WorkflowID: "doctor"})
 	if err != nil {

@@ -26,7 +26,7 @@ func TestStorageIsJudged(t *testing.T) {
 	}
 }
 
-// TestAllAttributesAreCreated: with one of two the next check fails again.
+// All missing attributes are created; with one of two the next check would fail again.
 func TestAllAttributesAreCreated(t *testing.T) {
 	t.Parallel()
 	text := createAttributes("default", []string{"A", "B"}).Text()

@@ -16,8 +16,8 @@ import (
 // namedStuck bounds how many stuck workflows a check names.
 const namedStuck = 5
 
-// checkStuck asks visibility, where the server notes a workflow after five failures
-// in a row, about a minute after the first one.
+// checkStuck queries visibility. The server reports a workflow there after five failures in a row, about
+// a minute after the first.
 func checkStuck(ctx context.Context, c *starter.Client) Check {
 	check := Check{Name: "workflows", Verdict: VerdictOK, Found: "none is stuck"}
 	listed, err := c.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{

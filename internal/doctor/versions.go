@@ -14,17 +14,16 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// pollPatience is a little longer than a poll for work may take: who has not asked
-// for that long is gone, although the server lists it for five minutes.
+// pollPatience is slightly longer than a poll. A process without a poll for that long has ended, although
+// the server lists it for five minutes.
 const pollPatience = 75 * time.Second
 
-// tellVersions adds to the check of the control plane which processes it has. Of
-// several versions side by side one may be unable to continue with what another began.
-// It returns the identities of the processes.
+// tellVersions adds the processes of the control plane to its check, and warns about different versions: one
+// may be unable to continue workflows of another. It returns the identities of the processes.
 func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling []string) {
 	queue, err := c.Temporal().DescribeTaskQueue(ctx, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		return nil // The control plane answers; which versions it has is worth showing, not more.
+		return nil // The versions are optional: the control plane answers.
 	}
 	now := time.Now()
 	running, versions := controlPlanes(queue.GetPollers(), now)
@@ -45,8 +44,7 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling
 	return polling
 }
 
-// controlPlanes names the processes that poll, each with its version, and counts
-// the versions.
+// controlPlanes lists the polling processes with their versions, and counts the versions.
 func controlPlanes(pollers []*taskqueuepb.PollerInfo, now time.Time) (running []string, versions int) {
 	var known []string
 	for _, poller := range pollers {

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// TestDoctorOnWorkers: who counts as nothing is named with why, and with what
-// brings him back.
+// An unusable worker is named with the reason and the remedy.
 func TestDoctorOnWorkers(t *testing.T) {
 	t.Parallel()
 	worker := func(id string, state contract.WorkerState, fresh bool) contract.WorkerDetail {

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/starter/calendar"
 )
 
-// Operations are those of the read models that no other package serves.
+// Operations adds the operations for calendar and graph.
 func Operations() func(*api.API) {
 	return func(a *api.API) {
 		addCalendar(a)
@@ -32,8 +32,8 @@ func cut[T any](all []T, limit int) (kept []T, more int) {
 	return kept, len(all) - len(kept)
 }
 
-// steady is the exactness of a span's ends: an answer that differs by its ends alone is
-// the same answer for a client that has it.
+// steady is the precision of a span's ends, so that an answer that differs only in its ends keeps its
+// ETag.
 const steady = time.Hour
 
 func (in calendarInput) names() []string {

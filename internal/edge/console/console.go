@@ -17,7 +17,7 @@ import (
 //go:embed all:assets
 var assets embed.FS
 
-// policy lets the page load its own files and call its own server, and nothing else.
+// policy allows the page its own files and its own server only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -27,26 +27,24 @@ const (
 	index       = "index.html"
 )
 
-// page is one file, ready to be sent.
 type page struct {
 	plain, zipped []byte
 	kind          string
-	// forever: its name changes with its content.
+	// forever means that its name changes with its content.
 	forever bool
 }
 
-// Built reports whether the binary has the console, and not only the placeholder.
+// Built reports whether the binary contains the console, not just the placeholder.
 func Built() bool {
 	_, err := fs.Stat(assets, path.Join(app, index))
 	return err == nil
 }
 
-// Handler serves the console below the path at which it is mounted. State is in the
-// fragment of the address, so that there is one page, and a proxy may mount it
-// anywhere.
+// Handler serves the console below the path at which it is mounted. The state is in the fragment of the
+// address, so there is one page, and a proxy may mount it anywhere.
 func Handler() http.Handler {
 	pages, err := load(assets)
-	if err != nil { // Embedded files are there, or the binary would not be.
+	if err != nil { // Embedded files are always readable.
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		})

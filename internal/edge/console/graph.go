@@ -16,32 +16,29 @@ import (
 )
 
 const (
-	// mostBoxes is up to where a run of a DAG is drawn box by box.
+	// mostBoxes is the largest number of tasks drawn as boxes.
 	mostBoxes = 300
-	// mostAround is how many tasks before one, and after it, are drawn around it.
+	// mostAround bounds the tasks drawn before one task, and those after it.
 	mostAround = 100
-	// keptShapes is how many runs' graphs are kept: one of 100,000 tasks takes tens
-	// of megabytes.
+	// keptShapes bounds the graphs in memory: one of 100,000 tasks takes tens of megabytes.
 	keptShapes = 4
-	// graphGap is the least time between two looks of viewers: the map of 100,000 tasks
-	// has 130 kB.
+	// graphGap is the minimum time between fetches: the map of 100,000 tasks has 130 kB.
 	graphGap = 2 * time.Second
 )
 
-// RunGraph is a run of a DAG as a picture.
+// RunGraph is a drawing of a run of a DAG.
 type RunGraph struct {
-	WorkflowID string `json:"workflow_id"`
-	DAG        string `json:"dag"`
-	// Tasks counts all of them, Counts those in each state.
-	Tasks  int            `json:"tasks"`
-	Counts map[string]int `json:"counts"`
-	// Drawing has boxes and lines; it is left out of a picture with more than 300.
+	WorkflowID string         `json:"workflow_id"`
+	DAG        string         `json:"dag"`
+	Tasks      int            `json:"tasks"`
+	Counts     map[string]int `json:"counts"`
+	// Drawing has boxes and lines. It is missing for more than 300 tasks.
 	Drawing *draw.Drawing `json:"drawing,omitempty"`
-	// Map has one byte for each task in declaration order: an index of States. It is
-	// there where Drawing does not show each task.
+	// Map has one byte per task in declaration order: an index into States. It is set if Drawing
+	// does not contain all tasks.
 	Map    []byte   `json:"map,omitempty"`
 	States []string `json:"states"`
-	// Task is the requested task; Omitted counts its neighbors that the drawing leaves out.
+	// Task is the requested task. Omitted counts its neighbors missing in the drawing.
 	Task    *starter.Item `json:"task,omitempty"`
 	Omitted int           `json:"omitted,omitempty"`
 	AsOf    time.Time     `json:"as_of"`
@@ -53,11 +50,11 @@ type graphInput struct {
 	Task string `query:"task" maxLength:"1000" doc:"Only this task and those next to it"`
 }
 
-// shapes are the graphs of the runs that were looked at last, the newest first.
+// shapes holds the graphs of recently viewed runs, newest first.
 type shapes struct {
 	mu   sync.Mutex
 	kept []starter.DAGShape
-	// last is the run that each workflow id had when it was looked at.
+	// last is the workflow run last seen under each workflow id.
 	last map[string]string
 }
 
@@ -106,7 +103,7 @@ func addGraph(a *api.API) {
 	})
 }
 
-// drawn fills in the picture.
+// drawn fills in the drawing.
 func (g *RunGraph) drawn(picture starter.DAGPicture, in graphInput) error {
 	g.DAG, g.Tasks, g.Counts, g.States = picture.DAG, picture.Len(), map[string]int{}, starter.TaskStates()
 	states := make([]byte, picture.Len())
@@ -125,7 +122,7 @@ func (g *RunGraph) drawn(picture starter.DAGPicture, in graphInput) error {
 	return err
 }
 
-// around draws a task with those that it needs and those that need it.
+// around draws a task with its needs and dependants.
 func (g *RunGraph) around(picture starter.DAGPicture, in graphInput) error {
 	at, known := picture.Index(in.Task)
 	if in.At > 0 {
@@ -144,7 +141,7 @@ func (g *RunGraph) around(picture starter.DAGPicture, in graphInput) error {
 	return err
 }
 
-// draw lays out the tasks with these numbers, if that can be looked at.
+// draw lays out these tasks. It draws none if they are too many.
 func (g *RunGraph) draw(picture starter.DAGPicture, tasks []int) error {
 	drawn := draw.Picture{Title: picture.DAG, Run: true, Tasks: make([]draw.Task, 0, len(tasks))}
 	for _, i := range tasks {

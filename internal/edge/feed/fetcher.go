@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// fetcher makes the pictures of one topic. The hub's lock guards its fields; each
-// start makes joined and changed.
+// fetcher makes the pictures of one topic. The hub's lock guards its fields. Each start creates joined and
+// changed.
 type fetcher struct {
 	Topic
 
 	hub   *Hub
 	rooms map[string]*room
-	// stop ends it; nil: it sleeps.
+	// stop ends it; nil while it sleeps.
 	stop            context.CancelFunc
 	joined, changed chan struct{}
 }
 
-// room is a permission set that has viewers.
+// room is a permission set with viewers.
 type room struct {
 	make    Make
 	viewers map[*Stream]struct{}
-	// latest is the newest picture; its Digest is empty before the first. refused is
-	// why there is no newer one. version counts their changes.
+	// latest is the newest picture; its Digest is empty before the first. refused is the reason why
+	// it is not newer. version counts changes of both.
 	latest  Picture
 	refused error
 	version int
@@ -72,9 +72,9 @@ type looking struct {
 	*fetcher
 
 	joined, changed <-chan struct{}
-	// second is due when a source that lags shows the last change.
+	// second fires when a lagging source shows the last change.
 	second <-chan time.Time
-	// pace is the time until the next look, if nothing changes before.
+	// pace is the time until the next look without a change.
 	pace time.Duration
 }
 
@@ -88,7 +88,7 @@ func (l *looking) run(ctx context.Context) {
 	}
 }
 
-// paced chooses the time until the next look after one that brought news or did not.
+// paced sets the time until the next look, depending on news.
 func (l *looking) paced(news bool) {
 	switch {
 	case l.Busy == 0:
@@ -100,7 +100,7 @@ func (l *looking) paced(news bool) {
 	}
 }
 
-// await returns when it is time for the next look; false if there are no viewers left.
+// await returns at the time of the next look. It returns false without viewers.
 func (l *looking) await(ctx context.Context, began time.Time) bool {
 	due := time.NewTimer(time.Until(time.Now().Truncate(l.pace).Add(l.pace)))
 	defer due.Stop()
@@ -122,7 +122,7 @@ func (l *looking) await(ctx context.Context, began time.Time) bool {
 		return false
 	case <-time.After(max(Debounce, time.Until(began.Add(l.Gap)))):
 	}
-	select { // Changes that came with it are in the same look.
+	select { // Changes of the same moment share a look.
 	case <-l.changed:
 	default:
 	}
@@ -139,7 +139,7 @@ func (l *looking) stale() {
 	}
 }
 
-// look makes a picture for every room, and reports whether any of them was news.
+// look makes a picture for every room and reports whether one has changed.
 func (l *looking) look(ctx context.Context) (news bool) {
 	l.hub.mu.Lock()
 	rooms := slices.Collect(maps.Values(l.rooms))
@@ -158,7 +158,7 @@ func (l *looking) look(ctx context.Context) (news bool) {
 	return news
 }
 
-// show takes a picture, or a refusal, and wakes the viewers if it is new.
+// show stores a picture or a refusal, and wakes the viewers if it is new.
 func (r *room) show(picture Picture, err error) (news bool) {
 	refused := err
 	if err == nil {

@@ -11,29 +11,29 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Debounce is how long a fetcher waits after a change for others that come with it.
+// Debounce is the wait of a fetcher after a change, for further changes.
 const Debounce = 250 * time.Millisecond
 
-// Topic is something to view.
+// Topic is a view that can be subscribed to.
 type Topic struct {
 	Name string
 	// Every is the interval of fetches while the topic is viewed. Topics with the same value fetch
 	// at the same instants, and so share their sources.
 	Every time.Duration
-	// Busy is how soon it is fetched again after a fetch that brought news; each fetch
-	// without news doubles that, up to Every. Zero: Every.
+	// Busy is the interval after a fetch with news. Each fetch without news doubles it, up to Every.
+	// Zero means Every.
 	Busy time.Duration
-	// Gap is the least time between two fetches after changes; default [Debounce].
+	// Gap is the minimum time between two fetches after changes. Default [Debounce].
 	Gap time.Duration
-	// Lag is the delay of the topic's source behind a change. After it there is a second look.
-	// Zero means no delay.
+	// Lag is the delay of the topic's source behind a change. A second look follows after it. Zero
+	// means no delay.
 	Lag time.Duration
-	// Of are the workflows whose changes concern it: ids, or prefixes that end in /.
+	// Of lists the workflows whose changes concern it: ids, or prefixes that end in /.
 	Of []string
-	// Stale, if set, is called when something has changed.
+	// Stale, if set, is called after a change.
 	Stale func()
 
-	// passing topics are forgotten when their last viewer leaves.
+	// passing topics are removed with their last viewer.
 	passing bool
 }
 
@@ -47,33 +47,33 @@ func (t Topic) concerns(workflowID string) bool {
 	return false
 }
 
-// Picture is a topic as one permission set sees it.
+// Picture is a topic for one permission set.
 type Picture struct {
 	// Body is one line of JSON. Digest is the same for the same content.
 	Body   []byte
 	Digest string
 	AsOf   time.Time
-	// Refused is why there is no newer one.
+	// Refused is the reason why it is not newer.
 	Refused error
 }
 
 // Make makes a picture for one permission set.
 type Make func(context.Context) (Picture, error)
 
-// Hub has all topics of a process.
+// Hub holds all topics of a process.
 type Hub struct {
 	mu     sync.Mutex
 	topics map[string]*fetcher
-	// every and probe belong to the patrol, which home ends; states are its last results.
+	// every and probe belong to the patrol, home stops it, states are its last results.
 	every  time.Duration
 	probe  Probe
 	home   context.CancelFunc
 	states map[string]string
-	// heard is the time of the server's last answer, in nanoseconds.
+	// Time of the server's last answer, in nanoseconds.
 	heard atomic.Int64
 }
 
-// New makes a hub without topics.
+// New returns a hub without topics.
 func New() *Hub { return &Hub{topics: map[string]*fetcher{}} }
 
 // Declare adds a topic.
@@ -114,11 +114,11 @@ func (h *Hub) wake(concerned func(Topic) bool) {
 	}
 }
 
-// workflowResource is how the SDK writes a workflow's id into a request, for routing.
+// workflowResource is the SDK's prefix of a workflow's id in a request, for routing.
 const workflowResource = "workflow:"
 
-// Intercept watches the connection for workflow tasks that the own control plane
-// completes: for the connection's options. Queries are none of them.
+// Intercept watches the connection for workflow tasks completed by this control plane, except those of
+// queries. It is for the options of the connection.
 func (h *Hub) Intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, options...)
 	if err == nil {
@@ -132,10 +132,10 @@ func (h *Hub) Intercept(ctx context.Context, method string, req, reply any, cc *
 	return err
 }
 
-// Heard is the time of the server's last answer over the watched connection.
+// Heard returns the time of the server's last answer on the watched connection.
 func (h *Hub) Heard() time.Time { return time.Unix(0, h.heard.Load()) }
 
-// poke leaves a note in a channel that holds one.
+// poke sends to a channel of capacity one without blocking.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -21,7 +21,6 @@ import (
 
 var errRefused = errors.New("namespace rate limit exceeded")
 
-// world is the data of the topics in these tests.
 type world struct {
 	mu      sync.Mutex
 	state   string
@@ -29,7 +28,7 @@ type world struct {
 	fetches int
 }
 
-// seat views the topic for a permission set, which the picture names.
+// seat views the topic for a permission set; the picture contains its name.
 func (w *world) seat(topic, set string) feed.Seat {
 	return feed.Seat{Topic: topic, Set: set, Make: func(context.Context) (feed.Picture, error) {
 		w.mu.Lock()
@@ -40,14 +39,13 @@ func (w *world) seat(topic, set string) feed.Seat {
 	}}
 }
 
-// is changes the world.
 func (w *world) is(state string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state, w.err = state, err
 }
 
-// made is how many pictures were made.
+// made returns the number of pictures.
 func (w *world) made() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +103,7 @@ func TestManyViewersCostWhatOneCosts(t *testing.T) {
 	})
 }
 
-// While pictures differ a busy topic is fetched often, then ever more seldom.
+// A busy topic is fetched often while its pictures change, then less often.
 func TestABusyTopicSettles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +147,7 @@ func TestPermissionSetsDoNotMix(t *testing.T) {
 	})
 }
 
-// A burst of changes is one look, which comes soon; then there is a gap.
+// A burst of changes causes one look soon, then a gap.
 func TestChangesWakeTheFetcher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,7 +251,7 @@ func TestSourceFetchesOnceForAll(t *testing.T) {
 			assert.Equal(t, 1, <-answers)
 		}
 		began := time.Now()
-		go func() { // While a fetch runs that began before the change.
+		go func() { // The running fetch began before the change.
 			_, err := source.Get(t.Context())
 			assert.NoError(t, err)
 		}()
@@ -288,8 +286,8 @@ func TestSourceKeepsWhatItHas(t *testing.T) {
 	})
 }
 
-// A change that is visible only at the server reaches the viewers. Without viewers there are no
-// requests, and a workflow that is over is requested once.
+// A change known only to the server reaches the viewers. Without viewers there are no requests, and an
+// ended workflow is requested once.
 func TestPatrol(t *testing.T) {
 	t.Parallel()
 	var state, asked, over atomic.Int64
@@ -328,7 +326,7 @@ func TestPatrol(t *testing.T) {
 	assert.EqualValues(t, 1, over.Load())
 	viewer.Close()
 	before := asked.Load()
-	require.Eventually(t, func() bool { // One may be on its way.
+	require.Eventually(t, func() bool { // One request may be on its way.
 		now := asked.Load()
 		quiet := now == before
 		before = now
@@ -339,7 +337,7 @@ func TestPatrol(t *testing.T) {
 	again.Close()
 }
 
-// For any number of viewed runs there are at most twenty requests a second.
+// For any number of viewed runs there are at most twenty requests per second.
 func TestPatrolHasALimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

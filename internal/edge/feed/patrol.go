@@ -10,17 +10,17 @@ import (
 // it is over.
 type Probe func(ctx context.Context, workflowID string) (state string, over bool, err error)
 
-// leastPatrol bounds the rate of requests: viewers may name any number of runs.
+// leastPatrol bounds the rate of requests, since viewers may name any number of runs.
 const leastPatrol = 50 * time.Millisecond
 
-// Patrol makes the hub probe each workflow that a viewed topic names, one after the other,
-// within every. More than 50 workflows for each 2.5 s take longer. So viewers see the changes
-// made by other control planes. Patrol is called before the first [Hub.Join].
+// Patrol makes the hub probe each workflow of viewed topics one after the other, within every. It takes
+// longer for more than 50 workflows per 2.5 s. Viewers thus see changes made by other control planes. Call
+// Patrol before the first [Hub.Join].
 func (h *Hub) Patrol(every time.Duration, probe Probe) {
 	h.every, h.probe = every, probe
 }
 
-// guard starts or ends the patrol. The caller holds the lock.
+// guard starts or stops the patrol. The caller holds the lock.
 func (h *Hub) guard() {
 	awake := false
 	for _, f := range h.topics {
@@ -74,7 +74,7 @@ func rest(ctx context.Context, duration time.Duration) bool {
 	}
 }
 
-// watched are the workflows that viewed topics name and that may continue.
+// watched returns the open workflows of viewed topics.
 func (h *Hub) watched() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,8 +91,8 @@ func (h *Hub) watched() []string {
 	return ids
 }
 
-// noted compares with the last look. The first look counts as a change, since earlier changes
-// were not seen.
+// noted compares with the previous look. The first look counts as a change, since earlier changes were not
+// seen.
 func (h *Hub) noted(id, state string) {
 	h.mu.Lock()
 	changed := h.states[id] != state

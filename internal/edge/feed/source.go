@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// FreshFor is how old an answer of a [Source] may be.
+	// FreshFor is the maximum age of an answer of a [Source].
 	FreshFor = time.Second
-	// floor is the least time between two fetches of a source. Two calls to
-	// visibility per fetch stay well below the ten that a namespace may make in a second.
+	// floor is the minimum time between two fetches of a source. Two calls to visibility per fetch
+	// stay well below a namespace's limit of ten per second.
 	floor = 500 * time.Millisecond
-	// keptFor is the time for which a source returns its last value while its fetch fails.
+	// keptFor is how long a source returns its last value while fetches fail.
 	keptFor = time.Minute
-	// fetchWithin bounds a fetch, which does not end with the request that caused it.
+	// fetchWithin bounds a fetch, which outlives the request that caused it.
 	fetchWithin = 30 * time.Second
 )
 
@@ -23,11 +23,11 @@ type Source[T any] struct {
 	fetch func(context.Context) (T, error)
 
 	mu sync.Mutex
-	// age counts the calls of Stale.
+	// Number of calls of Stale.
 	age int
-	// kept is the newest answer; its AsOf is zero before the first.
+	// Newest answer; its AsOf is zero before the first.
 	kept Answer[T]
-	// keptAge is the age that kept has seen; began is the newest fetch's start.
+	// keptAge is the age of kept, began the start of the newest fetch.
 	keptAge int
 	began   time.Time
 	running *fetching[T]
@@ -36,13 +36,13 @@ type Source[T any] struct {
 // Answer is a value of a [Source].
 type Answer[T any] struct {
 	Value T
-	// AsOf is when its fetch began.
+	// Start of its fetch.
 	AsOf time.Time
-	// Refused is why there is no newer one.
+	// Refused is the reason why it is not newer.
 	Refused error
 }
 
-// fetching is a fetch that has not ended. age and answer are valid after done.
+// fetching is a fetch in progress. age and answer are valid after done.
 type fetching[T any] struct {
 	done   chan struct{}
 	age    int
@@ -50,7 +50,7 @@ type fetching[T any] struct {
 	err    error
 }
 
-// NewSource makes a source of fetch's results.
+// NewSource returns a source for fetch.
 func NewSource[T any](fetch func(context.Context) (T, error)) *Source[T] {
 	return &Source[T]{fetch: fetch}
 }
@@ -62,9 +62,9 @@ func (s *Source[T]) Stale() {
 	s.age++
 }
 
-// Get returns a value that is no older than [FreshFor] and was fetched after the last
-// [Source.Stale]. If the fetch fails, it returns the last value for a minute, with the error in
-// Refused. Callers share the value and must not change it.
+// Get returns a value not older than [FreshFor] and fetched after the last [Source.Stale]. If the fetch
+// fails, it returns the last value for a minute, with the error in Refused. Callers share the value and
+// must not change it.
 func (s *Source[T]) Get(ctx context.Context) (Answer[T], error) {
 	s.mu.Lock()
 	wanted := s.age

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// The kinds of events.
+// Kinds of events.
 const (
-	// Snapshot is the first picture of a topic in a stream, Change every later one.
+	// Snapshot is the first picture of a topic in a stream, Change a later one.
 	Snapshot = "snapshot"
 	Change   = "change"
-	// Refused means that there is no newer picture than the one of AsOf.
+	// Refused means that the picture of AsOf is the newest available.
 	Refused = "refused"
 )
 
-// Event is news for one viewer.
+// Event is an update for one viewer.
 type Event struct {
 	Kind, Topic string
-	// ID lists the pictures that the viewer has after this event: TOPIC=DIGEST for each topic of
-	// the stream, separated by commas, each topic escaped as in a query. Every control plane
-	// understands it.
+	// ID lists the viewer's pictures after this event: TOPIC=DIGEST for each topic of the stream,
+	// separated by commas, each topic escaped as in a query. Every control plane accepts it.
 	ID   string
 	AsOf time.Time
 	// Body is the picture, Why the refusal.
@@ -31,10 +30,10 @@ type Event struct {
 // Seat is one topic of a stream.
 type Seat struct {
 	Topic string
-	// Set names the permission set: viewers of one set share Make's pictures.
+	// Set names the permission set. Viewers of one set share Make's pictures.
 	Set  string
 	Make Make
-	// Passing is an undeclared topic; it is forgotten when its last viewer leaves.
+	// Passing is an undeclared topic, removed with its last viewer.
 	Passing *Topic
 }
 
@@ -45,20 +44,20 @@ type Stream struct {
 	ready chan struct{}
 }
 
-// taken is the picture of one topic that a viewer has.
+// taken is a viewer's picture of one topic.
 type taken struct {
 	Seat
 
 	room *room
-	// version is that of the room, digest that of the picture that the viewer has.
+	// version of the room and digest of the picture that the viewer has.
 	version int
 	digest  string
-	// resumed: the viewer has a picture of an earlier stream. refused: the viewer got the refusal.
+	// resumed: the picture is from an earlier stream. refused: the viewer has received the refusal.
 	resumed, refused bool
 }
 
-// Join begins to view. last is the id of the newest event of an earlier stream. All
-// topics must be declared or passing, each at most once; the caller calls [Stream.Close].
+// Join starts a view. last is the id of the newest event of an earlier stream. All topics must be declared
+// or passing, each at most once. The caller must call [Stream.Close].
 func (h *Hub) Join(seats []Seat, last string) *Stream {
 	had := map[string]string{}
 	for part := range strings.SplitSeq(last, ",") {
@@ -86,10 +85,10 @@ func (h *Hub) Join(seats []Seat, last string) *Stream {
 	return s
 }
 
-// Ready has a note when [Stream.Next] may have news.
+// Ready receives when [Stream.Next] may have news.
 func (s *Stream) Ready() <-chan struct{} { return s.ready }
 
-// Next is the news since the last call: of each topic the newest picture only.
+// Next returns the updates since the last call: the newest picture of each changed topic.
 func (s *Stream) Next() []Event {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -110,8 +109,8 @@ func (s *Stream) Next() []Event {
 	return events
 }
 
-// picture takes the room's picture if the viewer does not have it. After a refusal it
-// is sent again: that is how the viewer learns that it is in force.
+// picture returns the room's picture if the viewer lacks it. After a refusal it is sent again, so that the
+// viewer gets its new age.
 func (t *taken) picture() (Event, bool) {
 	latest := t.room.latest
 	again := t.refused && t.room.refused == nil
@@ -140,7 +139,7 @@ func (s *Stream) id() string {
 	return strings.Join(parts, ",")
 }
 
-// Close ends the viewing.
+// Close ends the view.
 func (s *Stream) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

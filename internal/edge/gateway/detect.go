@@ -13,17 +13,16 @@ import (
 // Detection is a detection with its lease.
 type Detection struct {
 	jobtype.DetectInput
-	// Handler detects.
 	Handler string `json:"handler"`
 	Lease   string `json:"lease"`
-	// Cursor is for the first page.
+	// Cursor for the first page.
 	Cursor            string           `json:"cursor"`
 	HeartbeatTimeout  jobtype.Duration `json:"heartbeat_timeout,omitempty"`
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
 	Deadline          time.Time        `json:"deadline,omitzero"`
 }
 
-// cursor is how far a detection is.
+// cursor is the progress of a detection.
 type cursor struct {
 	Worker string                       `json:"w"`
 	Token  []byte                       `json:"t"`
@@ -31,7 +30,7 @@ type cursor struct {
 	Sent   jobs.Sent                    `json:"s"`
 }
 
-// PollDetection waits for a detection; nil: there is none.
+// PollDetection waits for a detection. It returns nil if there is none in time.
 func (w Worker) PollDetection(ctx context.Context, wait time.Duration) (*Detection, error) {
 	if err := w.registered(ctx); err != nil {
 		return nil, err
@@ -89,12 +88,12 @@ func (w Worker) detection(token []byte, input contract.DetectActivityInput, hear
 
 // Page is the answer to a page of proposals.
 type Page struct {
-	// Cursor is for the next page, or for the end of the detection.
+	// Cursor for the next page, or for the end of the detection.
 	Cursor string `json:"cursor"`
-	// Full: the run takes no more. Proposals that still come are only counted.
+	// Full means that the run accepts no more. Further proposals are only counted.
 	Full bool `json:"full"`
-	// Emitted, Duplicates, Surplus and Invalid count all pages so far; Faults are about
-	// proposals of this one, which were left out.
+	// Emitted, Duplicates, Surplus and Invalid count all pages so far. Faults are about rejected
+	// proposals of this page.
 	Emitted    int    `json:"emitted"`
 	Duplicates int    `json:"duplicates,omitempty"`
 	Surplus    int    `json:"surplus,omitempty"`
@@ -102,8 +101,8 @@ type Page struct {
 	Faults     string `json:"faults,omitempty"`
 }
 
-// Propose sends a page of proposals. Repeated with the same cursor and proposals it
-// gets the same answer, and nothing counts twice.
+// Propose sends a page of proposals. A repetition with the same cursor and proposals gets the same
+// answer, and nothing counts twice.
 func (l Lease) Propose(ctx context.Context, at string, proposals []jobtype.Proposal) (Page, error) {
 	c, err := l.cursor(at)
 	if err != nil {
@@ -127,8 +126,8 @@ func (l Lease) Propose(ctx context.Context, at string, proposals []jobtype.Propo
 	return page, nil
 }
 
-// Detected ends a detection after its last page. more says that the detector stopped
-// because the run was full.
+// Detected ends a detection after its last page. more means that the detector stopped because the run
+// was full.
 func (l Lease) Detected(ctx context.Context, at string, more bool) error {
 	c, err := l.cursor(at)
 	if err != nil {
@@ -152,7 +151,7 @@ func (l Lease) cursor(sealed string) (cursor, error) {
 	return c, nil
 }
 
-// refuseDetection returns a detection, also for a client that is gone.
+// refuseDetection returns a detection, also for a disconnected client.
 func (w Worker) refuseDetection(ctx context.Context, token []byte, failure error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refuseTimeout)
 	defer cancel()

@@ -1,15 +1,11 @@
-// Package gateway lets programs in any language be workers. It translates a few
-// calls into Temporal's own activity API: nothing of it knows HTTP or gRPC, which
-// stand on it.
+// Package gateway lets programs in any language be workers. It translates a few calls into Temporal's
+// activity API. It is independent of HTTP and gRPC, which are built on it.
 //
-// A gateway keeps no state and no goroutine per worker. All that it must know of a
-// worker is in the worker's token, all that it must know of an attempt is in the
-// lease, and the progress of a detection is in its cursor. Each is sealed with a key
-// that every gateway of the namespace has (see [SharedSecret]) and names its worker:
-// a client may go to another gateway for the next call, and cannot use what was
-// given to another worker.
+// A gateway has no state and no goroutine per worker. The worker's token identifies the worker, the
+// lease identifies an attempt, and the cursor holds the progress of a detection. Each is sealed with a
+// key that all gateways of the namespace share (see [SharedSecret]), and names its worker. So a client
+// may use another gateway for each call, and cannot use the leases of other workers.
 //
-// The rules of the engine's own workers hold here by the same code: those of
-// package activities/jobs for params, results, pages and late outcomes, and those of
-// internal/temporal/registry for registration and heartbeats.
+// The rules of node workers apply through the same code: package activities/jobs for params, results,
+// pages and late outcomes, and internal/temporal/registry for registration and heartbeats.
 package gateway

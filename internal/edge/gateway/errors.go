@@ -15,33 +15,33 @@ type Code string
 
 // The codes.
 const (
-	// CodeInvalid: the request cannot be taken as it is.
+	// CodeInvalid: the request is invalid.
 	CodeInvalid Code = "INVALID"
-	// CodeBadToken: a token, lease or cursor is none of this namespace's gateways.
+	// CodeBadToken: the token, lease or cursor is not from this namespace's gateways.
 	CodeBadToken Code = "BAD_TOKEN"
-	// CodeNotYours: the lease or cursor was given to another worker.
+	// CodeNotYours: the lease or cursor belongs to another worker.
 	CodeNotYours Code = "NOT_YOURS"
-	// CodeUnknownWorker: the registry does not know this process; it registers again.
+	// CodeUnknownWorker: the process is not registered; it must register again.
 	CodeUnknownWorker Code = "UNKNOWN_WORKER"
-	// CodeIDInUse: another live process has the id; Holder says which.
+	// CodeIDInUse: another live process has the id; see Holder.
 	CodeIDInUse Code = "ID_IN_USE"
 	// CodeLeaseLost: the attempt is over, or another worker has the job.
 	CodeLeaseLost Code = "LEASE_LOST"
-	// CodeUnavailable: the server or the registry does not answer; repeat.
+	// CodeUnavailable: the server or the registry does not answer; repeat the call.
 	CodeUnavailable Code = "UNAVAILABLE"
 )
 
-// Error is an answer that is not what the worker asked for.
+// Error is an unsuccessful answer to a worker.
 type Error struct {
 	Code Code
-	// Message is the cause, Remedy what the client does about it.
+	// Message is the cause, Remedy the advice for the client.
 	Message, Remedy string
-	// Holder has the id, for CodeIDInUse; RetryAfter is when its heartbeat will be
-	// stale unless it beats again.
+	// Holder has the id, for CodeIDInUse. RetryAfter is the time until its heartbeat is stale
+	// without another beat.
 	Holder     *contract.RegisteredOther
 	RetryAfter time.Duration
-	// Delivered: of a lost lease, the run was told the outcome nevertheless. It counts
-	// if the job is not done.
+	// Delivered means that the run has received the outcome of a lost lease. It counts if the job
+	// is not done.
 	Delivered bool
 	Cause     error
 }
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Code, e.Message, e.Remedy)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 func invalid(err error) *Error {
@@ -87,7 +87,7 @@ func leaseLost(delivered bool) *Error {
 	return &Error{Code: CodeLeaseLost, Message: "the attempt is over, or another worker has the job", Remedy: remedy, Delivered: delivered}
 }
 
-// answered translates an error of the server about a lease.
+// answered converts an error of the server about a lease.
 func answered(what string, err error) error {
 	var rejected *jobs.RejectedError
 	switch {

@@ -10,37 +10,36 @@ import (
 )
 
 const (
-	// askEvery is the pause between two queries of the registry. Each query serves all
-	// pings of the pause before: a thousand workers that ping every five seconds would
-	// otherwise be two hundred queries a second.
+	// askEvery is the pause between queries of the registry. Each query serves all pings of the
+	// pause before. Otherwise a thousand workers with a ping every five seconds would cause two
+	// hundred queries per second.
 	askEvery = 250 * time.Millisecond
-	// askWithin is how long a ping waits for the registry. Workers beat without an
-	// answer, too.
+	// askWithin bounds the wait of a ping for the registry. A worker beats without an answer, too.
 	askWithin = time.Second
-	// pollsTrust is how long polls use an answer without another query: a poll for each
-	// short job must not wait for the registry.
+	// pollsTrust is the age up to which polls use an answer: a poll for each short job must not
+	// wait for the registry.
 	pollsTrust = 5 * time.Second
 )
 
-// standing is an answer of the registry and its time.
+// standing is an answer of the registry with its time.
 type standing struct {
 	contract.WorkerSettings
 	at time.Time
 }
 
-// fleet reads the registry for all workers of this gateway. A call gets an answer that
-// was asked for after the call began. Without an answer it gets the last one.
+// fleet queries the registry for all workers of this gateway. A call gets an answer that was requested
+// after the call began, or else the last answer.
 type fleet struct {
 	registry *registry.Registry
 
 	mu sync.Mutex
-	// last are the last answers about workers that the registry knows.
+	// Last answers about registered workers.
 	last map[contract.Incarnation]standing
-	// next collects the calls for the next query; nil: no query is due.
+	// next collects the calls for the next query; nil if none is due.
 	next *question
-	// at is the time of the last query.
+	// Time of the last query.
 	at time.Time
-	// silent: the last query had no answer.
+	// silent is true if the last query had no answer.
 	silent bool
 }
 
@@ -55,8 +54,8 @@ func newFleet(r *registry.Registry) *fleet {
 	return &fleet{registry: r, last: map[contract.Incarnation]standing{}}
 }
 
-// settings returns the registry's answer of this moment about a worker. An error means
-// that the registry does not answer and that there is no earlier answer.
+// settings returns the registry's current answer about a worker. An error means that the registry does
+// not answer and there is no earlier answer.
 func (f *fleet) settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
 	asked, silent := f.join(ctx, who)
 	wait := askWithin
@@ -93,21 +92,20 @@ func (f *fleet) recent(ctx context.Context, who contract.Incarnation) (contract.
 	return f.settings(ctx, who)
 }
 
-// join adds a worker to the next query, and starts that if nobody has. It reports
-// whether the registry was silent last.
+// join adds a worker to the next query and starts the query if needed. It reports whether the last query
+// had no answer.
 func (f *fleet) join(ctx context.Context, who contract.Incarnation) (*question, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.next == nil {
 		f.next = &question{of: map[contract.Incarnation]contract.WorkerSettings{}, done: make(chan struct{})}
-		// The query outlives the call that started it: others wait for it.
+		// The query outlives this call, since others wait for it.
 		go f.put(context.WithoutCancel(ctx), f.next, time.Until(f.at.Add(askEvery)))
 	}
 	f.next.of[who] = contract.WorkerSettings{}
 	return f.next, f.silent
 }
 
-// put sends a query after a pause.
 func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	defer close(q.done)
 	timer := time.NewTimer(pause)

@@ -18,16 +18,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// DefaultSlots is how many jobs and detections a worker runs at once that does not
-// say.
+// DefaultSlots is the default of MaxExecute and MaxDetect.
 const DefaultSlots = 1
 
 // Options of [New].
 type Options struct {
-	// Client must use the converter given here; it must outlive the gateway.
+	// Client must use Converter and outlive the gateway.
 	Client    client.Client
 	Namespace string
-	// Converter is that of the workflows' payloads.
+	// Converter of the workflows' payloads.
 	Converter converter.DataConverter
 	// Secret seals tokens and leases; see [SharedSecret].
 	Secret []byte
@@ -35,7 +34,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Gateway translates for workers. It is safe for concurrent use.
+// Gateway translates calls of workers. It is safe for concurrent use.
 type Gateway struct {
 	service   workflowservice.WorkflowServiceClient
 	server    *jobs.ClientServer
@@ -67,68 +66,66 @@ func New(o Options) (*Gateway, error) {
 	}, nil
 }
 
-// Registration is how a worker introduces itself.
+// Registration is the data with which a worker registers.
 type Registration struct {
-	// ID names the worker for as long as its node exists; empty: the gateway makes one.
+	// ID names the worker for the lifetime of its node. Default: a generated one.
 	ID string `json:"id,omitempty"`
-	// Instance names the process. One that repeats a registration whose answer it
-	// missed gives the same; empty: the gateway makes one.
+	// Instance names the process. A process that repeats a registration without an answer repeats
+	// it. Default: a generated one.
 	Instance string `json:"instance,omitempty"`
 	// Host, PID and Version are shown to operators.
 	Host    string `json:"host,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Labels are matched against those that a proposal asks for.
+	// Labels are compared with the labels that proposals require.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Capabilities are its handlers, at least one. A descriptor may be left out.
+	// Handlers of the worker, at least one. A descriptor is optional.
 	Capabilities []contract.Capability `json:"capabilities"`
-	// JobTypes restricts it to these job types; empty: all of its handlers'.
+	// JobTypes restricts the worker to these job types; empty allows all of its handlers.
 	JobTypes []string `json:"job_types,omitempty"`
-	// MaxExecute and MaxDetect are how much it runs at once, 0 nothing; absent:
-	// [DefaultSlots].
+	// MaxExecute and MaxDetect are its slots; 0 means none. Default: [DefaultSlots].
 	MaxExecute *int `json:"max_execute,omitempty"`
 	MaxDetect  *int `json:"max_detect,omitempty"`
-	// Previous is the token of a process of this worker that has ended. It proves that
-	// nobody else is fenced when the registry still takes that process for alive.
+	// Previous is the token of an ended process of this worker. It allows the registration while
+	// the registry still considers that process alive.
 	Previous string `json:"previous,omitempty"`
 	// TakeOver fences a live process of the same id.
 	TakeOver bool `json:"take_over,omitempty"`
-	// Key is the id of the API key that registers; the token is worth what the key is.
+	// Key is the id of the API key used. The token is valid only while the key is.
 	Key string `json:"-"`
 }
 
-// Registered is what an accepted worker gets.
+// Registered is the answer to an accepted registration.
 type Registered struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance"`
 	// Token authenticates the worker's other calls, at every gateway.
 	Token string `json:"token"`
-	// ReconnectDelay is the pause before a call is repeated that had no answer.
+	// ReconnectDelay is the pause before repeating a call without an answer.
 	ReconnectDelay jobtype.Duration `json:"reconnect_delay"`
 	Settings
 }
 
-// reconnectDelay is that of [Registered].
+// reconnectDelay is the value of ReconnectDelay in every [Registered].
 const reconnectDelay = jobtype.Duration(5 * time.Second)
 
-// Settings are what the registry tells a worker.
+// Settings are the registry's settings for a worker.
 type Settings struct {
-	// HeartbeatInterval is how often the worker pings at least: three missed pings and
-	// it gets no work.
+	// HeartbeatInterval is the longest time between pings. After three missed pings the worker
+	// gets no work.
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
-	// UnreachableAfter and OfflineAfter are the thresholds of its silence.
+	// UnreachableAfter and OfflineAfter are the thresholds of missing pings.
 	UnreachableAfter jobtype.Duration `json:"unreachable_after,omitempty"`
 	OfflineAfter     jobtype.Duration `json:"offline_after,omitempty"`
-	// MaxExecute and MaxDetect are the caps in force.
+	// MaxExecute and MaxDetect are the effective caps.
 	MaxExecute int `json:"max_execute"`
 	MaxDetect  int `json:"max_detect"`
-	// Held: an operator drains or cordons the worker; nothing comes.
+	// Held means that an operator drains or cordons the worker, so it gets no work.
 	Held bool `json:"held,omitempty"`
 }
 
-// Register introduces a worker. It waits for no other process: one that holds the id
-// and is alive is a [*Error] with CodeIDInUse. A repeat with the same Instance is
-// accepted again, with another token that is as good.
+// Register registers a worker. It does not wait: a live process with the same id gives an [*Error] with
+// CodeIDInUse. A repetition with the same Instance is accepted again with another valid token.
 func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, error) {
 	registration, err := in.registration()
 	if err != nil {
@@ -164,7 +161,7 @@ func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, er
 	return Registered{ID: who.ID, Instance: who.Instance, Token: TokenPrefix + token, ReconnectDelay: reconnectDelay, Settings: answer}, nil
 }
 
-// registration checks in and fills in defaults.
+// registration validates in and sets defaults.
 func (in Registration) registration() (contract.WorkerRegistration, error) {
 	r := contract.WorkerRegistration{
 		ID: in.ID, Instance: in.Instance, Host: in.Host, PID: in.PID, Version: in.Version, Labels: in.Labels, JobTypes: in.JobTypes,
@@ -195,7 +192,7 @@ func (in Registration) registration() (contract.WorkerRegistration, error) {
 	return r, errors.Join(faults...)
 }
 
-// slots is how much runs at once; nil: [DefaultSlots].
+// slots returns the configured number, or [DefaultSlots] if it is nil.
 func slots(written *int) int {
 	if written == nil {
 		return DefaultSlots
@@ -203,8 +200,7 @@ func slots(written *int) int {
 	return *written
 }
 
-// describe fills in what a short capability leaves out. One that names neither detect
-// nor execute does both.
+// describe completes a short capability. Without detect and execute it gets both.
 func describe(c *contract.Capability) error {
 	if c.Descriptor == nil {
 		if !c.Detect && !c.Execute {
@@ -223,7 +219,7 @@ func describe(c *contract.Capability) error {
 	return c.Descriptor.Validate()
 }
 
-// predecessor is the instance that the worker proves to be its own; empty: none.
+// predecessor returns the instance in the token Previous, if it is of the same worker.
 func (g *Gateway) predecessor(in Registration) string {
 	if in.Previous == "" {
 		return ""
@@ -247,12 +243,12 @@ func inUse(id string, other *contract.RegisteredOther) *Error {
 	return e
 }
 
-// toSecond is as exact as a reader needs it.
+// toSecond rounds a time for readers.
 func toSecond(d jobtype.Duration) jobtype.Duration {
 	return jobtype.Duration(d.Std().Round(time.Second))
 }
 
-// settingsOf falls back on what the worker said where the registry says nothing.
+// settingsOf uses the worker's own data if the registry has none.
 func settingsOf(s contract.WorkerSettings, who identity) Settings {
 	config := contract.FleetConfig{}
 	if who.Interval > 0 {

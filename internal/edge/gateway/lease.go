@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// leased is what a lease says. Its names are short: it is part of URLs.
+// leased is the content of a lease. Its names are short, since it is part of URLs.
 type leased struct {
 	Worker   string `json:"w"`
 	Instance string `json:"n"`
@@ -21,7 +21,7 @@ type leased struct {
 	Job      string `json:"j"`
 	Attempt  int    `json:"a"`
 	Fence    int64  `json:"f,omitempty"`
-	// Started and Deadline are in Unix milliseconds; no Deadline: none.
+	// Started and Deadline are in Unix milliseconds; Deadline 0 means none.
 	Started   int64 `json:"s"`
 	Deadline  int64 `json:"x,omitempty"`
 	Detection bool  `json:"d,omitempty"`
@@ -36,19 +36,19 @@ func (l leased) deadline() time.Time {
 
 func (l leased) overdue() bool { return l.Deadline != 0 && time.Now().UnixMilli() >= l.Deadline }
 
-// same reports whether both are leases of one attempt.
+// same reports whether both leases are for the same attempt.
 func (l leased) same(other leased) bool {
 	return l.Workflow == other.Workflow && l.Job == other.Job && l.Attempt == other.Attempt && l.Fence == other.Fence
 }
 
-// Lease is one attempt that a worker was given.
+// Lease is a lease of one attempt, opened for its worker.
 type Lease struct {
 	worker Worker
 	leased leased
 }
 
-// Lease opens a lease of this worker. A process that succeeds the one that got it may
-// still report its end.
+// Lease opens a lease of this worker. The next process of a worker may still report the end of an attempt
+// of the process before.
 func (w Worker) Lease(sealed string) (Lease, error) {
 	l := Lease{worker: w}
 	if w.g.sealer.open(sealedLease, sealed, &l.leased) != nil {
@@ -60,13 +60,13 @@ func (w Worker) Lease(sealed string) (Lease, error) {
 	return l, nil
 }
 
-// Detection reports whether it is that of a detection.
+// Detection reports whether the lease is of a detection.
 func (l Lease) Detection() bool { return l.leased.Detection }
 
-// Progress is what a worker reports about an attempt. Each report replaces the one
-// before, its checkpoint included.
+// Progress is a worker's report about an attempt. Each report replaces the previous one with its
+// checkpoint.
 type Progress struct {
-	// Percent is 0 to 100; nil or negative: unknown.
+	// Percent is 0 to 100; nil or negative means unknown.
 	Percent *float64 `json:"percent,omitempty"`
 	Stage   string   `json:"stage,omitempty"`
 	Message string   `json:"message,omitempty"`
@@ -74,21 +74,21 @@ type Progress struct {
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 }
 
-// Cancel is why an attempt is to end.
+// Cancel is the reason to stop; empty while the attempt may continue.
 type Cancel string
 
-// The reasons. The worker stops the job and reports how it ended.
+// Reasons to stop. The worker stops the job and reports its end.
 const (
-	// CancelRequested: somebody canceled the job, or its run ends.
+	// CancelRequested: the job was canceled, or its run ends.
 	CancelRequested Cancel = "canceled"
-	// CancelTimeout: it is over its time.
+	// CancelTimeout: its time is over.
 	CancelTimeout Cancel = "timeout"
-	// CancelReturn: it is to be returned, with its checkpoint.
+	// CancelReturn: the worker must return it with its checkpoint.
 	CancelReturn Cancel = "return"
 )
 
-// Heartbeat shows that the attempt runs. cancel is empty if it continues. A lost
-// lease is a [*Error] with CodeLeaseLost.
+// Heartbeat reports progress. cancel is empty if the attempt may continue. A lost lease gives an [*Error]
+// with CodeLeaseLost.
 func (l Lease) Heartbeat(ctx context.Context, in Progress) (cancel Cancel, err error) {
 	percent := -1.0
 	if in.Percent != nil {
@@ -110,8 +110,8 @@ func (l Lease) Heartbeat(ctx context.Context, in Progress) (cancel Cancel, err e
 	return "", answered("the server did not take the heartbeat", err)
 }
 
-// Complete reports success. A repeat gets CodeLeaseLost and changes nothing. A result that
-// is too large is CodeInvalid and keeps the lease.
+// Complete reports success. A repetition gets CodeLeaseLost and has no effect. A result that is too large
+// gets CodeInvalid, and the lease stays valid.
 func (l Lease) Complete(ctx context.Context, result jobtype.Result) error {
 	if err := jobs.CheckResult(result); err != nil {
 		return invalid(err)
@@ -119,29 +119,30 @@ func (l Lease) Complete(ctx context.Context, result jobtype.Result) error {
 	return l.deliver(ctx, jobs.Succeeded(l.state(nil), result))
 }
 
-// Failure is how an attempt failed.
+// Failure describes a failed attempt.
 type Failure struct {
 	Message string `json:"message"`
-	// Permanent: a retry is useless.
+	// Permanent means that a retry is useless.
 	Permanent bool `json:"permanent,omitempty"`
-	// NotStarted: the program did not start on this worker, see [NotStarted].
+	// NotStarted means that the program did not start on this worker, see [NotStarted].
 	NotStarted NotStarted `json:"not_started,omitempty" enum:"cannot_start,not_installed"`
-	// Defer is the time until the next attempt of a job that means "not now", 1s to 24h. That is no
-	// failure and costs no retry. Guard adds that a condition is not met and the work has not begun.
+	// Defer is the time until the next attempt of a job that cannot run now, 1s to 24h. A deferral is
+	// not a failure and costs no retry. Guard adds that a condition is not met and the work has not
+	// begun.
 	Defer jobtype.Duration `json:"defer,omitempty"`
 	Guard bool             `json:"guard,omitempty"`
-	// Output is the end of what it printed.
+	// End of the output.
 	Output string `json:"output,omitempty"`
-	// Checkpoint is for the next attempt; empty: that of the attempt before, if any.
+	// Checkpoint for the next attempt. Default: that of the previous attempt, if any.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 }
 
-// NotStarted is why a program did not start. The job is placed elsewhere, at no cost of a
+// NotStarted is the reason why a program did not start. The job is placed elsewhere without the cost of a
 // retry.
 type NotStarted string
 
-// The reasons: the worker lacks the resources for it, or it lacks the program. A job that
-// no worker has the program of fails.
+// CannotStart: the worker lacks resources. NotInstalled: the worker lacks the program; a job fails if no
+// worker has it.
 const (
 	CannotStart  = NotStarted(contract.FailureCannotStart)
 	NotInstalled = NotStarted(contract.FailureNotInstalled)
@@ -167,13 +168,13 @@ func (l Lease) Fail(ctx context.Context, in Failure) error {
 	return l.end(ctx, kind, in)
 }
 
-// Canceled reports that the job was canceled and nothing of it runs any more.
+// Canceled reports that the job was canceled and all its processes have ended.
 func (l Lease) Canceled(ctx context.Context, in Failure) error {
 	return l.end(ctx, contract.FailureCanceled, in)
 }
 
-// Return hands the job back with its checkpoint, because the worker stops: it is
-// placed elsewhere, at no cost of a retry.
+// Return hands a job back with its checkpoint, because the worker stops. The job is placed elsewhere
+// without the cost of a retry.
 func (l Lease) Return(ctx context.Context, in Failure) error {
 	return l.end(ctx, contract.FailureDraining, in)
 }
@@ -200,8 +201,7 @@ func (l Lease) state(checkpoint json.RawMessage) contract.ExecuteState {
 	return state
 }
 
-// deliver reports an outcome, and tells the run if the server does not know the
-// attempt any more.
+// deliver reports an outcome. If the server no longer has the attempt, it sends the outcome to the run.
 func (l Lease) deliver(ctx context.Context, state contract.ExecuteState) error {
 	if l.leased.Detection {
 		return invalid(errors.New("this is the lease of a detection: it ends with its cursor"))

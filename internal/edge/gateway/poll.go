@@ -18,52 +18,51 @@ import (
 )
 
 const (
-	// MaxWait bounds a poll: the server answers an empty one after a minute itself.
+	// MaxWait bounds a poll. The server answers an empty poll after a minute.
 	MaxWait = 60 * time.Second
-	// minPoll is hardly longer than the shortest poll that the server takes, two
-	// seconds; it answers pollMargin before the end.
+	// minPoll is slightly longer than the server's minimum of two seconds. The server answers
+	// pollMargin before the end.
 	minPoll    = 2500 * time.Millisecond
 	pollMargin = time.Second
-	// refuseTimeout bounds returning a task, also for a client that is gone.
+	// refuseTimeout bounds the return of a task, also for a disconnected client.
 	refuseTimeout = 5 * time.Second
 )
 
-// PollInput is what a worker says when it wants work.
+// PollInput is a worker's request for work.
 type PollInput struct {
-	// Wait is how long it waits, at most [MaxWait].
+	// Longest wait, at most [MaxWait].
 	Wait time.Duration
-	// Full: it has no free slot. An item that was sent to it is returned at once instead of
-	// waiting for it, and placed elsewhere.
+	// Full means that the worker has no free slot. An item sent to it is returned at once and
+	// placed elsewhere.
 	Full bool
-	// Running are the leases of the jobs that it runs. A run that was cut off from one
-	// of them gives it a new lease; without Running it places the job elsewhere.
+	// Leases of the jobs that it runs. A run that lost contact to such a job gives it a new lease.
+	// Without Running it would place the job elsewhere.
 	Running []string
 }
 
 // Job is a job with its lease.
 type Job struct {
 	jobtype.Job
-	// Handler executes it.
 	Handler string `json:"handler"`
-	// Lease names the attempt in all that is said about it.
+	// Lease identifies the attempt in all further calls.
 	Lease string `json:"lease"`
-	// Replaces is the lease of a job that the worker runs already, to which it beats
-	// and reports by this one from now on; there is nothing to start then.
+	// Replaces is the lease of a job that the worker runs already. It uses Lease from now on and
+	// starts nothing.
 	Replaces string `json:"replaces,omitempty"`
-	// HeartbeatTimeout is how long the worker may be silent about it, 0: for ever;
-	// HeartbeatInterval is how often it beats.
+	// HeartbeatTimeout is the longest time without a heartbeat, 0 for no limit. HeartbeatInterval
+	// is the interval of heartbeats.
 	HeartbeatTimeout  jobtype.Duration `json:"heartbeat_timeout,omitempty"`
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
-	// Timeout is how long it may take, ProgressTimeout how long its progress may stay
-	// the same; 0: no limit. The worker keeps them.
+	// Timeout bounds the attempt, ProgressTimeout the time without progress; 0 means no limit. The
+	// worker enforces them.
 	Timeout         jobtype.Duration `json:"timeout,omitempty"`
 	ProgressTimeout jobtype.Duration `json:"progress_timeout,omitempty"`
-	// StopAfter is how long no heartbeat may be taken before the worker stops the job;
-	// 0: it continues.
+	// StopAfter is the time without an accepted heartbeat after which the worker stops the job; 0
+	// means that it continues.
 	StopAfter jobtype.Duration `json:"stop_after,omitempty"`
 }
 
-// PollJob waits for a job; nil: there is none. It polls only the queue of this very
+// PollJob waits for a job. It returns nil if there is none in time. It polls only the queue of this
 // process.
 func (w Worker) PollJob(ctx context.Context, in PollInput) (*Job, error) {
 	if err := w.registered(ctx); err != nil {
@@ -88,7 +87,7 @@ func (w Worker) PollJob(ctx context.Context, in PollInput) (*Job, error) {
 	return nil, nil
 }
 
-// waiting is the time that a client waits. However short it is, there is one poll.
+// waiting is a client's wait. There is at least one poll.
 type waiting struct {
 	until time.Time
 	begun bool
@@ -100,7 +99,7 @@ func newWait(wait time.Duration) *waiting {
 
 func (w *waiting) more() bool { return !w.begun || time.Now().Before(w.until) }
 
-// take decides what becomes of a task; nil: it was returned.
+// take decides about a task. It returns nil if it has returned the task.
 func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, input contract.ExecuteInput, in PollInput) (*Job, error) {
 	l := w.lease(task, input)
 	if input.Adopt {
@@ -132,8 +131,8 @@ func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTask
 	return w.job(job, input, l, task.GetHeartbeatTimeout().AsDuration())
 }
 
-// commonTimeout bounds how long a client waits for what the jobs of a run have in common.
-// A job that cannot be completed is returned, and placed again.
+// commonTimeout bounds the wait for the settings that the jobs of a run share. A job without them is
+// returned and placed again.
 const commonTimeout = 10 * time.Second
 
 func (w Worker) completed(ctx context.Context, workflowID string, input contract.ExecuteInput) (contract.ExecuteInput, error) {
@@ -157,8 +156,8 @@ func (w Worker) job(job jobtype.Job, input contract.ExecuteInput, l leased, hear
 	}, nil
 }
 
-// adopted gives a job that the worker runs its new lease. Any other adoption fails,
-// so that the job is placed again.
+// adopted gives a job that the worker runs its new lease. Any other adoption fails, so the job is placed
+// again.
 func (w Worker) adopted(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, l leased, in PollInput) (*Job, error) {
 	for _, sealed := range in.Running {
 		var has leased
@@ -178,7 +177,7 @@ func (w Worker) adopted(ctx context.Context, task *workflowservice.PollActivityT
 	return nil, nil
 }
 
-// lease describes the attempt that a task is.
+// lease returns the content of the lease for a task.
 func (w Worker) lease(task *workflowservice.PollActivityTaskQueueResponse, input contract.ExecuteInput) leased {
 	now := time.Now()
 	l := leased{
@@ -198,7 +197,7 @@ func (w Worker) lease(task *workflowservice.PollActivityTaskQueueResponse, input
 	return l
 }
 
-// poll waits for one task; nil: there is none.
+// poll waits for one task. It returns nil if there is none.
 func (w Worker) poll(ctx context.Context, queue string, wait *waiting) (*workflowservice.PollActivityTaskQueueResponse, error) {
 	wait.begun = true
 	limited, cancel := context.WithTimeout(ctx, max(time.Until(wait.until)+pollMargin, minPoll))
@@ -222,8 +221,8 @@ func (w Worker) poll(ctx context.Context, queue string, wait *waiting) (*workflo
 	return task, nil
 }
 
-// refuse returns a task, also for a client that is gone. If that fails, the heartbeat
-// timeout places the job elsewhere as well.
+// refuse returns a task, also for a disconnected client. If that fails, the heartbeat timeout places the
+// job elsewhere.
 func (w Worker) refuse(ctx context.Context, task *workflowservice.PollActivityTaskQueueResponse, kind contract.FailureKind, message string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refuseTimeout)
 	defer cancel()
@@ -233,8 +232,8 @@ func (w Worker) refuse(ctx context.Context, task *workflowservice.PollActivityTa
 	}
 }
 
-// linger returns what was sent before the senders learned that the worker is gone;
-// left in the queue it would look as if the worker were lost.
+// linger returns tasks that were sent before the senders learned of the worker's end. In the queue they
+// would look like those of a lost worker.
 func (w Worker) linger(ctx context.Context) {
 	queue := contract.WorkerQueue(w.who.ID, w.who.Instance)
 	for wait := newWait(minPoll - pollMargin); wait.more(); {

@@ -12,10 +12,10 @@ import (
 	"fmt"
 )
 
-// MinSecret is the least length of a secret, in bytes.
+// MinSecret is the minimum length of a secret in bytes.
 const MinSecret = 32
 
-// The purposes of seals. A seal for one cannot be opened for another.
+// Purposes of seals. A seal for one purpose cannot be opened for another.
 const (
 	sealedWorker = "roundsman gateway worker"
 	sealedLease  = "roundsman gateway lease"
@@ -24,7 +24,7 @@ const (
 
 var errSeal = errors.New("not sealed by a gateway of this namespace")
 
-// sealer encrypts and authenticates what a client carries from call to call.
+// sealer encrypts and authenticates the data that clients hold between calls.
 type sealer struct{ by map[string]cipher.AEAD }
 
 func newSealer(secret []byte) (*sealer, error) {
@@ -57,8 +57,8 @@ func (s *sealer) seal(purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.by[purpose].Seal(nil, nil, plain, nil)), nil
 }
 
-// open is the inverse of seal. A seal has one spelling: the spare bits of its last
-// letter count.
+// open is the inverse of seal. It accepts one spelling only, since the spare bits of the last letter must
+// be zero.
 func (s *sealer) open(purpose, text string, v any) error {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
@@ -71,5 +71,5 @@ func (s *sealer) open(purpose, text string, v any) error {
 	return json.Unmarshal(plain, v)
 }
 
-// randomInstance names a process that did not name itself.
+// randomInstance returns a name for a process.
 func randomInstance() string { return rand.Text()[:16] }

@@ -31,7 +31,7 @@ func TestSeal(t *testing.T) {
 		altered[i] ^= 1
 		require.Errorf(t, one.open(sealedWorker, string(altered), &who), "altered at %d", i)
 	}
-	// Whatever the length, the spare bits of the last letter count too.
+	// For each length, the spare bits of the last letter must be zero.
 	for length := range 4 {
 		text, err := one.seal(sealedWorker, strings.Repeat("x", length))
 		require.NoError(t, err)

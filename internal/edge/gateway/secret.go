@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// secretSchedule keeps the secret: a Schedule lasts as long as the namespace, and
-	// one that is paused never starts anything.
+	// secretSchedule stores the secret. A Schedule lasts as long as the namespace, and a paused one
+	// starts nothing.
 	secretSchedule = "roundsman/gateway-secret"
 	secretMemo     = "secret"
 	secretNote     = "Key of the gateways for remote workers. Without it all of them register again."
 )
 
-// SharedSecret returns the secret that all gateways of the namespace share, and makes
-// it on first use. It is kept in Temporal: whoever may read it there may complete
-// activities without a gateway as well. Deleting its Schedule and restarting the
-// gateways changes it; workers register again then.
+// SharedSecret returns the secret of all gateways of the namespace, and creates it on first use. It is
+// stored in Temporal: a client that can read it there can complete activities without a gateway as well.
+// To change it, delete its Schedule and restart the gateways; workers then register again.
 func SharedSecret(ctx context.Context, c client.Client) ([]byte, error) {
 	handle := c.ScheduleClient().GetHandle(ctx, secretSchedule)
 	secret, err := readSecret(ctx, handle)
@@ -36,13 +35,12 @@ func SharedSecret(ctx context.Context, c client.Client) ([]byte, error) {
 	}
 	_, err = c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: secretSchedule, Paused: true, Note: secretNote, Memo: map[string]any{secretMemo: fresh},
-		// A Schedule needs an action, which this one never takes.
+		// A Schedule needs an action. This one never runs it.
 		Action: &client.ScheduleWorkflowAction{ID: secretSchedule, Workflow: secretSchedule, TaskQueue: secretSchedule},
 	})
 	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return nil, fmt.Errorf("keep the gateways' secret: %w", err)
 	}
-	// Another gateway may have been first.
 	return readSecret(ctx, handle)
 }
 

@@ -10,11 +10,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TokenPrefix tells a worker's token from the keys of people and programs.
+// TokenPrefix distinguishes a worker's token from API keys.
 const TokenPrefix = "rmw_"
 
-// identity is what a worker's token says. Its names are short: it travels with every
-// call.
+// identity is the content of a worker's token. Its names are short, since each call contains it.
 type identity struct {
 	ID         string `json:"i"`
 	Instance   string `json:"n"`
@@ -24,7 +23,7 @@ type identity struct {
 	Started    int64  `json:"s"`
 	MaxExecute int    `json:"e"`
 	MaxDetect  int    `json:"d"`
-	// Interval is the heartbeat interval that it was told, in seconds.
+	// Interval is the heartbeat interval sent to the worker, in seconds.
 	Interval int64 `json:"b"`
 	// Key is the id of the API key that registered it.
 	Key string `json:"k,omitempty"`
@@ -38,14 +37,13 @@ func (i identity) registration() contract.WorkerRegistration {
 	return contract.WorkerRegistration{ID: i.ID, Instance: i.Instance, Host: i.Host, PID: i.PID, Version: i.Version}
 }
 
-// Worker is a registered worker process, as one call of it knows it.
+// Worker is a registered worker process for the time of one call.
 type Worker struct {
 	g   *Gateway
 	who identity
 }
 
-// Worker opens the token of a worker. That the registry still knows it is found out
-// by its calls.
+// Worker opens the token of a worker. The worker's calls check whether it is still registered.
 func (g *Gateway) Worker(token string) (Worker, error) {
 	w := Worker{g: g}
 	text, ok := strings.CutPrefix(token, TokenPrefix)
@@ -55,30 +53,30 @@ func (g *Gateway) Worker(token string) (Worker, error) {
 	return w, nil
 }
 
-// ID is the worker's.
+// ID returns the worker's id.
 func (w Worker) ID() string { return w.who.ID }
 
-// Key is the id of the API key that registered it; empty: none did.
+// Key returns the id of the API key that registered the worker, or "".
 func (w Worker) Key() string { return w.who.Key }
 
-// Instance is that of its process.
+// Instance returns the instance of its process.
 func (w Worker) Instance() string { return w.who.Instance }
 
-// Ping is a worker's sign of life.
+// Ping is a worker's heartbeat.
 type Ping struct {
-	// Executing and Detecting are how many of its slots are in use.
+	// Executing and Detecting are the slots in use.
 	Executing int `json:"executing,omitempty"`
 	Detecting int `json:"detecting,omitempty"`
-	// Stopping: it takes nothing new; it pings on until its jobs have ended.
+	// Stopping means that it accepts no work, and pings until its jobs have ended.
 	Stopping bool `json:"stopping,omitempty"`
-	// CPU and Memory are the host's, from 0 to 1; 0: not measured.
+	// CPU and Memory are the host's usage from 0 to 1; 0 means not measured.
 	CPU    float32 `json:"cpu,omitempty"`
 	Memory float32 `json:"memory,omitempty"`
 }
 
-// Ping records a heartbeat, which leaves no trace in any history, and returns the
-// registry's settings. A registry that does not answer does not keep a worker from
-// beating. A worker that has unregistered is unknown, unless it still runs something.
+// Ping records a heartbeat, which no history contains, and returns the registry's settings. It succeeds
+// without an answer of the registry. An unregistered worker gets CodeUnknownWorker unless it still runs
+// something.
 func (w Worker) Ping(ctx context.Context, in Ping) (Settings, error) {
 	known, err := w.g.fleet.settings(ctx, w.who.incarnation())
 	gone := !known.Known || known.Left && !in.Stopping && in.Executing+in.Detecting == 0
@@ -96,7 +94,7 @@ func (w Worker) Ping(ctx context.Context, in Ping) (Settings, error) {
 	return settings, nil
 }
 
-// registered returns CodeUnknownWorker if the registry does not know this process.
+// registered returns CodeUnknownWorker if this process is not registered.
 func (w Worker) registered(ctx context.Context) error {
 	known, err := w.g.fleet.recent(ctx, w.who.incarnation())
 	if err == nil && !known.Known {
@@ -105,8 +103,8 @@ func (w Worker) registered(ctx context.Context) error {
 	return nil
 }
 
-// held reports whether an operator keeps work from this worker. It trusts a recent
-// answer only if that says no.
+// held reports whether an operator keeps work from this worker. It confirms a recent "held" with another
+// query.
 func (w Worker) held(ctx context.Context) bool {
 	known, err := w.g.fleet.recent(ctx, w.who.incarnation())
 	if err != nil || !known.Held {
@@ -116,9 +114,9 @@ func (w Worker) held(ctx context.Context) bool {
 	return err != nil || !known.Known || known.Held
 }
 
-// Unregister makes the worker OFFLINE at once, as the end of a node worker does, and
-// returns what is still sent to it. It takes about a second. Jobs that it runs it
-// may still end; it pings until then. A repeat changes nothing.
+// Unregister makes the worker OFFLINE at once, like the end of a node worker, and returns tasks still sent
+// to it. It takes about a second. The worker may finish its jobs, and pings until then. A repetition has
+// no effect.
 func (w Worker) Unregister(ctx context.Context) error {
 	if err := w.g.registry.Unregister(ctx, w.who.incarnation()); err != nil {
 		return unavailable("the registry was not told", err)
@@ -127,13 +125,13 @@ func (w Worker) Unregister(ctx context.Context) error {
 	return nil
 }
 
-// state is what an outcome of this worker says of itself. Without StartedAt it says
-// nothing about what other runs use here, which the gateway does not know.
+// state returns the worker's data in an outcome. It has no StartedAt, so it makes no statement about the
+// slots that other runs use here, which the gateway does not know.
 func (w Worker) state(instance string, took time.Duration) contract.ExecuteState {
 	return contract.ExecuteState{Worker: w.who.ID, Instance: instance, DurationMS: max(took.Milliseconds(), 1)}
 }
 
-// beatEvery is how often an attempt heartbeats at least.
+// beatEvery returns the interval of an attempt's heartbeats.
 func beatEvery(timeout time.Duration) jobtype.Duration {
 	const most = 5 * time.Second
 	if timeout <= 0 {

@@ -1,8 +1,6 @@
-// Package telemetry lets others see how a serving process is: /healthz, /readyz
-// and /metrics over HTTP.
+// Package telemetry shows the state of a serving process: /healthz, /readyz and /metrics over HTTP.
 //
-// [Telemetry] collects: it is the metrics handler of the Temporal SDK and, as an
-// interceptor of the connection, knows which task queues are being polled and
-// when the server last answered. [Server] shows it. The meaning of alive and ready is
-// for the process to say, in [Checks].
+// [Telemetry] collects the data. It is the metrics handler of the Temporal SDK. As an interceptor of the
+// connection it records the polled task queues and the last answer of the server. [Server] serves the
+// data. The process defines alive and ready in [Checks].
 package telemetry

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Profiles show memory and command lines, metrics the names of job types: only this machine
-// gets them, and no page in one of its browsers.
+// Profiles contain memory and command lines, metrics the names of job types. Only this machine gets them,
+// and no page in one of its browsers.
 func TestLoopbackIsForThisMachine(t *testing.T) {
 	t.Parallel()
 	fine := func() error { return nil }

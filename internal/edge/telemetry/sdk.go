@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// maxSeries bounds what a process keeps, should a tag ever take many values.
+// maxSeries bounds the series, in case a tag has many values.
 const maxSeries = 5000
 
 const sdkHelp = "A metric of the Temporal SDK, see https://docs.temporal.io/references/sdk-metrics."
@@ -21,10 +21,9 @@ func buckets() []float64 {
 	return []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200}
 }
 
-// series are the SDK's metrics, one per name and set of tags. The SDK gives one
-// name different tags at different places, which vectors of fixed labels cannot
-// express; so each is a metric of its own, and the collector describes none in
-// advance.
+// series holds the SDK's metrics, one per name and set of tags. The SDK uses different tags for one name,
+// which vectors of fixed labels cannot express. So each series is a metric of its own, and Describe
+// returns none.
 type series struct {
 	mu    sync.Mutex
 	known map[string]prometheus.Metric
@@ -32,7 +31,7 @@ type series struct {
 
 func newSeries() *series { return &series{known: map[string]prometheus.Metric{}} }
 
-// Describe implements [prometheus.Collector]: nothing is known in advance.
+// Describe implements [prometheus.Collector]. It returns none, since names and tags are not fixed.
 func (*series) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -45,8 +44,8 @@ func (s *series) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// get returns the metric of that name and tags, made by create when it is new;
-// nil when there are too many.
+// get returns the metric with this name and tags, or a new one from create. It returns nil if there are
+// too many.
 func (s *series) get(name string, tags map[string]string, create func() prometheus.Metric) prometheus.Metric {
 	var key strings.Builder
 	key.WriteString(name)
@@ -63,8 +62,8 @@ func (s *series) get(name string, tags map[string]string, create func() promethe
 	return metric
 }
 
-// sdkHandler implements the SDK's client.MetricsHandler. Names follow
-// Prometheus: counters end in _total, latencies in _seconds.
+// sdkHandler implements client.MetricsHandler with names as in Prometheus: counters end in _total,
+// latencies in _seconds.
 type sdkHandler struct {
 	series *series
 	tags   map[string]string

@@ -14,31 +14,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Timeouts of the HTTP server: its answers are small and its clients near.
+// Timeouts of the HTTP server. Its answers are small and its clients near.
 const (
 	headerTimeout = 5 * time.Second
 	answerTimeout = 30 * time.Second
 )
 
-// Checks say how the process is: nil, or what is wrong.
+// Checks return nil, or the fault of the process.
 type Checks struct {
-	// Alive: false is a reason to restart the process. A server that is away is
-	// none.
+	// Alive fails if the process must be restarted. An absent server is no such reason.
 	Alive func() error
-	// Ready: it does what it is there for, right now.
+	// Ready fails if the process cannot do its work now.
 	Ready func() error
 }
 
-// Server shows a [Telemetry]: /healthz and /readyz answer 200 or 503 with a
-// reason, /metrics is Prometheus' text.
+// Server serves a [Telemetry]: /healthz and /readyz answer 200, or 503 with a reason, and /metrics answers
+// in Prometheus' text format.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
 	failed   chan error
 }
 
-// Address completes what an operator wrote: a port alone, with or without the
-// colon, means loopback. Other interfaces have to be named.
+// Address completes a configured address: a port alone, with or without the colon, means loopback. Other
+// interfaces must be named.
 func Address(written string) (string, error) {
 	if !strings.Contains(written, ":") {
 		written = ":" + written
@@ -56,8 +55,8 @@ func Address(written string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Listen serves at address, see [Address], until Close. On loopback it takes only requests
-// with a loopback Host.
+// Listen serves at address, see [Address], until Close. On loopback it accepts only requests with a
+// loopback Host.
 func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (*Server, error) {
 	address, err := Address(address)
 	if err != nil {
@@ -99,14 +98,14 @@ func profile(mux *http.ServeMux) {
 	}
 }
 
-// local reports whether only this machine reaches the address.
+// local reports whether only this machine can connect to the address.
 func local(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// fromHere refuses requests whose Host is no loopback address: a page in a browser on
-// this machine may have made the browser resolve a name of its own to it.
+// fromHere refuses requests whose Host is not a loopback address. A page in a browser on this machine may
+// have resolved its own name to loopback.
 func fromHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -121,13 +120,13 @@ func fromHere(next http.Handler) http.Handler {
 	})
 }
 
-// Addr is where it listens: the real port, if 0 was asked for.
+// Addr returns the address with the real port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Failed takes the reason when it ended by itself, and is closed at the end.
+// Failed returns a channel with the error of a server that ended by itself. It is closed at the end.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// Close ends it, letting answers that are under way finish until ctx ends.
+// Close ends the server. Answers in progress may finish until ctx ends.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
@@ -144,7 +143,7 @@ func answer(check func() error) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		if err := check(); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = fmt.Fprintln(w, err) // A client that went away needs no answer.
+			_, _ = fmt.Fprintln(w, err) // A disconnected client needs no answer.
 			return
 		}
 		_, _ = fmt.Fprintln(w, "ok")

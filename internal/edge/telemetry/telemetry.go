@@ -6,17 +6,16 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Telemetry is what one process tells about itself. Use one per process and
-// connection.
+// Telemetry holds the data of one process and its connection.
 type Telemetry struct {
-	// Traffic is what goes over the connection to the server.
+	// Traffic of the connection to the server.
 	Traffic *Traffic
 
 	registry *prometheus.Registry
 	sdk      *series
 }
 
-// New returns a Telemetry that knows of the Go runtime and the process already.
+// New returns a Telemetry with the metrics of the Go runtime and the process.
 func New(version string) *Telemetry {
 	t := &Telemetry{Traffic: newTraffic(), registry: prometheus.NewRegistry(), sdk: newSeries()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -28,9 +27,8 @@ func New(version string) *Telemetry {
 	return t
 }
 
-// Handler takes the metrics of the Temporal SDK: for the client's options.
+// Handler returns the metrics handler for the options of the Temporal client.
 func (t *Telemetry) Handler() client.MetricsHandler { return sdkHandler{series: t.sdk} }
 
-// Add shows the metrics of collector too. Two collectors that describe the same
-// metric are an error.
+// Add adds a collector. Two collectors with the same metric are an error.
 func (t *Telemetry) Add(collector prometheus.Collector) error { return t.registry.Register(collector) }

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Traffic knows what goes over one connection to the server.
+// Traffic records the calls of one connection to the server.
 type Traffic struct {
 	mu       sync.Mutex
 	answered time.Time
@@ -28,7 +28,7 @@ type polls struct {
 
 func newTraffic() *Traffic { return &Traffic{queues: map[string]*polls{}} }
 
-// Intercept watches every call: for the connection's options.
+// Intercept records a call; it is for the options of the connection.
 func (t *Traffic) Intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	queue, isPoll := polledQueue(method, req)
 	if isPoll {
@@ -71,7 +71,8 @@ func (t *Traffic) ended(queue string, isPoll bool, err error, now time.Time) {
 	}
 }
 
-// isAnswer tells what a server said, be it a refusal, from silence.
+// isAnswer reports whether an error, or nil, is the server's answer: a refusal is, a missing answer is
+// not.
 func isAnswer(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown:
@@ -81,15 +82,15 @@ func isAnswer(err error) bool {
 	}
 }
 
-// LastAnswer is when the server last answered anything; zero: never.
+// LastAnswer returns the time of the server's last answer; zero before the first.
 func (t *Traffic) LastAnswer() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.answered
 }
 
-// Polls is how many polls of the queue are open, and when one was last
-// answered; zero: never.
+// Polls returns the number of open polls of the queue and the time of the last answer to one; zero before
+// the first.
 func (t *Traffic) Polls(queue string) (open int, last time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

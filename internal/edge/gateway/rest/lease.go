@@ -27,10 +27,10 @@ type heartbeatInput struct {
 	Body gateway.Progress
 }
 
-// Verdict says whether an attempt continues.
+// Verdict is the answer to a heartbeat.
 type Verdict struct {
 	Continue bool `json:"continue"`
-	// Cancel is why it does not.
+	// Cancel is the reason to stop.
 	Cancel gateway.Cancel `json:"cancel,omitempty" enum:"canceled,timeout,return"`
 }
 
@@ -61,7 +61,7 @@ type endInput struct {
 	Body gateway.Failure
 }
 
-// ended makes an operation of a way in which an attempt ends.
+// ended returns the operation that reports one kind of end.
 func (s *service) ended(end func(gateway.Lease, context.Context, gateway.Failure) error) func(context.Context, *endInput) (done, error) {
 	return func(ctx context.Context, in *endInput) (done, error) {
 		l, err := s.lease(in.OfLease)
@@ -104,7 +104,6 @@ func (s *service) detected(ctx context.Context, in *detectedInput) (done, error)
 	return done{OK: true}, l.Detected(ctx, in.Body.Cursor, in.Body.More)
 }
 
-// attempts adds the operations of an attempt.
 func (s *service) attempts(a *api.API) {
 	const one = "/leases/{lease}"
 	add(a, working("heartbeat-attempt", one+"/heartbeat", "Report progress; learn whether to continue"), s.heartbeat)

@@ -42,12 +42,12 @@ type jobsInput struct {
 	Status string `query:"status" doc:"Only jobs in this state; polled: all that the worker has taken"`
 }
 
-// WorkerJobs are what a worker runs.
+// WorkerJobs lists the jobs on a worker.
 type WorkerJobs struct {
 	Jobs []contract.WorkerJob `json:"jobs"`
 }
 
-// statusPolled is what others call a job that a worker has taken.
+// statusPolled is the name used elsewhere for a job that a worker has taken.
 const statusPolled = "polled"
 
 func workerJobs(ctx context.Context, call *api.Call, in *jobsInput) (WorkerJobs, error) {
@@ -70,8 +70,7 @@ func cleanUpOffline(ctx context.Context, call *api.Call, in *struct{ api.DryRun 
 	return api.CleanUp(ctx, call, true, in.Wanted)
 }
 
-// Management adds what other worker managers have besides the operations on workers
-// that the API has anyway.
+// Management adds the operations of other worker managers that the API lacks.
 func Management(a *api.API) {
 	const tag, one = "workers", "/workers/{id}"
 	view, operate := access.Permission{Verb: access.View, Kind: access.Workers}, access.Permission{Verb: access.Operate, Kind: access.Workers}
@@ -82,8 +81,8 @@ func Management(a *api.API) {
 	api.Add(a, api.Operation{ID: "clean-up-offline-workers", Method: http.MethodPost, Path: "/workers/cleanup-offline", Tag: tag, Summary: "Remove all OFFLINE workers", May: operate}, cleanUpOffline)
 }
 
-// Workers serves the paths below /workers that other worker managers have, as those
-// of the same name below prefix.
+// Workers serves the paths of other worker managers below /workers with the operations of the same name
+// below prefix.
 func Workers(prefix string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/workers" && !strings.HasPrefix(r.URL.Path, "/workers/") {

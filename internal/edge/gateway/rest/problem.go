@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/gateway"
 )
 
-// statusOf is that of the gateway's codes.
+// statusOf returns the HTTP status of a gateway's code.
 func statusOf(code gateway.Code) int {
 	switch code {
 	case gateway.CodeInvalid:
@@ -29,7 +29,7 @@ func statusOf(code gateway.Code) int {
 	return http.StatusServiceUnavailable
 }
 
-// Problem makes a problem of an error of the gateway; nil: it is another error.
+// Problem converts an error of the gateway to a problem. It returns nil for other errors.
 func Problem(err error) *problem.Problem {
 	answer, ok := errors.AsType[*gateway.Error](err)
 	if !ok {
@@ -40,8 +40,8 @@ func Problem(err error) *problem.Problem {
 	return p
 }
 
-// problemOf leaves other errors to the API, but for that of a poll which ends because
-// the gateway stops.
+// problemOf converts errors of the gateway and of polls that end because the gateway stops. The API
+// converts the rest.
 func problemOf(err error) error {
 	if p := Problem(err); p != nil {
 		return p

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// service serves a gateway. Without one it can only be described.
+// service serves a gateway. Without a gateway it can only describe its operations.
 type service struct{ gateway *gateway.Gateway }
 
 // Protocol adds the operations of workers to an API.
@@ -29,7 +29,6 @@ func working(id, path, summary string) api.Operation {
 	}
 }
 
-// add adds an operation whose errors may be the gateway's.
 func add[I, O any](a *api.API, o api.Operation, do func(context.Context, *I) (O, error)) {
 	api.Add(a, o, func(ctx context.Context, _ *api.Call, in *I) (O, error) {
 		out, err := do(ctx, in)

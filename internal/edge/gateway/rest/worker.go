@@ -32,8 +32,7 @@ type OfWorker struct {
 	ID string `path:"id" maxLength:"63" doc:"The worker"`
 }
 
-// worker is the one whose token the request carries, which must be the one in the
-// path.
+// worker returns the worker of the request's token, which must be the worker in the path.
 func (s *service) worker(in OfWorker) (gateway.Worker, error) {
 	w, err := s.gateway.Worker(in.token())
 	if err == nil && w.ID() != in.ID {
@@ -48,7 +47,7 @@ type registerInput struct {
 }
 
 func (s *service) register(ctx context.Context, call *api.Call, in *registerInput) (gateway.Registered, error) {
-	// A key that is bound to a worker registers that one and no other.
+	// A key for one worker registers that worker only.
 	if call.Worker != "" {
 		in.Body.ID = cmp.Or(in.Body.ID, call.Worker)
 	}
@@ -106,7 +105,7 @@ type polledJob struct{ *gateway.Job }
 // HTTPStatus implements api.Statused.
 func (j polledJob) HTTPStatus() int { return statusOfPoll(j.Job == nil) }
 
-// statusOfPoll is 204 if there was nothing.
+// statusOfPoll returns 204 for an empty poll.
 func statusOfPoll(nothing bool) int {
 	if nothing {
 		return http.StatusNoContent

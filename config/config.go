@@ -41,7 +41,7 @@ type Temporal struct {
 	Address string `json:"address"`
 	// Source names the origin of the address: a variable, a file, a flag, a profile or the default.
 	Source string `json:"-"`
-	// Written is the address that the file has, File the file; both empty: it has none.
+	// Written is the address in File; both are empty if no file has one.
 	Written string `json:"-"`
 	File    string `json:"-"`
 	// Namespace defaults to "default".

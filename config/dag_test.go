@@ -70,7 +70,7 @@ func TestFaultsOfADAG(t *testing.T) {
 	}
 }
 
-// A configuration that came over a network cannot read files of this machine.
+// A configuration from a network cannot read files of this machine.
 func TestDAGOfASourceIsNotRead(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Options{Sources: []Source{{Name: "sent", Data: []byte("version: 1\njob_types: {n: {dag: /etc/passwd, schedule: {every: 1h}}}\n")}}})

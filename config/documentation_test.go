@@ -35,7 +35,7 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 	}
 }
 
-// Every policy setting has its row, with the default that is in force.
+// Every policy setting has a row with its default.
 func TestEveryPolicySettingIsDocumented(t *testing.T) {
 	t.Parallel()
 	text, defaults := documentation(t), reflect.ValueOf(jobtype.DefaultPolicy())

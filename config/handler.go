@@ -30,7 +30,7 @@ type block struct {
 	schema *jsonschema.Schema
 	// invalid is the fault of the handler's own schema.
 	invalid error
-	// refused: the handler accepts no such block.
+	// refused means that the handler accepts no such block.
 	refused bool
 }
 

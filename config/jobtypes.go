@@ -34,7 +34,7 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 	return types
 }
 
-// unusedLanes warns of lanes that no job type names. Their order and windows hold for nothing.
+// unusedLanes warns of lanes that no job type names. Their order and windows have no effect.
 func (l *loader) unusedLanes(section *yamlread.Node, types map[string]JobType) {
 	used := map[string]bool{}
 	for _, declared := range types {

@@ -43,8 +43,8 @@ type Options struct {
 	// WithoutJobTypes skips job_types, for commands that use only the other sections. A faulty job
 	// type then does not block them.
 	WithoutJobTypes bool
-	// OnlyTemporal reads the section temporal alone, for commands that only talk to a
-	// server. A section of an unknown name is a fault still: it may be a misspelled one.
+	// OnlyTemporal reads only the section temporal, for commands that need no more than a server. A
+	// section with an unknown name is still a fault, since it may be a misspelled one.
 	OnlyTemporal bool
 }
 
@@ -74,9 +74,9 @@ type loader struct {
 	warnings Faults
 	// steps counts the work on calendars.
 	steps int
-	// years has the openings of calendars, by their JSON.
+	// Openings of calendars, by their JSON.
 	years map[string][]window.Span
-	// spans counts those of years.
+	// Number of spans in years.
 	spans int
 }
 

@@ -332,7 +332,8 @@ job_types:
 	assert.Len(t, loaded.Warnings, 5)
 }
 
-// The interval of the descriptor is used without a schedule, and with one that only says when within it.
+// The interval of the descriptor is used without a schedule, and with a schedule that only sets the time within
+// the interval.
 func TestDefaultInterval(t *testing.T) {
 	t.Parallel()
 	const twoHours = jobtype.Duration(2 * time.Hour)
@@ -405,7 +406,7 @@ func TestSchemaOfDefaultInterval(t *testing.T) {
 	}
 }
 
-// A job type without a lane takes no turns; a lane that is named is exclusive.
+// A job type without a lane waits for no turn. A named lane is exclusive by default.
 func TestLanes(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, `version: 1
@@ -554,7 +555,7 @@ func TestFleetThresholdsFollow(t *testing.T) {
 	}
 }
 
-// Secrets and commands of a job type, of its DAG's files and of a receiver have warnings.
+// Commands and secrets of a job type, of its DAG's files and of a receiver cause warnings.
 func TestWarningsOfCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -590,8 +591,7 @@ job_types:
 	assert.NotContains(t, text, "s3cret")
 }
 
-// TestBothDaysOfACronAreOr: the expression reads like "the first Sunday" and means each of the first
-// seven days and each Sunday.
+// The expression looks like "the first Sunday" and means each of the first seven days and each Sunday.
 func TestBothDaysOfACronAreOr(t *testing.T) {
 	t.Parallel()
 	warned := func(cron string) config.Faults {

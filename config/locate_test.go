@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/config"
 )
 
-// TestLocate checks that the connection and the job types come from the same files.
+// The connection and the job types come from the same files.
 func TestLocate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	two := config.FilesVariable + "=a.yaml" + string(os.PathListSeparator) + "b.yaml"
@@ -27,8 +27,7 @@ func TestLocate(t *testing.T) {
 	assert.Equal(t, []string{"a.yaml", "b.yaml"}, config.Locate(nil, []string{two}), "the variable comes first")
 }
 
-// TestConnectionWithoutJobTypes checks that a faulty job type does not prevent an operator from
-// canceling a run; a fault of the connection does.
+// A faulty job type does not prevent an operator from canceling a run; a fault of the connection does.
 func TestConnectionWithoutJobTypes(t *testing.T) {
 	t.Parallel()
 	without := func(o *config.Options) { o.WithoutJobTypes = true }

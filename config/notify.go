@@ -77,7 +77,7 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 	return read
 }
 
-// shell makes the argv of a script.
+// shell converts a script to argv.
 func (l *loader) shell(n *yamlread.Node, path string, into *receiver.Command) {
 	written := n.Get("shell")
 	if written == nil {

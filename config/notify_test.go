@@ -28,7 +28,7 @@ func TestNotifyIsRead(t *testing.T) {
 	require.NoError(t, err, "the control plane's file has the receivers")
 }
 
-// A receiver has no templates: braces in its script are those of the script.
+// A receiver has no templates, so braces belong to its script.
 func TestReceiverMayBeAScript(t *testing.T) {
 	t.Parallel()
 	loaded, err := load("version: 1\nnotify:\n  receivers:\n    ops:\n      command:\n        shell: |\n          docker ps --format '{{.Names}}' | mail ops\n" + toldType)

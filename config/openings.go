@@ -14,18 +14,17 @@ import (
 const (
 	// maxSteps is enough for 10,000 job types, each with a window of its own.
 	maxSteps = 5_000_000
-	// stepsOfCron are those of a cron expression, whose days of five years are looked at.
+	// stepsOfCron is the cost of a cron expression, whose days in five years are checked.
 	stepsOfCron = 20
-	// stepsOfTick are those of the next tick of a cron expression.
+	// stepsOfTick is the cost of the next tick of a cron expression.
 	stepsOfTick = 3
 )
 
-// maxKeptSpans bounds the memory for openings, 48 bytes each. Above it those of equal calendars are
-// computed again.
+// maxKeptSpans bounds the memory for openings, 48 bytes each. Above it, openings are computed again.
 const maxKeptSpans = 200_000
 
-// spend counts steps. It reports false once they are more than a configuration may take; the first
-// job type over the limit gets a fault.
+// spend counts steps. It returns false when a configuration has used all of them. The first job type over
+// the limit gets a fault.
 func (l *loader) spend(e entry, steps int) bool {
 	if l.steps > maxSteps {
 		return false
@@ -37,8 +36,8 @@ func (l *loader) spend(e entry, steps int) bool {
 	return false
 }
 
-// openings returns the open spans of 2024 of a job type in its lane, without single blackouts. They
-// are not known if a calendar is faulty or the steps are spent.
+// openings returns the open spans of 2024 of a job type in its lane, without single blackouts. known is false
+// if a calendar is faulty or the steps are spent.
 func (l *loader) openings(e entry, own, lane jobtype.Calendar) (open []window.Span, known bool) {
 	mine, known := l.year(e, own)
 	if !known || lane.Empty() {
@@ -98,7 +97,7 @@ func (l *loader) meets(e entry, read JobType, open []window.Span) bool {
 			if !l.spend(e, stepsOfTick) {
 				return true
 			}
-			// The next tick that is late enough for the next span.
+			// The next tick late enough for the next span.
 			tick := expression.Next(spans[0].From.In(zone).Add(-read.Interval.Std() - time.Second))
 			if tick.IsZero() {
 				break

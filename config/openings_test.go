@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// steps reads job types of one form and returns the steps that they took beyond those before.
+// steps loads job types of one form and returns the number of steps above before.
 func steps(t *testing.T, before int, head, form string, count int) (int, error) {
 	t.Helper()
 	text := &strings.Builder{}
@@ -39,8 +39,8 @@ func entriesOf(count int) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// TestCalendarsTakeFewSteps: what job types have in common is compared once, and a cron expression
-// that no window meets is asked once for each window instead of once for each tick.
+// Shared calendars are compared once. A cron expression outside all windows costs a step per window, not per
+// tick.
 func TestCalendarsTakeFewSteps(t *testing.T) {
 	t.Parallel()
 	const year = 366
@@ -64,7 +64,7 @@ func TestCalendarsTakeFewSteps(t *testing.T) {
 	}
 }
 
-// TestAConfigurationHasABudgetOfSteps: the first job type over it gets the only fault.
+// The first job type over the budget gets the only fault.
 func TestAConfigurationHasABudgetOfSteps(t *testing.T) {
 	t.Parallel()
 	const left = 10_000
@@ -82,7 +82,7 @@ func TestAConfigurationHasABudgetOfSteps(t *testing.T) {
 	assert.Less(t, took, left+366, "the others take none")
 }
 
-// TestMeetsFindsAWindowThatIsRarelyMet compares with all ticks of a year.
+// The result is compared with all ticks of a year.
 func TestMeetsFindsAWindowThatIsRarelyMet(t *testing.T) {
 	t.Parallel()
 	const never = "no tick of the schedule falls into a window"

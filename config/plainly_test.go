@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestSchemaFaultsAreSaidPlainly checks messages for an operator without knowledge of JSON Schema.
+// Messages do not require knowledge of JSON Schema.
 func TestSchemaFaultsAreSaidPlainly(t *testing.T) {
 	t.Parallel()
 	schema := `{"type": "object", "properties": {

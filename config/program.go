@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// program reads the keys for the start of a program that are next to others in an object.
+// program reads the keys for starting a program from an object with other keys.
 func (l *loader) program(n *yamlread.Node, path string) launch.Spec {
 	written := map[string]any{}
 	for _, key := range launch.Keys() {
@@ -38,7 +38,7 @@ func (l *loader) program(n *yamlread.Node, path string) launch.Spec {
 	return read
 }
 
-// withProgram adds the schema of some keys for the start of a program.
+// withProgram adds the schemas of keys for starting a program.
 func withProgram(properties object, keys []string) object {
 	all := maps.Clone(properties)
 	for _, key := range keys {
@@ -47,8 +47,8 @@ func withProgram(properties object, keys []string) object {
 	return all
 }
 
-// withDefaults lays the section defaults of a file below the blocks of its job types and returns the
-// file without it. A handler gets the keys that its schema has.
+// withDefaults merges the section defaults into the blocks of the job types and removes the section. A handler
+// gets only keys of its schema.
 func (l *loader) withDefaults(tree *yamlread.Node) *yamlread.Node {
 	defaults := tree.Get("defaults")
 	if defaults == nil || l.options.OnlyTemporal || l.options.WithoutJobTypes {
@@ -66,7 +66,7 @@ func (l *loader) withDefaults(tree *yamlread.Node) *yamlread.Node {
 	return tree.Without("defaults")
 }
 
-// defaultsOf lays defaults below the blocks of one job type.
+// defaultsOf merges defaults into the blocks of one job type.
 func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
 	written := jobType.Value.Get("handler")
 	if jobType.Value.Kind != yamlread.Object || written == nil {
@@ -79,8 +79,8 @@ func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
 	}
 }
 
-// below returns an object with the keys of defaults that it lacks and its schema has. With inner, objects
-// in it are put together likewise; those in them, such as the reference to a secret, are not.
+// below adds missing keys of defaults that the schema has to an object. With inner, it does the same for objects
+// inside, but not for those below, such as a reference to a secret.
 func below(own, defaults *yamlread.Node, schema *jsonschema.Schema, inner bool) *yamlread.Node {
 	merged := own.Without()
 	for _, f := range defaults.Fields {

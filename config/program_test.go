@@ -48,7 +48,7 @@ func TestDefaultsOfAFile(t *testing.T) {
 	assert.JSONEq(t, `{"command":["rm"]}`, string(b.Execute), "defaults are those of their own file")
 }
 
-// Two references to one secret would be a fault: the job type's own replaces that of defaults.
+// Two references to one secret would be a fault, so the job type's replaces that of defaults.
 func TestAReferenceReplacesThatOfDefaults(t *testing.T) {
 	t.Parallel()
 	text := `version: 1
@@ -93,8 +93,8 @@ job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}
 `, withCommand))
 }
 
-// The complete example of docs/programs.md and every kind of reference to a secret are free
-// of faults and warnings.
+// The complete example of docs/programs.md, and every kind of reference to a secret, has no faults and no
+// warnings.
 func TestExampleOfPrograms(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/programs.md")
@@ -126,7 +126,7 @@ job_types:
 	}
 }
 
-// A task and the block execute keep outputs, a detection and a receiver do not.
+// A task and the block execute keep outputs. A detection and a receiver do not.
 func TestOutputIsForJobs(t *testing.T) {
 	t.Parallel()
 	job := "job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]%s}, execute: {command: [rm], output: {keep: 7d, max: 1MiB}}}}\n"

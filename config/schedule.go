@@ -49,8 +49,8 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 	return spec, interval
 }
 
-// firstRun reads when a new job type runs first. Intervals begin at once. A calendar says at what time
-// of day work may be done, so it begins at its first tick unless the file says otherwise.
+// firstRun reads the time of a new job type's first run. An interval begins at once. A calendar states the time
+// of day for work, so it begins at its first tick unless the file says otherwise.
 func (l *loader) firstRun(written *yamlread.Node, path string, spec *contract.ScheduleSpec) {
 	spec.FirstRun = contract.FirstRunScheduled
 	if len(spec.Cron) == 0 {
@@ -67,7 +67,7 @@ func (l *loader) firstRun(written *yamlread.Node, path string, spec *contract.Sc
 	}
 }
 
-// defaultInterval returns the interval of the handler's descriptor; 0: it has none that can be used.
+// defaultInterval returns the interval of the handler's descriptor, or 0 without a usable one.
 func (e entry) defaultInterval() jobtype.Duration {
 	if e.handler == nil {
 		return 0
@@ -79,7 +79,7 @@ func (e entry) defaultInterval() jobtype.Duration {
 	return every
 }
 
-// noInterval says why a handler gives a job type no interval.
+// noInterval returns the reason why a handler has no interval, for a message.
 func (e entry) noInterval() string {
 	if e.handler != nil {
 		return ", and handler " + e.handler.descriptor.Name + " has no default interval"

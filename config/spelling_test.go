@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPoliciesAreWrittenAsTasksAre checks that one spelling works for job types and DAGs.
+// One spelling works for job types and DAGs.
 func TestPoliciesAreWrittenAsTasksAre(t *testing.T) {
 	t.Parallel()
 	one := mustLoad(t, minimal+"    policy: {retries: {limit: 3, backoff: 7s, max_backoff: 1m}, timeout: 90s, concurrency: 2, stall_timeout: 1m}\n")

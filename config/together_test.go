@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestTemplateFaultsComeWithAllOthers checks that one run reports all faults.
+// One load reports all faults.
 func TestTemplateFaultsComeWithAllOthers(t *testing.T) {
 	t.Parallel()
 	handler := command.New(command.Options{})

@@ -143,7 +143,7 @@ func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) 
 	}
 }
 
-// laneToo names the lane whose windows hold, too.
+// laneToo names the lane whose windows apply as well.
 func laneToo(lane string) string {
 	if lane == "" {
 		return ""

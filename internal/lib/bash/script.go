@@ -38,7 +38,7 @@ type Script struct {
 	Values map[string]string
 }
 
-// Is reports whether a command line is that of a [Script].
+// Is reports whether a command line runs a [Script].
 func Is(argv []string) bool {
 	begin := argvOf("")
 	return len(argv) == len(begin) && slices.Equal(argv[:4], begin[:4]) && argv[5] == name

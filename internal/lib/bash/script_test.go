@@ -67,7 +67,7 @@ func TestAValueIsNeverAPartOfTheScript(t *testing.T) {
 	}
 }
 
-// newline is what a here-document adds.
+// newline is added by a here-document.
 func newline(place string) string {
 	if strings.HasPrefix(place, "cat") {
 		return "\n"

@@ -1,4 +1,3 @@
-// Package buildinfo says which version of Roundsman is running: in `--version`,
-// in a worker's registration and in bug reports. It imports the standard
-// library only, so that every layer may use it.
+// Package buildinfo returns the running version of Roundsman for `--version`, workers' registrations and bug
+// reports. It imports only the standard library, so that every package may use it.
 package buildinfo

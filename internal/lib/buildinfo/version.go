@@ -6,21 +6,18 @@ import (
 	"runtime/debug"
 )
 
-// modulePath is the module whose version is wanted, also when it is a
-// dependency of somebody's binary with handlers of their own.
+// modulePath is Roundsman's module, also as a dependency of a binary with its own handlers.
 const modulePath = "github.com/roundsman/roundsman"
 
-// unknown is the version of a build that recorded none, e.g. `go run` in a
-// working tree.
+// unknown is the version of a build without one, e.g. `go run` in a working tree.
 const unknown = "dev"
 
-// stamped is written by the linker and by nobody else: the Makefile passes
+// stamped is set by the linker only: the Makefile passes
 // `-X github.com/roundsman/roundsman/internal/lib/buildinfo.stamped=$(git describe)`.
 var stamped string //nolint:gochecknoglobals // the linker can only write to a package variable
 
-// Version is the stamp of `make build`; without one, the version that the Go
-// toolchain recorded (as of `go install …@v1.2.3`, or of a binary that requires
-// this module); else "dev". It is never empty.
+// Version returns the stamp of `make build`, else the version recorded by the Go toolchain (for `go install
+// …@v1.2.3`, or a binary that requires this module), else "dev". It is never empty.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,8 +26,8 @@ func Version() string {
 	return cmp.Or(stamped, recorded(info), unknown)
 }
 
-// Label is the version for people: of the roundsman binary its version, of a binary
-// with handlers of its own that one's name and version, and Roundsman's.
+// Label returns the version for people. A binary with its own handlers has its own name and version first, then
+// Roundsman's.
 func Label() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -42,7 +39,7 @@ func Label() string {
 	return Version()
 }
 
-// Program is the name and the version of this binary.
+// Program returns the name and the version of this binary.
 func Program() string {
 	label := Label()
 	if label == Version() {
@@ -51,8 +48,7 @@ func Program() string {
 	return label
 }
 
-// own names a binary of another module, with its version if one was recorded; ""
-// for ours.
+// own returns the name of another module's binary, with its version if recorded; "" for ours.
 func own(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath || info.Path == "" {
 		return ""
@@ -64,8 +60,7 @@ func own(info *debug.BuildInfo) string {
 	return name
 }
 
-// recorded finds this module's version in a build record, or "" when the
-// record has none worth showing.
+// recorded returns this module's version in a build record, or "" without a useful one.
 func recorded(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return release(info.Main.Version)
@@ -82,7 +77,7 @@ func recorded(info *debug.BuildInfo) string {
 	return ""
 }
 
-// release drops the toolchain's word for "no version".
+// release removes the toolchain's "(devel)".
 func release(version string) string {
 	if version == "(devel)" {
 		return ""

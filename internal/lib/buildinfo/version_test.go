@@ -43,7 +43,7 @@ func TestVersionIsNeverEmpty(t *testing.T) {
 	assert.NotEmpty(t, Version())
 }
 
-// A binary with handlers of its own says its own name.
+// A binary with its own handlers has its own name.
 func TestOwnBinariesAreNamed(t *testing.T) {
 	t.Parallel()
 	for want, info := range map[string]debug.BuildInfo{

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// workerLeaf is the cgroup into which a worker moves itself: systemd allows no
-	// processes in a cgroup that has others below it.
+	// workerLeaf is the cgroup for the worker itself: systemd allows no processes in a cgroup that has
+	// children.
 	workerLeaf = "worker"
-	// prefix begins the names of the cgroups of programs.
+	// prefix is the prefix of programs' cgroups.
 	prefix = "program-"
 
 	memory, cpu, pids = "memory", "cpu", "pids"
 )
 
-// Tree makes a cgroup for each program, if the process may.
+// Tree creates a cgroup for each program, if the process has the permission.
 type Tree struct {
 	once sync.Once
-	// base is the directory below which they are; empty: there are none.
+	// base is the parent directory; empty if cgroups cannot be created.
 	base string
-	// controllers are those that the cgroups of programs have.
+	// Controllers of the programs' cgroups.
 	controllers []string
 }
 
@@ -41,7 +41,7 @@ func (t *Tree) open() {
 		}
 		switches := filepath.Join(t.base, "cgroup.subtree_control")
 		for _, name := range []string{memory, cpu, pids} {
-			_ = os.WriteFile(switches, []byte("+"+name), 0) // A controller that is refused is not listed below.
+			_ = os.WriteFile(switches, []byte("+"+name), 0) // The list below leaves out a refused controller.
 		}
 		text, _ := os.ReadFile(switches)
 		t.controllers = strings.Fields(string(text))
@@ -63,8 +63,8 @@ func (t *Tree) Rest(limits launch.Limits) launch.Limits {
 	return limits
 }
 
-// Create returns the directory of a new cgroup with the limits that the tree enforces, "" if there
-// can be none. The error is a limit that could not be set.
+// Create returns the directory of a new cgroup with the limits that the tree enforces, or "" without a tree. The
+// error names a limit that could not be set.
 func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
 	t.open()
 	if t.base == "" {
@@ -94,7 +94,7 @@ func (t *Tree) bound(directory string, limits launch.Limits) error {
 		return nil
 	}
 	if limits.Memory != rest.Memory {
-		// Kernels without swap have no file for it, old ones none for the group.
+		// Kernels without swap lack the first file, old kernels the second.
 		_, _ = write("memory", "memory.swap.max", "0"), write("memory", "memory.oom.group", "1")
 		if err := write("memory", "memory.max", strconv.FormatInt(int64(limits.Memory), 10)); err != nil {
 			return err
@@ -112,8 +112,8 @@ func (t *Tree) bound(directory string, limits launch.Limits) error {
 	return nil
 }
 
-// delegated returns the directory of the cgroup that was given to this process to
-// divide, after moving the process into a leaf of it.
+// delegated returns the directory of the cgroup delegated to this process, after moving the process into a leaf
+// of it.
 func delegated() string {
 	mount, own := cgroupMount(), ownCgroup()
 	if mount == "" || own == "" {
@@ -127,7 +127,7 @@ func delegated() string {
 		return ""
 	}
 	if base == mount {
-		return base // The root may have both processes and cgroups below it.
+		return base // The root may have both processes and children.
 	}
 	leaf := filepath.Join(base, workerLeaf)
 	_ = os.Mkdir(leaf, 0o755) //nolint:gosec // cgroups are readable for everybody
@@ -137,8 +137,8 @@ func delegated() string {
 	return base
 }
 
-// mayDivide reports whether systemd has delegated the cgroup, or there is no systemd
-// to whom it belongs. See https://systemd.io/CGROUP_DELEGATION.
+// mayDivide reports whether systemd has delegated the cgroup, or no systemd runs. See
+// https://systemd.io/CGROUP_DELEGATION.
 func mayDivide(base string) bool {
 	if unix.Access(base, unix.W_OK) != nil || unix.Access(filepath.Join(base, "cgroup.procs"), unix.W_OK) != nil {
 		return false
@@ -155,7 +155,7 @@ func mayDivide(base string) bool {
 	return false
 }
 
-// cgroupMount returns where cgroup v2 is mounted, "" if it is not.
+// cgroupMount returns the mount point of cgroup v2, or "".
 func cgroupMount() string {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -164,7 +164,7 @@ func cgroupMount() string {
 	for line := range strings.Lines(string(text)) {
 		place, kind, found := strings.Cut(line, " - ")
 		fields := strings.Fields(place)
-		// Field 4 is the root of the mount: another one than "/" shows a part of the tree.
+		// Field 4 is the root of the mount. A root other than "/" is a part of the tree.
 		if found && strings.HasPrefix(kind, "cgroup2 ") && len(fields) > 4 && fields[3] == "/" {
 			return fields[4]
 		}
@@ -186,15 +186,14 @@ func ownCgroup() string {
 	return ""
 }
 
-// Kill kills all processes of a cgroup, whatever their user. Kernels before 5.14
-// cannot.
+// Kill kills all processes of a cgroup, of all users. Kernels before 5.14 do not support it.
 func Kill(directory string) {
 	if directory != "" {
 		_ = os.WriteFile(filepath.Join(directory, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// Members returns the process ids of a cgroup and those below it.
+// Members returns the process ids of a cgroup and its children.
 func Members(directory string) []int {
 	if directory == "" {
 		return nil
@@ -215,7 +214,7 @@ func Members(directory string) []int {
 	return members
 }
 
-// Remove removes an empty cgroup and those that the program has made in it.
+// Remove removes an empty cgroup and its children.
 func Remove(directory string) {
 	if directory == "" {
 		return

@@ -4,16 +4,16 @@ package cgroup
 
 import "github.com/roundsman/roundsman/internal/lib/launch"
 
-// Tree makes no cgroups here.
+// Tree creates no cgroups on this platform.
 type Tree struct{}
 
 // Rest returns all limits.
 func (*Tree) Rest(limits launch.Limits) launch.Limits { return limits }
 
-// Kill has nothing to kill.
+// Kill does nothing.
 func Kill(string) {}
 
-// Remove has nothing to remove.
+// Remove does nothing.
 func Remove(string) {}
 
 // Members returns no processes.

@@ -1,3 +1,2 @@
-// Package cgroup gives each program a cgroup (v2) of its own, with its limits, where the process may
-// divide its own cgroup.
+// Package cgroup creates a cgroup (v2) with limits for each program, if the process may divide its own cgroup.
 package cgroup

@@ -12,7 +12,7 @@ type simple struct {
 	piped bool
 }
 
-// lexer divides a script into simple commands. It knows quotes, comments and operators.
+// lexer divides a script into simple commands. It handles quotes, comments and operators.
 type lexer struct {
 	text     string
 	at       int

@@ -1,14 +1,12 @@
 package crontab
 
-// Calendar matches every time whose fields are all listed. The second is
-// always 0.
+// Calendar matches every time whose fields are all listed. The second is always 0.
 type Calendar struct {
 	Minute, Hour, DayOfMonth, Month, DayOfWeek []int
 }
 
-// Calendars returns the calendars whose union is the expression. Usually that
-// is one; an expression that restricts both the day of month and the day of
-// week ticks when either matches and needs two.
+// Calendars returns the calendars whose union is the expression. There are two if the expression restricts
+// both the day of month and the day of week, since it ticks when either matches.
 func (e Expression) Calendars() []Calendar {
 	calendar := Calendar{
 		Minute:     values(e.spec.Minute, 0, 59),
@@ -26,8 +24,8 @@ func (e Expression) Calendars() []Calendar {
 	return []Calendar{byDate, byWeekday}
 }
 
-// Either reports whether the expression restricts both the day of month and the day of week, so
-// that a day which matches one of them is enough.
+// Either reports whether the expression restricts both the day of month and the day of week, so that a day
+// needs to match only one.
 func (e Expression) Either() bool { return (e.spec.Dom|e.spec.Dow)&starBit == 0 }
 
 type field struct {

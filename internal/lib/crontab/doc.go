@@ -1,12 +1,9 @@
-// Package crontab reads cron expressions and turns them into calendars.
+// Package crontab parses cron expressions and converts them to calendars.
 //
-// A Temporal server keeps a cron string as structured calendars and knows
-// neither the rule that a restricted day of month and a restricted day of week
-// mean "either", nor this package's refusals. Configuration and Schedules
-// therefore share one reading of an expression: the one of robfig/cron, with
-// what is ambiguous or cannot be honoured refused by a message that names the
-// alternative.
+// A Temporal server stores a cron string as structured calendars. It lacks the rule that a restricted day of
+// month and a restricted day of week mean "either", and this package's refusals. Configuration and Schedules
+// therefore share one interpretation: that of robfig/cron. Ambiguous and impossible expressions are refused
+// with a message that names the alternative.
 //
-// The package is pure: no clock, no time zone database, the same answer
-// everywhere.
+// The package is pure: it uses no clock and no time zone database.
 package crontab

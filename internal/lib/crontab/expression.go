@@ -9,27 +9,24 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// maxLength bounds an expression. The longest sensible one, every field as a
-// list of all its values, stays below it.
+// maxLength bounds an expression. Every field as a list of all its values stays below it.
 const maxLength = 512
 
-// starBit marks a field that was written as a star; robfig/cron sets it next to
-// the bits of the values.
+// starBit is robfig/cron's mark of a field written as a star, next to the bits of its values.
 const starBit = uint64(1) << 63
 
-// Expression is a cron expression that has been read.
+// Expression is a parsed cron expression.
 type Expression struct {
 	text string
 	spec *cron.SpecSchedule
 }
 
-// String returns the expression as it was written.
+// String returns the expression as written.
 func (e Expression) String() string { return e.text }
 
-// Parse reads five fields (minute, hour, date, month, day of week) or one of
-// @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
-// It refuses what does not belong into an expression here (a time zone, an
-// interval, seconds) and expressions that no date ever matches.
+// Parse parses five fields (minute, hour, date, month, day of week) or one of @yearly, @annually, @monthly,
+// @weekly, @daily, @midnight and @hourly. It refuses a time zone, an interval, seconds, and expressions that
+// match no date.
 func Parse(text string) (Expression, error) {
 	trimmed := strings.TrimSpace(text)
 	if err := refuse(trimmed); err != nil {
@@ -50,7 +47,7 @@ func Parse(text string) (Expression, error) {
 	return expression, nil
 }
 
-// refuse rejects what robfig/cron would accept, misread or crash on.
+// refuse rejects texts that robfig/cron would accept wrongly, misread or crash on.
 func refuse(text string) error {
 	switch {
 	case text == "":
@@ -80,8 +77,7 @@ func readable(text string, err error) error {
 	return fmt.Errorf("cron %q: %w%s", text, err, hint)
 }
 
-// matchesSomething finds empty fields (a lone comma) and dates that do not
-// exist, like 31 February.
+// matchesSomething refuses empty fields (a lone comma) and dates that do not exist, like 31 February.
 func (e Expression) matchesSomething() error {
 	for _, field := range e.fields() {
 		if len(field.values) == 0 {
@@ -94,12 +90,12 @@ func (e Expression) matchesSomething() error {
 	return nil
 }
 
-// Next returns the first tick after a time, in that time's location, or the
-// zero time if there is none within five years.
+// Next returns the first tick after a time, in that time's location. It returns the zero time if there is none
+// within five years.
 func (e Expression) Next(after time.Time) time.Time { return e.spec.Next(after) }
 
-// reference is where questions about an expression as such begin to count: the
-// first day of a leap year, so that 29 February is met within five years.
+// reference is the first day for properties of an expression: in a leap year, so that 29 February comes within
+// five years.
 func reference() time.Time {
 	return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second)
 }

@@ -85,8 +85,7 @@ func TestBothDaysRestrictedMeansEither(t *testing.T) {
 	assert.Len(t, parse(t, "0 2 * * fri").Calendars(), 1)
 }
 
-// The union of the calendars, read as a Temporal server reads them, ticks
-// exactly when robfig/cron does.
+// The union of the calendars, interpreted like a Temporal server does, ticks exactly when robfig/cron does.
 func TestCalendarsTickAsCronDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,8 +113,7 @@ func TestCalendarsTickAsCronDoes(t *testing.T) {
 	})
 }
 
-// nextMatch walks minute by minute where days match, up to want: it finds a
-// tick that comes too early as well as one that does not come.
+// nextMatch walks by minute over matching days up to want. It finds early and missing ticks.
 func nextMatch(calendars []crontab.Calendar, after, want time.Time) time.Time {
 	at := after.Truncate(time.Minute).Add(time.Minute)
 	for !at.After(want) {
@@ -144,8 +142,7 @@ func fullyMatches(c crontab.Calendar, at time.Time) bool {
 	return dayMatches(c, at) && slices.Contains(c.Hour, at.Hour()) && slices.Contains(c.Minute, at.Minute())
 }
 
-// fieldGenerator draws what people write into one field: stars, steps, ranges
-// and lists of them.
+// fieldGenerator draws a realistic field: stars, steps, ranges and lists of them.
 func fieldGenerator(low, high int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		item := func() string {

@@ -8,27 +8,25 @@ import (
 
 const (
 	minutesOfDay = 24 * 60
-	// longestGap is the answer for expressions with a single tick in the years of Gap.
+	// longestGap is the gap of expressions with a single tick within gapYears.
 	longestGap = 5 * 365 * 24 * time.Hour
-	// gapYears includes two leap days, so that 29 February has a neighbour.
+	// gapYears includes two leap days, so that 29 February has a neighbor.
 	gapYears = 5
 )
 
-// minutes is the set of the minutes of a day at which an expression ticks.
+// minutes is the set of minutes of a day at which an expression ticks.
 type minutes [(minutesOfDay + 63) / 64]uint64
 
-// Gap returns the smallest distance between two neighbouring ticks of all
-// expressions together. It counts in UTC from a fixed date: the answer depends
-// on the expressions alone, not on today or on the time zone database. With a
-// single tick within five years it returns five years.
+// Gap returns the smallest distance between two neighboring ticks of all expressions together. It counts in UTC
+// from a fixed date, so it depends on the expressions alone. With a single tick within five years it returns
+// five years.
 func Gap(expressions []Expression) time.Duration {
 	gap, _ := measure(expressions)
 	return gap
 }
 
-// measure also returns the number of days whose ticks it has joined. Every
-// expression has the same minutes on each of its days, so the ticks of a day
-// depend only on the set of expressions that are due on it.
+// measure also returns the number of days that it joined. An expression ticks at the same minutes on each of its
+// days, so the ticks of a day depend only on the set of expressions due on it.
 func measure(expressions []Expression) (gap time.Duration, joined int) {
 	sets := make([]minutes, len(expressions))
 	for i, expression := range expressions {
@@ -51,7 +49,7 @@ func measure(expressions []Expression) (gap time.Duration, joined int) {
 	return time.Duration(smallest) * time.Minute, len(known)
 }
 
-// days yields the days on which any expression is due, by number, and which ones are.
+// days yields the number of each day with a due expression, and the expressions due on it.
 func days(expressions []Expression) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		due := make([]byte, len(expressions))
@@ -102,7 +100,7 @@ func (e Expression) minutes() (set minutes) {
 	return set
 }
 
-// span is the first and last tick of a day, and the smallest gap between two, in minutes.
+// span holds the first and last tick of a day, and the smallest gap between two, in minutes.
 type span struct{ first, last, gap int }
 
 func join(sets []minutes, due []byte) span {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestGapIsThatOfTheTicks compares with the ticks of robfig/cron, one by one.
+// The gap is compared with the ticks of robfig/cron.
 func TestGapIsThatOfTheTicks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,7 +54,7 @@ func slowGap(expressions []Expression) time.Duration {
 	}
 }
 
-// TestGapSeesTheRarePair: two ticks that are near each other once in four years.
+// Two ticks are close to each other once in four years.
 func TestGapSeesTheRarePair(t *testing.T) {
 	t.Parallel()
 	var expressions []Expression
@@ -67,7 +67,7 @@ func TestGapSeesTheRarePair(t *testing.T) {
 	assert.Equal(t, 24*time.Hour, Gap(expressions[3:]))
 }
 
-// TestGapJoinsEachSetOfExpressionsOnce: its work does not depend on how many ticks there are.
+// The work does not depend on the number of ticks.
 func TestGapJoinsEachSetOfExpressionsOnce(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"* * * * *": 1, "0 2 * * *": 1, "* * 1 * mon": 1, "0 0 29 2 *": 1} {

@@ -9,33 +9,31 @@ import (
 // box is one node of the drawing: a task, or all tasks of a fan-out.
 type box struct {
 	name string
-	// lines stand in the box, the name first.
+	// Lines of text in the box, the name first.
 	lines []string
-	// look is the state or kind that decides how it looks.
+	// look is the state or kind that sets the style.
 	look string
 	note string
-	// tasks is how many tasks the box stands for.
+	// Number of tasks in the box.
 	tasks int
 }
 
-// standIn is the kind of the task that stands for a fan-out whose items another
-// task returns.
+// standIn is the kind of the task in place of a fan-out over the result of another task.
 const standIn = "fan_out"
 
-// sketch is what is drawn, before it has coordinates.
+// sketch is a drawing without coordinates.
 type sketch struct {
 	boxes []box
 	edges [][2]int
 }
 
-// entryOf is the entry that a task was fanned out from.
+// entryOf returns the entry of a fan-out's task.
 func entryOf(id string) string {
 	entry, _, _ := strings.Cut(id, ".")
 	return entry
 }
 
-// boxes groups the tasks, in declaration order. Dependencies on tasks that are
-// not in the picture are left out.
+// boxes groups the tasks in declaration order. It drops dependencies on tasks outside the picture.
 func (p *Picture) boxes(collapse bool) sketch {
 	var (
 		s      sketch
@@ -76,7 +74,7 @@ func (p *Picture) boxes(collapse bool) sketch {
 
 func (p *Picture) boxOf(tasks []Task) box {
 	if len(tasks) > 1 && tasks[0].Kind == standIn {
-		tasks = tasks[1:] // It is there for the others.
+		tasks = tasks[1:] // The others replace it.
 	}
 	task := tasks[0]
 	about := task.Kind
@@ -97,8 +95,8 @@ func (p *Picture) boxOf(tasks []Task) box {
 	return b
 }
 
-// stateOf is the state of a box and how it says so: that of its task, or of those
-// of a fan-out the one that a person should know first.
+// stateOf returns the state of a box and its text. For a fan-out it is the most urgent state of its
+// tasks.
 func stateOf(tasks []Task) (state, says string) {
 	counts := map[string]int{}
 	for _, task := range tasks {
@@ -122,7 +120,7 @@ func stateOf(tasks []Task) (state, says string) {
 	return state, strings.Join(parts, ", ")
 }
 
-// summary counts the looks of tasks in words.
+// summary returns the numbers of tasks by look, as text.
 func (p *Picture) summary() []string {
 	counts := map[string]int{}
 	for _, task := range p.Tasks {
@@ -141,7 +139,7 @@ func (p *Picture) summary() []string {
 	return parts
 }
 
-// about tells the picture in words.
+// about describes the picture in words.
 func (p *Picture) about(s sketch) string {
 	text := fmt.Sprintf("%d tasks", len(p.Tasks))
 	if len(s.boxes) != len(p.Tasks) {
@@ -165,7 +163,7 @@ func (p *Picture) about(s sketch) string {
 	return text
 }
 
-// heading is the title with the run.
+// heading returns the title with the run.
 func (p *Picture) heading() string {
 	return strings.Join(slices.DeleteFunc([]string{"DAG " + p.Title, p.Subtitle}, func(part string) bool { return part == "" }), ", ")
 }

@@ -33,7 +33,7 @@ func nineFailed() *Picture {
 	return p
 }
 
-// fanOut is an entry of n tasks between two others.
+// fanOut is a fan-out of n tasks between two tasks.
 func fanOut(n int) *Picture {
 	p := &Picture{Title: "fan", Tasks: []Task{task("plan")}}
 	ship := Task{ID: "check", Kind: "job_type", Rule: "all_done"}
@@ -54,7 +54,7 @@ func draw(t *testing.T, p *Picture, format Format, collapse Collapse) (string, D
 	return out.String(), drawn
 }
 
-// wellFormed reads an SVG as strictly as a browser does and returns its texts.
+// wellFormed parses an SVG as strictly as a browser and returns its texts.
 func wellFormed(t *testing.T, svg string) []string {
 	t.Helper()
 	var texts []string
@@ -177,8 +177,7 @@ func TestFanOutsAreOneBoxInLargeGraphs(t *testing.T) {
 	assert.Equal(t, 202, drawn.Boxes)
 }
 
-// layered is n separate tasks in layers of width, each needing two of the layer
-// before it.
+// layered is n tasks in layers of the given width, each with two needs in the previous layer.
 func layered(n, width int) *Picture {
 	p := &Picture{Title: "layers"}
 	for i := range n {
@@ -193,8 +192,7 @@ func layered(n, width int) *Picture {
 }
 
 func TestWhatIsTooLargeIsRefusedAtOnce(t *testing.T) {
-	// A ladder whose top is needed by every rung: few boxes, but its edges cross
-	// 125,000 layers.
+	// A ladder whose top is a need of every rung has few boxes, but its edges cross 125,000 layers.
 	ladder := &Picture{Title: "ladder", Tasks: []Task{task("t0")}}
 	for i := 1; i < 500; i++ {
 		ladder.Tasks = append(ladder.Tasks, task(fmt.Sprintf("t%d", i), fmt.Sprintf("t%d", i-1), "t0"))
@@ -267,8 +265,8 @@ func TestAnEmptyPictureIsStillOne(t *testing.T) {
 	require.ErrorContains(t, err, "png")
 }
 
-// The layout library is young: whatever it is given, boxes must not overlap and
-// every dependency must begin and end at its boxes.
+// The layout library is young. For all input, boxes must not overlap, and every edge must begin and end
+// at its boxes.
 func TestLayoutProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -315,7 +313,7 @@ func checkLayout(t require.TestingT, p *Picture, s sketch, laid placed) {
 	}
 }
 
-// outside is how far a point is from a box.
+// outside returns the distance of a point from a box.
 func outside(at, middle, size point) float64 {
 	return max(math.Abs(at.x-middle.x)-size.x/2, math.Abs(at.y-middle.y)-size.y/2, 0)
 }
@@ -348,8 +346,7 @@ func TestLayoutForOtherPrograms(t *testing.T) {
 	assert.Equal(t, len(fanOut(1000).Tasks), tasks)
 }
 
-// TestAStandInIsOneBoxWithItsTasks: the task that stands for a fan-out whose items
-// another task returns is not counted where its tasks are known.
+// The task in place of a fan-out is not counted once the fan-out's tasks are known.
 func TestAStandInIsOneBoxWithItsTasks(t *testing.T) {
 	t.Parallel()
 	p := &Picture{Title: "late", Tasks: []Task{

@@ -1,7 +1,6 @@
 package draw
 
-// Drawing is a picture with coordinates in pixels, for programs that draw it
-// themselves.
+// Drawing is a picture with coordinates in pixels, for other programs to draw.
 type Drawing struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
@@ -11,12 +10,12 @@ type Drawing struct {
 
 // Box is a task, or all tasks of a fan-out. X and Y are its upper left corner.
 type Box struct {
-	// ID is the task's or the fan-out's, Tasks how many tasks it stands for.
+	// ID of the task or the fan-out. Tasks is the number of tasks in the box.
 	ID    string `json:"id"`
 	Tasks int    `json:"tasks"`
-	// State is the one that a person should know first.
+	// Most urgent state.
 	State string `json:"state"`
-	// Lines stand in the box, the id first.
+	// Lines of text in the box, the id first.
 	Lines  []string `json:"lines"`
 	Note   string   `json:"note,omitempty"`
 	X      float64  `json:"x"`
@@ -25,15 +24,14 @@ type Box struct {
 	Height float64  `json:"height"`
 }
 
-// Edge leads from a box to one that depends on it. Path is its line as SVG's
-// path data.
+// Edge leads from a box to its dependant. Path is the line as SVG path data.
 type Edge struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`
 	Path string `json:"path"`
 }
 
-// Layout places the boxes; ok is false if there would be more than most.
+// Layout places the boxes. ok is false for more boxes than most.
 func (p *Picture) Layout(collapse Collapse, most int) (drawing Drawing, ok bool, err error) {
 	s := p.boxes(collapse == Always || collapse == Auto && len(p.Tasks) > autoCollapse)
 	if len(s.boxes) > most || len(s.edges) > maxEdges || s.bends() > maxBends {

@@ -14,8 +14,8 @@ import (
 // Bar is a task in a Gantt chart.
 type Bar struct {
 	ID, State, Note string
-	// Ready is when nothing was in its way any more; Began and Ended are zero for what
-	// has not. A task without Began has no bar.
+	// Ready is the end of the task's last wait for other tasks. Began and Ended are zero before those
+	// events. A task without Began has no bar.
 	Ready, Began, Ended time.Time
 }
 
@@ -26,10 +26,9 @@ const (
 	ticks       = 6
 )
 
-// Gantt writes the bars of a run as SVG, in the order in which they began, on one axis
-// from the first to the last; what still runs continues until now. The thin line before a
-// bar is how long the task waited for a place. Tasks that never began are left out, and
-// counted.
+// Gantt writes the bars of a run as SVG, in the order of their start, on one time axis. A running task
+// extends to now. The thin line before a bar is the wait for a worker. Tasks that never started are counted
+// below the bars.
 func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) (drawn int, err error) {
 	shown := slices.DeleteFunc(slices.Clone(bars), func(b Bar) bool { return b.Began.IsZero() })
 	slices.SortStableFunc(shown, func(a, b Bar) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID)) })

@@ -8,21 +8,20 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// The limits of a layout. Its time grows faster than the graph: these bounds keep
-// it below about five seconds on one core, and beyond them nobody could read the
-// picture anyway.
+// Limits of a layout. Its time grows faster than the graph. These limits keep it below about five seconds
+// on one core; larger pictures would not be legible.
 const (
 	maxBoxes = 1000
 	maxEdges = 3000
-	// maxBends bounds the layers that dependencies cross on their way, each of
-	// which the layout treats as a box of its own.
+	// maxBends bounds the layers crossed by dependencies, since the layout adds a box for each
+	// crossing.
 	maxBends = 5000
-	// exactBoxes is up to where the layers are chosen for the shortest edges; more
-	// boxes get an approximation that is 15 times faster at 1,000.
+	// exactBoxes is the largest number of boxes with layers for the shortest edges. More boxes get an
+	// approximation, which is 15 times faster at 1,000.
 	exactBoxes = 200
 )
 
-// Sizes in pixels; the font is monospaced, so that widths are known without it.
+// Sizes in pixels. The font is monospaced, so widths can be computed without it.
 const (
 	fontSize   = 12
 	columnSize = 7.3
@@ -41,7 +40,7 @@ type TooLargeError struct {
 	Format              Format
 }
 
-// Error implements error and says what to do instead.
+// Error implements error.
 func (e *TooLargeError) Error() string {
 	what := fmt.Sprintf("DAG %s has %d boxes and %d dependencies to draw", e.Name, e.Boxes, e.Edges)
 	limit := fmt.Sprintf("at most %d and %d", maxBoxes, maxEdges)
@@ -58,8 +57,7 @@ func (e *TooLargeError) Error() string {
 
 type point struct{ x, y float64 }
 
-// placed is a sketch with coordinates: the middle of each box, the bends of each
-// edge.
+// placed is a sketch with coordinates: the middle of each box and the bends of each edge.
 type placed struct {
 	width, height float64
 	middles       []point
@@ -67,7 +65,6 @@ type placed struct {
 	routes        [][]point
 }
 
-// layout places the boxes.
 func (p *Picture) layout(s sketch) (placed, error) {
 	bends := 0
 	if len(s.boxes) <= maxBoxes && len(s.edges) <= maxEdges {
@@ -117,7 +114,7 @@ func sizeOf(b box) point {
 	return point{max(float64(columns)*columnSize+2*padding, minWidth), float64(len(b.lines)*lineHeight + padding)}
 }
 
-// read takes the coordinates out of the laid-out graph.
+// read reads the coordinates from the graph after the layout.
 func read(graph *dagro.Graph, s sketch, sizes []point) (placed, error) {
 	out := placed{sizes: sizes, middles: make([]point, len(s.boxes)), routes: make([][]point, len(s.edges))}
 	for i := range s.boxes {
@@ -144,9 +141,8 @@ func read(graph *dagro.Graph, s sketch, sizes []point) (placed, error) {
 	return out, nil
 }
 
-// bends counts the layers that edges cross, with every box in the first layer
-// that its dependencies allow. Collapsed boxes may form a cycle; what is on it
-// counts as one layer each.
+// bends counts the layers that edges cross, with every box in the first layer after its dependencies.
+// Collapsed boxes may form a cycle; each of them counts as one layer.
 func (s sketch) bends() int {
 	next := make([][]int, len(s.boxes))
 	waits := make([]int, len(s.boxes))

@@ -2,9 +2,8 @@ package draw
 
 import "strings"
 
-// look is how a state or a kind of task is drawn. Fills are light, so that black
-// text on them has a contrast of more than 10:1, and differ in lightness as well
-// as in hue.
+// look is the style of a state or kind of task. Fills are light, so black text has a contrast of more than
+// 10:1, and they differ in lightness as well as in hue.
 type look struct {
 	name         string
 	mark         string
@@ -18,7 +17,7 @@ const (
 	line  = "#71717a"
 )
 
-// says is the look in words.
+// says returns the name of the look.
 func (l look) says() string {
 	name := strings.ReplaceAll(l.name, "_", " ")
 	if name == "" {
@@ -27,8 +26,8 @@ func (l look) says() string {
 	return strings.TrimSpace(l.mark + " " + name)
 }
 
-// stateLooks are the states, that which a person should know first before others:
-// it names the box of a fan-out.
+// stateLooks returns the looks of states, the most urgent first. The first one present is the state of a
+// fan-out's box.
 func stateLooks() []look {
 	return []look{
 		{name: "failed", mark: "✗", fill: "#fecaca", stroke: "#b91c1c"},
@@ -56,7 +55,7 @@ func kindLooks() []look {
 	}
 }
 
-// looks are those that the picture may use.
+// looks returns the looks that the picture may use.
 func (p *Picture) looks() []look {
 	if p.Run {
 		return stateLooks()
@@ -64,7 +63,7 @@ func (p *Picture) looks() []look {
 	return kindLooks()
 }
 
-// used are the looks that boxes have, for the legend.
+// used returns the looks of the boxes, for the legend.
 func (p *Picture) used(s sketch) []look {
 	seen := map[string]bool{}
 	for _, b := range s.boxes {
@@ -79,8 +78,7 @@ func (p *Picture) used(s sketch) []look {
 	return used
 }
 
-// lookOf finds a look by its name; a name that is not known looks like a task
-// that is not in the run.
+// lookOf returns a look by its name. An unknown name gets the look of a task outside the run.
 func (p *Picture) lookOf(name string) look {
 	for _, l := range p.looks() {
 		if l.name == name {

@@ -7,36 +7,34 @@ import (
 	"strings"
 )
 
-// Task is one task as a picture shows it.
+// Task is a task in a picture.
 type Task struct {
 	ID    string
 	Needs []string
-	// Kind is what the task does: command, approval, …
+	// Kind of the task: command, approval, …
 	Kind string
-	// Rule is its trigger rule, empty for the default.
+	// Trigger rule, empty for the default.
 	Rule string
-	// State is empty in a picture without a run, and for a task that the run does
-	// not have.
+	// State is empty in a picture without a run, and for a task outside the run.
 	State string
-	// Note is shown when the pointer rests on the task: an error, what it waits for.
+	// Note is the tooltip of the task: its error or wait.
 	Note string
 }
 
-// Picture is what is drawn.
+// Picture holds the tasks to draw.
 type Picture struct {
 	// Title names the DAG, Subtitle the run, if any.
 	Title, Subtitle string
 	Tasks           []Task
-	// Down lets time run from top to bottom instead of left to right.
+	// Down lays the picture out from top to bottom instead of left to right.
 	Down bool
-	// Run says that tasks have states; otherwise kinds are colored.
+	// Run means that tasks have states. Otherwise kinds are colored.
 	Run bool
 }
 
-// Format is how a picture is written.
+// Format is an output format.
 type Format string
 
-// The formats.
 const (
 	SVG     Format = "svg"
 	Dot     Format = "dot"
@@ -46,31 +44,30 @@ const (
 // Formats lists the formats.
 func Formats() []Format { return []Format{SVG, Dot, Mermaid} }
 
-// Collapse says when the tasks of a fan-out are drawn as one box.
+// Collapse is the mode of drawing a fan-out as one box.
 type Collapse string
 
-// The ways to collapse.
+// Collapse modes.
 const (
-	// Auto collapses when there are more than autoCollapse tasks.
+	// Auto collapses fan-outs if there are more than autoCollapse tasks.
 	Auto   Collapse = "auto"
 	Always Collapse = "always"
 	Never  Collapse = "never"
 )
 
-// CollapseModes lists the ways to collapse.
+// CollapseModes lists the modes.
 func CollapseModes() []Collapse { return []Collapse{Auto, Always, Never} }
 
-// autoCollapse is the number of tasks above which a picture of all of them is no
-// longer looked at as a whole.
+// autoCollapse is the number of tasks above which a full picture is not legible.
 const autoCollapse = 100
 
-// Drawn says what a picture shows.
+// Drawn counts the contents of a picture.
 type Drawn struct {
 	Tasks, Boxes, Edges int
 }
 
-// Around keeps the task with what it needs, directly or not, and what depends on
-// it. id may also name a fan-out as a whole.
+// Around reduces the picture to a task with its direct and indirect needs and dependants. id may also name
+// a fan-out.
 func (p *Picture) Around(id string) error {
 	at := make(map[string]int, len(p.Tasks))
 	dependants := map[string][]string{}
@@ -114,7 +111,6 @@ func reach(seen map[string]bool, start []string, next func(string) []string) {
 	}
 }
 
-// Draw writes the picture.
 func (p *Picture) Draw(w io.Writer, format Format, collapse Collapse) (Drawn, error) {
 	s := p.boxes(collapse == Always || collapse == Auto && len(p.Tasks) > autoCollapse)
 	drawn := Drawn{Tasks: len(p.Tasks), Boxes: len(s.boxes), Edges: len(s.edges)}

@@ -9,8 +9,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// svg writes the picture as a document of its own: no scripts, no fonts, nothing
-// that is fetched.
+// svg writes the picture as a self-contained document without scripts, fonts and external references.
 func (p *Picture) svg(w *strings.Builder, s sketch, laid placed) {
 	legend, legendWidth := p.svgLegend(s, laid.height)
 	width := max(laid.width, legendWidth, float64(len(p.heading()))*columnSize+2*margin)
@@ -59,7 +58,7 @@ func rectangle(w *strings.Builder, l look, x, y, width, height float64) {
 		x, y, width, height, l.fill, l.stroke, dash)
 }
 
-// svgLegend stands below the picture.
+// svgLegend returns the legend below the picture.
 func (p *Picture) svgLegend(s sketch, top float64) (text string, width float64) {
 	var w strings.Builder
 	x, middle := float64(margin), top+lineHeight
@@ -93,7 +92,7 @@ func curve(route []point) string {
 	return d.String()
 }
 
-// escape makes text safe in XML; characters that XML cannot hold are replaced.
+// escape escapes text for XML and replaces characters that XML does not allow.
 func escape(text string) string {
 	var out strings.Builder
 	// Writing to a strings.Builder cannot fail.

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// maxMermaidEdges is the most that Mermaid draws unless its configuration says
-// otherwise (maxEdges).
+// maxMermaidEdges is Mermaid's default of maxEdges.
 const maxMermaidEdges = 500
 
-// dot writes the picture in the language of Graphviz, of any size.
+// dot writes the picture in the Graphviz language, without a size limit.
 func (p *Picture) dot(w *strings.Builder, s sketch) {
 	direction := "LR"
 	if p.Down {
@@ -40,7 +39,7 @@ func dotLook(l look) string {
 	return fmt.Sprintf("style=%q, fillcolor=%q, color=%q", style, l.fill, l.stroke)
 }
 
-// dotText quotes text; a backslash is literal, a line break one of the label's.
+// dotText quotes text. A backslash is literal; a line break breaks the label.
 func dotText(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", " ").Replace(text) + `"`
 }
@@ -52,7 +51,7 @@ func (s sketch) fitsMermaid(name string) error {
 	return nil
 }
 
-// mermaid writes a flowchart, as Markdown pages show it.
+// mermaid writes a flowchart for Markdown pages.
 func (p *Picture) mermaid(w *strings.Builder, s sketch) {
 	direction := "LR"
 	if p.Down {
@@ -89,7 +88,7 @@ func (p *Picture) mermaid(w *strings.Builder, s sketch) {
 	w.WriteString("  end\n")
 }
 
-// mermaidText writes what means something to Mermaid or HTML as entities.
+// mermaidText writes characters with a meaning in Mermaid or HTML as entities.
 func mermaidText(text string) string {
 	var out strings.Builder
 	for _, r := range oneLine(text) {

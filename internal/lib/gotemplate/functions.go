@@ -9,11 +9,11 @@ import (
 	"text/template"
 )
 
-// allowance is what is left of the bounds of one execution.
+// allowance is the remainder of the bounds of one execution.
 type allowance struct{ steps, text, output int }
 
-// functions are few on purpose: more logic belongs into a program. Those of
-// text/template that make text are replaced by ones that are counted.
+// functions returns a small set of functions: more logic belongs into a program. Functions of text/template
+// that produce text are replaced by counted ones.
 func (a *allowance) functions() template.FuncMap {
 	return template.FuncMap{
 		"items": a.items,
@@ -39,8 +39,7 @@ func (a *allowance) functions() template.FuncMap {
 	}
 }
 
-// items is put behind whatever a template ranges over; parts is the length of the
-// loop's body.
+// items is inserted after the operand of every range. parts is the length of the loop's body.
 func (a *allowance) items(parts int, v any) (any, error) {
 	r := reflect.ValueOf(v)
 	switch r.Kind() {
@@ -65,7 +64,7 @@ func (a *allowance) charge(n int) error {
 	return nil
 }
 
-// counted charges the arguments one by one before they are put together.
+// counted charges the arguments one by one before they are joined.
 func (a *allowance) counted(of func(...any) string) func(...any) (string, error) {
 	return func(values ...any) (string, error) {
 		for _, value := range values {
@@ -81,8 +80,7 @@ func (a *allowance) counted(of func(...any) string) func(...any) (string, error)
 	}
 }
 
-// chargeFormat charges the widths and precisions of a format, which make text out
-// of nothing.
+// chargeFormat charges the widths and precisions of a format, which produce text without arguments.
 func (a *allowance) chargeFormat(format string) error {
 	number, verb := 0, false
 	for _, r := range format {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Plain decodes a block so that templates print and compare its numbers as
-// they were written: 1000000, not 1e+06.
+// Plain decodes a block so that templates print and compare its numbers as written: 1000000, not 1e+06.
 func Plain(block string, data json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return map[string]any{}, nil
@@ -22,9 +21,8 @@ func Plain(block string, data json.RawMessage) (any, error) {
 	return Native(value), nil
 }
 
-// Native copies a value of JSON with numbers that templates can compare: {{eq
-// .Params.n 3}} needs an integer. Integers too large for one stay text, so that
-// nothing is rounded.
+// Native copies a JSON value with numbers that templates can compare: {{eq .Params.n 3}} needs an integer.
+// Integers too large for int64 stay text, so that none is rounded.
 func Native(value any) any {
 	switch typed := value.(type) {
 	case json.Number:

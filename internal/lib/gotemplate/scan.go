@@ -11,16 +11,16 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// Reference is one use of a field of the data in a template.
+// Reference is a use of a data field in a template.
 type Reference struct {
-	// Root is the field; Path follows it as far as the template alone tells.
+	// Root is the field, Path the keys after it that are constant in the template.
 	Root string
 	Path []string
 	// Line within the template, from 0.
 	Line int
 }
 
-// Where returns the line as the beginning of a message; empty for the first line.
+// Where returns the line as the prefix of a message; empty for the first line.
 func (r Reference) Where() string {
 	if r.Line == 0 {
 		return ""
@@ -28,9 +28,8 @@ func (r Reference) Where() string {
 	return fmt.Sprintf("line %d: ", r.Line+1)
 }
 
-// Scan parses a template and returns what it refers to. Faults are what the
-// language does not allow: fields that do not exist, and constructs whose cost
-// the size of the data does not bound.
+// Scan parses a template and returns its references. It reports unknown fields, and constructs whose cost
+// is not bounded by the size of the data.
 func Scan(text string, fields []string) ([]Reference, []error) {
 	parsed, err := template.New("").Funcs((&allowance{}).functions()).Parse(text)
 	if err != nil {
@@ -47,7 +46,7 @@ func Scan(text string, fields []string) ([]Reference, []error) {
 	return s.refs, s.faults
 }
 
-// fault makes the parser's message fit ours.
+// fault converts an error of the parser.
 func fault(err error) error {
 	text, where := strings.TrimPrefix(err.Error(), "template: "), ""
 	if place, rest, ok := strings.Cut(text, ": "); ok {
@@ -84,7 +83,7 @@ func (s *scanner) line(pos parse.Pos) int {
 	return strings.Count(s.text[:min(int(pos), len(s.text))], "\n")
 }
 
-// node walks the tree; root says that the dot is still the template's data.
+// node walks the tree. root is true while the dot is the template's data.
 func (s *scanner) node(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -115,8 +114,7 @@ func (s *scanner) branch(n *parse.BranchNode, root, inside bool) {
 	}
 }
 
-// rangeOver refuses a range over a number where it can be seen; items refuses it
-// where only the data shows it.
+// rangeOver refuses a range over a constant number. items refuses one that only the data shows.
 func (s *scanner) rangeOver(p *parse.PipeNode) {
 	for _, cmd := range p.Cmds {
 		if _, number := cmd.Args[0].(*parse.NumberNode); number {
@@ -134,7 +132,7 @@ func (s *scanner) pipe(p *parse.PipeNode, root bool) {
 	}
 }
 
-// command looks at one call; tail are field names applied to its result.
+// command scans one call. tail holds the field names applied to its result.
 func (s *scanner) command(cmd *parse.CommandNode, root bool, tail []string) {
 	args := cmd.Args
 	if id, ok := args[0].(*parse.IdentifierNode); ok && id.Ident == "index" && len(args) > 2 {
@@ -148,8 +146,7 @@ func (s *scanner) command(cmd *parse.CommandNode, root bool, tail []string) {
 	}
 }
 
-// indexed continues a path with the constant arguments of index, up to the first
-// that only the data knows.
+// indexed continues a path with the arguments of index up to the first that is not constant.
 func indexed(path []string, keys []parse.Node, tail []string) []string {
 	for _, key := range keys {
 		text, constant := key.(*parse.StringNode)

@@ -9,12 +9,12 @@ import (
 
 // Bounds of one execution.
 const (
-	// MaxOutput bounds what a template produces.
+	// MaxOutput bounds the output of a template in bytes.
 	MaxOutput = 256 << 10
-	// maxText bounds what the functions of a template produce on the way.
+	// maxText bounds the text produced by the functions of a template.
 	maxText = 1 << 20
-	// maxSteps bounds the loops: every pass of a range takes as many steps as its
-	// body has parts. A template without loops takes time in proportion to its length.
+	// maxSteps bounds the loops: every pass of a range costs as many steps as its body has parts. A
+	// template without loops takes time in proportion to its length.
 	maxSteps = 2_000_000
 )
 
@@ -24,12 +24,10 @@ type Template struct {
 	tree *parse.Tree // nil for an empty template
 }
 
-// Templated reports whether text has anything to render. Everything else is
-// spared the parser.
+// Templated reports whether text must be parsed as a template.
 func Templated(text string) bool { return strings.Contains(text, "{{") }
 
-// New parses a template that may refer to the given fields of its data. The error
-// joins everything that is wrong with it.
+// New parses a template that may refer to the given fields of its data. The error joins all faults.
 func New(name, text string, fields []string) (*Template, error) {
 	_, faults := Scan(text, fields)
 	if len(faults) > 0 {
@@ -51,7 +49,6 @@ func Trusted(name, text string) (*Template, error) {
 	return &Template{name: name, tree: parsed.Tree}, nil
 }
 
-// Execute renders the template within the bounds.
 func (t *Template) Execute(data any) (string, error) {
 	if t.tree == nil {
 		return "", nil
@@ -68,7 +65,7 @@ func (t *Template) Execute(data any) (string, error) {
 	return out.String(), nil
 }
 
-// bounded is a writer that refuses more than a template may produce.
+// bounded is a writer with a limited output.
 type bounded struct {
 	to   *strings.Builder
 	left *allowance
@@ -81,8 +78,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// meter makes every range request its passes first: it appends the function items
-// to what the range is over, with the number of parts of its body.
+// meter makes every range charge its passes first: it appends the function items to its operand, with the
+// number of parts of its body.
 func meter(n parse.Node) (parts int) {
 	switch n := n.(type) {
 	case *parse.ListNode:

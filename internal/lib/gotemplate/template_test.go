@@ -43,7 +43,7 @@ func TestTemplatesRender(t *testing.T) {
 	} {
 		parsed, err := gotemplate.New("t", text, fields())
 		require.NoError(t, err, text)
-		for range 2 { // What one execution has used up, the next one has again.
+		for range 2 { // Each execution has the full bounds.
 			got, err := parsed.Execute(in)
 			require.NoError(t, err, text)
 			assert.Equal(t, want, got, text)
@@ -71,8 +71,8 @@ func TestTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// TestTemplatesAreBounded: whatever a template does, it ends with a fault and needs
-// little memory. Each of these took gigabytes or hours.
+// Every template ends with an error and little memory. Without bounds each of these took gigabytes or
+// hours.
 func TestTemplatesAreBounded(t *testing.T) {
 	in := data(t, `{"l": [1,2,3,4,5,6,7,8,9,0], "n": 1000000000, "text": "`+strings.Repeat("x", 100_000)+`"}`)
 	doubling := "{{$x := `x`}}" + strings.Repeat("{{$x = print $x $x}}", 40)

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// MaxArchive bounds the output of all ended attempts, as it lies on the disk.
+	// MaxArchive bounds the size on disk of all ended attempts.
 	MaxArchive = 1 << 30
-	// block is what a small file or a directory takes on a disk.
+	// block is the disk space of a small file or a directory.
 	block = 4 << 10
 
 	plainSuffix      = ".log"
@@ -33,9 +33,9 @@ const (
 	aboutFile        = "about.json"
 )
 
-// Archive keeps the output of attempts in files: DIR/<job>/<attempt>/<offset>.log or .zst. A
-// segment is written as plain text, so a killed process loses nothing, and compressed when it is full or
-// the attempt has ended.
+// Archive stores the output of attempts in files: DIR/<job>/<attempt>/<offset>.log or .zst. A segment is
+// written as plain text, so a killed process loses nothing. It is compressed when it is full or the attempt
+// has ended.
 type Archive struct {
 	dir string
 	// Max bounds the bytes of all ended attempts.
@@ -44,9 +44,9 @@ type Archive struct {
 	decoder *zstd.Decoder
 
 	mu sync.Mutex
-	// open has the outputs of running attempts, by directory.
+	// Outputs of running attempts, by directory.
 	open map[string]*file
-	// pruning is held by the one prune that runs. grown counts the bytes since the last one.
+	// pruning is held by the running prune. grown counts the bytes since the last one.
 	pruning sync.Mutex
 	grown   atomic.Int64
 }
@@ -73,7 +73,7 @@ func OpenArchive(dir string) (*Archive, error) {
 	return &Archive{dir: dir, Max: MaxArchive, encoder: encoder, decoder: decoder, open: map[string]*file{}}, nil
 }
 
-// jobDir returns the directory of a job. Names of runs and jobs may be longer than those of files.
+// jobDir returns the directory of a job. Its name is a hash, since ids may be longer than a file name.
 func (a *Archive) jobDir(key Key) string {
 	sum := sha256.Sum256([]byte(key.Group + "\x00" + key.Job))
 	return filepath.Join(a.dir, hex.EncodeToString(sum[:16]))
@@ -83,7 +83,7 @@ func (a *Archive) attemptDir(key Key) string {
 	return filepath.Join(a.jobDir(key), strconv.Itoa(key.Attempt))
 }
 
-// newest returns the highest attempt that is kept, 0 if there is none.
+// newest returns the highest stored attempt, or 0.
 func (a *Archive) newest(key Key) int {
 	entries, _ := os.ReadDir(a.jobDir(key))
 	newest := 0
@@ -95,8 +95,8 @@ func (a *Archive) newest(key Key) int {
 	return newest
 }
 
-// Read returns the output of an attempt from an offset on, as [Store.Read] does. It ends before a
-// gap. running says that the attempt may print more.
+// Read returns the output of an attempt from offset, as [Store.Read] does. It ends before a gap. running
+// means that more output may follow.
 func (a *Archive) Read(key Key, offset int64, limit int, running bool) (Chunk, bool) {
 	if key.Attempt == 0 {
 		key.Attempt = a.newest(key)
@@ -155,13 +155,13 @@ func (a *Archive) read(dir string, offset int64, limit int, running bool) (Chunk
 		piece = append(piece, text[next-segments[at].start:]...)
 	}
 	if running && at == len(segments) && len(piece) <= limit && len(piece) == cut(piece) {
-		return Chunk{Offset: from, Next: from}, nil // The rest of the character comes.
+		return Chunk{Offset: from, Next: from}, nil // The rest of the character will follow.
 	}
 	more := running || len(piece) > limit
 	return chunkOf(from, piece[:min(limit, len(piece))], more || at < len(segments)), nil
 }
 
-// lastFrom returns the index of the segment that has the offset, -1 if the first one begins later.
+// lastFrom returns the index of the segment with the offset, or -1 if the first one begins later.
 func lastFrom(segments []segment, offset int64) int {
 	for at, s := range slices.Backward(segments) {
 		if s.start <= offset {
@@ -171,7 +171,7 @@ func lastFrom(segments []segment, offset int64) int {
 	return -1
 }
 
-// chunkOf leaves a character that is not complete to the next chunk.
+// chunkOf leaves an incomplete character to the next chunk.
 func chunkOf(from int64, piece []byte, more bool) Chunk {
 	if more && len(piece) > cut(piece) {
 		piece = piece[:len(piece)-cut(piece)]
@@ -192,8 +192,8 @@ func (s segment) name() string {
 	return fmt.Sprintf("%016d%s", s.start, plainSuffix)
 }
 
-// listSegments returns the segments in order. A process that was killed may have left both forms of
-// one: the compressed one is complete.
+// listSegments returns the segments in order. A killed process may have left both forms of a segment; the
+// compressed form is complete.
 func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

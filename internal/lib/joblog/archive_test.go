@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// endlessIn makes the test binary a process that prints lines into an archive until it is killed.
+// endlessIn makes the test binary print lines into an archive until it is killed.
 const endlessIn = "ROUNDSMAN_TEST_ENDLESS_OUTPUT_IN"
 
 func TestMain(m *testing.M) {
@@ -56,8 +56,8 @@ func all(store *joblog.Store, key joblog.Key) (parts []joblog.Chunk) {
 	}
 }
 
-// TestAKilledProcessLeavesItsOutput: each line that a process had written before SIGKILL is read by the
-// next one, in order, across compressed segments and the plain one.
+// The next process reads each line written before a SIGKILL, in order, across compressed segments and the
+// plain one.
 func TestAKilledProcessLeavesItsOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,8 +93,8 @@ func TestAKilledProcessLeavesItsOutput(t *testing.T) {
 	assert.Empty(t, large, "the segment in which the process was killed is compressed, too")
 }
 
-// TestOutputsAreReadBack: whatever is printed, in whatever pieces, the beginning and the end are kept,
-// each part has the right offset, and the next process reads the same.
+// For any output in any pieces, the beginning and the end are kept, each part has the right offset, and the
+// next process reads the same.
 func TestOutputsAreReadBack(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), 0
@@ -166,7 +166,7 @@ func TestOutputsArePruned(t *testing.T) {
 	assert.Equal(t, []string{"4"}, attempts(t, dir), "what runs stays")
 }
 
-// TestAFullDiskLosesNoMemory: an output that cannot be written is read from memory.
+// An output that cannot be written is read from memory.
 func TestAFullDiskLosesNoMemory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outputs")
@@ -202,8 +202,8 @@ func attempts(t *testing.T, dir string) []string {
 	return found
 }
 
-// TestARepeatedAttemptOwnsItsFiles: the first try of an attempt, which has not ended, neither writes into the
-// files of the second nor opens them to a prune.
+// The first try of a repeated attempt, still open, neither writes into the files of the second nor exposes
+// them to a prune.
 func TestARepeatedAttemptOwnsItsFiles(t *testing.T) {
 	t.Parallel()
 	dir, key := t.TempDir(), joblog.Key{Group: "g", Job: "j", Attempt: 1}
@@ -237,7 +237,7 @@ func TestThePathOfAnArchiveIsNoPattern(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// TestACharacterIsNotReadInHalves: a reader that is faster than the writer waits for the rest of a character.
+// A reader that is faster than the writer waits for the rest of a character.
 func TestACharacterIsNotReadInHalves(t *testing.T) {
 	t.Parallel()
 	_, store := open(t, t.TempDir())
@@ -256,7 +256,7 @@ func TestACharacterIsNotReadInHalves(t *testing.T) {
 	assert.Equal(t, "\ufffd", chunk.Text, "no more comes")
 }
 
-// TestAnyPolicyIsBounded: a handler in Go may ask for anything.
+// A handler in Go may request any policy.
 func TestAnyPolicyIsBounded(t *testing.T) {
 	t.Parallel()
 	for at, policy := range []jobtype.OutputPolicy{{Max: 1, Keep: -1}, {Max: -5, Keep: 1 << 62}, {Max: 1 << 50}} {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// segments is the number of segments of a full output: one half holds its beginning, the other its
+	// segments is the number of segments of a full output. One half holds its beginning, the other its
 	// end.
 	segments   = 16
 	maxSegment = 1 << 20
@@ -23,7 +23,7 @@ var errReplaced = errors.New("the same attempt has begun again")
 
 // file is the output of a running attempt on the disk. [Log] serializes its calls.
 type file struct {
-	// mu guards replaced: the same attempt has begun again, and the directory is the new one's.
+	// mu guards replaced, which is set when the same attempt begins again in this directory.
 	mu       sync.Mutex
 	replaced bool
 
@@ -34,14 +34,14 @@ type file struct {
 	current *os.File
 	// from is the start of the current segment, total the end of the output.
 	from, total int64
-	// ends are the starts of the full segments that are not of the beginning.
+	// Starts of the full segments after the beginning.
 	ends []int64
 	err  error
 
 	attached artifacts
 }
 
-// begin replaces the output of the same attempt. Nothing is made before the first write.
+// begin replaces the output of the same attempt. It creates nothing before the first write.
 func (a *Archive) begin(key Key, started time.Time) *file {
 	policy := jobtype.OutputPolicy{}.WithDefaults()
 	f := &file{archive: a, dir: a.attemptDir(key), max: policy.Max, about: about{
@@ -62,7 +62,7 @@ func (a *Archive) begin(key Key, started time.Time) *file {
 
 func (f *file) size() int64 { return min(f.max/segments, maxSegment) }
 
-// write stops for good at the first error: the rest is kept in memory only.
+// write stops permanently at the first error. The rest stays in memory only.
 func (f *file) write(data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *file) write(data []byte) {
 	}
 }
 
-// next begins a segment.
+// next begins a new segment.
 func (f *file) next() error {
 	if f.total == 0 {
 		if err := f.create(); err != nil {
@@ -103,7 +103,7 @@ func (f *file) next() error {
 }
 
 func (f *file) create() error {
-	// A prune removes the directory of a job that has none.
+	// A prune removes a job's directory without attempts.
 	f.archive.mu.Lock()
 	err := os.MkdirAll(f.dir, 0o700)
 	f.archive.mu.Unlock()
@@ -149,7 +149,7 @@ func (f *file) close() error {
 	return errors.Join(err, f.archive.compress(f.dir, segment{start: f.from}))
 }
 
-// end is the end of the attempt.
+// end closes the output at the end of the attempt.
 func (f *file) end() {
 	f.mu.Lock()
 	f.err = errors.Join(f.err, f.close())
@@ -161,7 +161,7 @@ func (f *file) end() {
 	}
 }
 
-// compress replaces a plain segment. One that fits a block of the disk stays plain.
+// compress replaces a plain segment. A segment within one disk block stays plain.
 func (a *Archive) compress(dir string, s segment) error {
 	path := filepath.Join(dir, s.name())
 	data, err := os.ReadFile(path)
@@ -179,8 +179,8 @@ func (a *Archive) compress(dir string, s segment) error {
 	return os.Remove(path)
 }
 
-// writeSynced returns when the data is on the disk: a loss of power must not leave an empty file in the
-// place of a plain one.
+// writeSynced returns when the data is on disk. After a power failure no empty file must replace a plain
+// segment.
 func writeSynced(path string, data []byte) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

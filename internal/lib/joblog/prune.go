@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// pruneShare is the part of the bound whose growth causes a prune.
+// pruneShare is the share of the bound whose growth causes a prune.
 const pruneShare = 16
 
 // kept is an ended attempt on the disk.
@@ -23,8 +23,8 @@ type kept struct {
 	size         int64
 }
 
-// Prune deletes what is older than its policy, then the oldest outputs over the bound. It also
-// compresses what a killed process left as plain text. Outputs of running attempts stay.
+// Prune deletes outputs older than their policy, then the oldest outputs over the bound. It also compresses
+// plain segments of killed processes. Outputs of running attempts stay.
 func (a *Archive) Prune(now time.Time) {
 	if !a.pruning.TryLock() {
 		return
@@ -55,7 +55,8 @@ func (a *Archive) Prune(now time.Time) {
 	}
 }
 
-// attempts returns the directories of all attempts. The name of the archive is no pattern.
+// attempts returns the directories of all attempts. It does not use a glob, since the archive's path may
+// contain one's characters.
 func (a *Archive) attempts() []string {
 	var dirs []string
 	jobs, _ := os.ReadDir(a.dir)
@@ -71,8 +72,8 @@ func (a *Archive) attempts() []string {
 // grew reports whether enough was written for another prune.
 func (a *Archive) grew() bool { return a.grown.Load() > a.Max/pruneShare }
 
-// remove deletes an attempt, and its job's directory after the last one. An attempt that begins
-// meanwhile is left alone.
+// remove deletes an attempt, and its job's directory after the last one. It keeps an attempt that begins
+// meanwhile.
 func (a *Archive) remove(dir string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,8 +83,8 @@ func (a *Archive) remove(dir string) {
 	}
 }
 
-// tidy completes the files of an ended attempt and measures them. ended is false for a running one; the
-// same attempt does not begin meanwhile.
+// tidy completes the files of an ended attempt and measures them. ended is false for a running one. The
+// lock keeps the same attempt from beginning meanwhile.
 func (a *Archive) tidy(dir string) (found kept, ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +108,7 @@ func (a *Archive) tidy(dir string) (found kept, ended bool) {
 			found.ended = info.ModTime()
 		}
 		if start, err := strconv.ParseInt(name, 10, 64); isPlain && err == nil && info.Size() > block {
-			// A killed process may have left both forms: the new one replaces the other.
+			// A killed process may have left both forms; the new one replaces the other.
 			_ = a.compress(dir, segment{start: start})
 		}
 	}

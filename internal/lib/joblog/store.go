@@ -1,5 +1,5 @@
-// Package joblog keeps what the jobs of one worker print: in memory the end of it, for a while after the
-// job has ended, and in an [Archive] all of it up to a bound, also for the next process.
+// Package joblog stores the output of a worker's jobs. The end of it is in memory, for a while after the job
+// has ended. An [Archive] has all of it up to a bound, also for the next process.
 package joblog
 
 import (
@@ -13,33 +13,31 @@ import (
 )
 
 const (
-	// MaxRunning is how much of a running job is kept.
+	// MaxRunning bounds the output of a running job in memory.
 	MaxRunning = 1 << 20
-	// MaxEnded is how much is kept of a job that has ended.
+	// MaxEnded bounds the output of an ended job in memory.
 	MaxEnded = 16 << 10
-	// fresh is how many jobs that ended last are kept whole, for those who follow them.
+	// fresh is the number of recently ended jobs with their full output, for followers.
 	fresh = 8
-	// MaxLogs is how many ended jobs are remembered: 4 MiB at most.
+	// MaxLogs bounds the ended jobs in memory: 4 MiB at most.
 	MaxLogs = 256
-	// MaxChunk bounds what one Read returns: a query carries it.
+	// MaxChunk bounds the result of one Read, which is the answer of a query.
 	MaxChunk = 256 << 10
 )
 
-// slack is how much more than MaxRunning is kept, so that bytes move once for each
-// slack that is printed.
+// slack is the output beyond MaxRunning before a trim, so that bytes move once per slack.
 const slack = MaxRunning / 4
 
-// Key names an attempt. Job and Group are as in its execution.
+// Key identifies an attempt. Job and Group are as in its execution.
 type Key struct {
 	Group, Job string
 	Attempt    int
 }
 
-// Chunk is a part of what an attempt has printed. Offsets count bytes from the
-// beginning of the attempt.
+// Chunk is a part of the output of an attempt. Offsets count bytes from its beginning.
 type Chunk struct {
 	Attempt int
-	// Offset is where Text begins: later than was asked for where that is kept no more.
+	// Offset is the start of Text. It is later than the requested one if that part is gone.
 	Offset, Next int64
 	Text         string
 	Running      bool
@@ -60,7 +58,7 @@ type Store struct {
 // New returns an empty store. archive may be nil.
 func New(archive *Archive) *Store { return &Store{archive: archive, logs: map[Key]*Log{}} }
 
-// Begin opens the log of an attempt; one of the same attempt is replaced.
+// Begin opens the log of an attempt and replaces an earlier one of the same attempt.
 func (s *Store) Begin(key Key, now time.Time) *Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +70,7 @@ func (s *Store) Begin(key Key, now time.Time) *Log {
 	return log
 }
 
-// End closes a log and forgets the oldest ended one where there are too many. One
-// that nothing was printed to is forgotten at once.
+// End closes a log. It drops the oldest ended log if there are too many. It drops an empty log at once.
 func (s *Store) End(key Key, log *Log) {
 	empty := log.end()
 	if s.archive != nil && s.archive.grew() {
@@ -102,16 +99,15 @@ func (s *Store) End(key Key, log *Log) {
 	}
 }
 
-// Prune deletes outputs on the disk that are too old or too many.
+// Prune deletes old and surplus outputs on disk.
 func (s *Store) Prune(now time.Time) {
 	if s.archive != nil {
 		s.archive.Prune(now)
 	}
 }
 
-// Read returns what an attempt has printed from an offset on, at most limit bytes (0:
-// [MaxChunk]); a negative offset counts from the end. Attempt 0 is the newest one
-// that is known.
+// Read returns the output of an attempt from offset, at most limit bytes (0: [MaxChunk]). A negative offset
+// counts from the end. Attempt 0 is the newest one.
 func (s *Store) Read(key Key, offset int64, limit int) (Chunk, bool) {
 	s.mu.Lock()
 	log := s.logs[key]
@@ -141,19 +137,18 @@ func (s *Store) Read(key Key, offset int64, limit int) (Chunk, bool) {
 	return chunk, true
 }
 
-// Log is what one attempt prints.
+// Log is the output of one attempt.
 type Log struct {
 	mu      sync.Mutex
 	kept    []byte
 	total   int64
 	running bool
 	started time.Time
-	// file is the output on the disk; nil: there is no archive.
+	// file is the output on disk; nil without an archive.
 	file *file
 }
 
-// Keep sets how much of the output lies on the disk, and how long. It must be called before the first
-// write.
+// Keep sets the policy for the output on disk. It must be called before the first write.
 func (l *Log) Keep(policy jobtype.OutputPolicy) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +158,7 @@ func (l *Log) Keep(policy jobtype.OutputPolicy) {
 	}
 }
 
-// lost returns the error after which nothing more was written to the disk.
+// lost returns the error that ended the writing to disk.
 func (l *Log) lost() error {
 	if l == nil {
 		return nil
@@ -193,7 +188,6 @@ func (l *Log) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// trim keeps the end.
 func (l *Log) trim(most int) {
 	if drop := len(l.kept) - most; drop > 0 {
 		l.kept = append([]byte(nil), l.kept[drop:]...)
@@ -210,7 +204,6 @@ func (l *Log) end() (empty bool) {
 	return l.total == 0
 }
 
-// shorten keeps the last MaxEnded bytes.
 func (l *Log) shorten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +226,7 @@ func (l *Log) read(offset int64, limit int) Chunk {
 	from := min(max(offset, first), l.total)
 	piece := l.kept[from-first:]
 	piece = piece[:min(len(piece), limit)]
-	// A character whose rest is not printed, or not in the chunk, is left for the next one.
+	// An incomplete character at the end is left for the next chunk.
 	if l.running || from+int64(len(piece)) < l.total {
 		piece = piece[:len(piece)-cut(piece)]
 	}
@@ -243,7 +236,7 @@ func (l *Log) read(offset int64, limit int) Chunk {
 	}
 }
 
-// cut is how many bytes at the end belong to a character that is not complete.
+// cut returns the number of bytes of an incomplete character at the end.
 func cut(piece []byte) int {
 	for back := 1; back <= min(utf8.UTFMax, len(piece)); back++ {
 		if last := piece[len(piece)-back:]; utf8.RuneStart(last[0]) {

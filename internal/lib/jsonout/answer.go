@@ -1,6 +1,5 @@
-// Package jsonout writes what the API answers and the commands print with --output json,
-// so that both are the same text for the same value: a list or an object without
-// anything in it is [] or {}, never null, and < and > stay as they are.
+// Package jsonout writes the API's answers and the commands' --output json, so that both have the same text for
+// the same value. An empty list or object is [] or {}, never null, and < and > are not escaped.
 package jsonout
 
 import (
@@ -11,8 +10,7 @@ import (
 	"strings"
 )
 
-// JSON writes value, with a line break at its end. Values are not changed: they may be
-// shared.
+// JSON writes value with a line break at its end. It does not change value, which may be shared.
 func JSON(value any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -24,7 +22,7 @@ func JSON(value any, indent string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// filled is a copy of value in which no list is nil.
+// filled returns a copy of value without nil lists.
 func filled(value any) any {
 	if value == nil {
 		return nil
@@ -35,14 +33,14 @@ func filled(value any) any {
 	return whole.Interface()
 }
 
-// filler notes of which types a value may have a nil list in it.
+// filler caches which types may contain a nil list.
 type filler map[reflect.Type]bool
 
 func (f filler) may(t reflect.Type) bool {
 	if known, is := f[t]; is {
 		return known
 	}
-	f[t] = true // A type that is part of itself.
+	f[t] = true // For a recursive type.
 	f[t] = f.look(t)
 	return f[t]
 }
@@ -70,7 +68,7 @@ func writesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// fill changes v, which nobody else has; what v refers to is copied first.
+// fill changes v, which is not shared. It copies the values that v refers to first.
 func (f filler) fill(v reflect.Value) {
 	if !f.may(v.Type()) {
 		return
@@ -122,7 +120,7 @@ func (f filler) fillMap(v reflect.Value) {
 	v.Set(made)
 }
 
-// fillStruct leaves out what is not written when it is nil.
+// fillStruct skips fields that are omitted when nil.
 func (f filler) fillStruct(v reflect.Value) {
 	for i := range v.NumField() {
 		field, about := v.Field(i), v.Type().Field(i)

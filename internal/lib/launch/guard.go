@@ -12,7 +12,7 @@ import (
 // DefaultGuardEvery is the default time between two checks of a guard.
 const DefaultGuardEvery = jobtype.Duration(time.Minute)
 
-// Guard is a program that runs before that of a job. While it fails, the job waits.
+// Guard is a program that runs before the program of a job. While it fails, the job waits.
 type Guard struct {
 	Command []string `json:"command,omitempty"`
 	// Every is the time between two checks; nil: [DefaultGuardEvery].

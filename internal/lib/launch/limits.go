@@ -54,7 +54,7 @@ func (l Limits) faults() []error {
 	return faults
 }
 
-// String returns the text of which UnmarshalJSON makes the value again.
+// String returns a text that UnmarshalJSON accepts.
 func (c CPU) String() string {
 	if c.Time > 0 {
 		return c.Time.String()

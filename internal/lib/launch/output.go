@@ -19,7 +19,7 @@ func KeysOfAll() []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(OfJobs, key) })
 }
 
-// Output states what the worker keeps of the output of each attempt.
+// Output is the policy for the stored output of each attempt.
 type Output struct {
 	// Keep is the time after the end of the attempt; nil: [jobtype.DefaultOutputKeep].
 	Keep *jobtype.Duration `json:"keep,omitempty"`

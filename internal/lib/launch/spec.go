@@ -28,8 +28,8 @@ const (
 // Spec is how a program is started and how its exit code is read. An empty field keeps the worker's own
 // value.
 type Spec struct {
-	// User is the name or the number of the user, Group that of the primary group. Groups are
-	// supplementary groups besides those of the user.
+	// User is the name or the number of the user, Group the primary group. Groups are supplementary
+	// groups in addition to those of the user.
 	User   string   `json:"user,omitempty"`
 	Group  string   `json:"group,omitempty"`
 	Groups []string `json:"groups,omitempty"`
@@ -125,8 +125,8 @@ func kind(of reflect.Type) string {
 	return "text"
 }
 
-// Map returns a copy whose texts are those that change returns. path is the text's own, such as
-// "env.PGHOST"; the order is always the same.
+// Map returns a copy with each text replaced by the result of change. path is the path of the text, such as
+// "env.PGHOST". The order is always the same.
 func (s Spec) Map(change func(path, text string) string) Spec {
 	s.User, s.Group = change("user", s.User), change("group", s.Group)
 	s.Groups = mapAll("groups", s.Groups, change)

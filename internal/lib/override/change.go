@@ -16,12 +16,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Change has the settings of a policy that change, in JSON under their
-// names in the configuration.
+// Change holds changed settings of a policy in JSON, by their names in the configuration.
 type Change map[string]json.RawMessage
 
-// Names are the names of all settings of a policy, in the order of
-// [jobtype.Policy].
+// Names returns the names of all settings of a policy, in the order of [jobtype.Policy].
 func Names() []string {
 	policy := reflect.TypeFor[jobtype.Policy]()
 	names := make([]string, policy.NumField())
@@ -31,9 +29,8 @@ func Names() []string {
 	return names
 }
 
-// Parse reads settings like global_execution_concurrency=8 or
-// max_runtime=2h. All faults are in the error. Whether a value is in range is
-// judged where it is set, together with the settings that stay.
+// Parse parses settings like global_execution_concurrency=8 or max_runtime=2h. The error lists all faults.
+// Ranges are checked when the change is applied, together with the other settings.
 func Parse(settings []string) (Change, error) {
 	change, faults := Change{}, []error(nil)
 	for _, setting := range settings {
@@ -66,7 +63,7 @@ func Parse(settings []string) (Change, error) {
 	return change, errors.Join(faults...)
 }
 
-// Every is the one setting of a job type's schedule that can be set.
+// Every is the only setting of a job type's schedule that can be set.
 const Every = "every"
 
 func everyValue(value string) (json.RawMessage, error) {
@@ -93,7 +90,7 @@ const (
 	maxEvery = jobtype.Duration(365 * 24 * time.Hour)
 )
 
-// OverSpec returns the changed spec, or why it cannot be.
+// OverSpec returns the changed spec, or an error for an invalid change.
 func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
 	spec.FromHandler = slices.DeleteFunc(slices.Clone(spec.FromHandler), func(path string) bool {
 		return change[strings.TrimPrefix(path, "policy.")] != nil || path == contract.PathEvery && change[Every] != nil
@@ -108,7 +105,7 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 			return spec, err
 		}
 		if spec.Policy.CatchupWindow == (jobtype.Policy{}).WithCatchupWindow(spec.Interval).CatchupWindow {
-			spec.Policy.CatchupWindow = 0 // It was one interval, and is one of the new ones.
+			spec.Policy.CatchupWindow = 0 // It was one interval and follows the new one.
 			spec.Policy = spec.Policy.WithCatchupWindow(every)
 		}
 		was := spec.Schedule
@@ -132,7 +129,7 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 	return spec, err
 }
 
-// underived forgets the settings that are what the others make them: they follow a change of those.
+// underived clears settings with a derived value, so that they follow a change of other settings.
 func underived(policy jobtype.Policy) jobtype.Policy {
 	bare := policy
 	bare.StallTimeout, bare.StopAfter = 0, 0
@@ -178,7 +175,7 @@ func policyValue(name, value string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%s is no setting of a policy: use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// OfDAG is what a run of a DAG can change: its concurrency, or that of a fan-out.
+// OfDAG returns the change for a run of a DAG: its concurrency, or that of a fan-out.
 func (change Change) OfDAG() (fanOut string, n int, err error) {
 	err = errors.New("concurrency=N, or concurrency.FANOUT=N, is the one setting that it can change")
 	if len(change) != 1 {
@@ -196,7 +193,7 @@ func (change Change) OfDAG() (fanOut string, n int, err error) {
 	return fanOut, n, nil
 }
 
-// Over returns the changed policy, or why it cannot be.
+// Over returns the changed policy, or an error for an invalid change.
 func (change Change) Over(policy jobtype.Policy) (jobtype.Policy, error) {
 	encoded, err := json.Marshal(change)
 	if err != nil {
@@ -210,5 +207,5 @@ func (change Change) Over(policy jobtype.Policy) (jobtype.Policy, error) {
 	return changed, changed.Validate()
 }
 
-// Concurrency is the one setting that both kinds of runs have.
+// Concurrency is the only setting of both kinds of runs.
 const Concurrency = "global_execution_concurrency"

@@ -71,7 +71,7 @@ func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "on_deadline")
 }
 
-// The API sends JSON that Parse never saw.
+// The API accepts JSON without Parse.
 func TestAnIntervalOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, every := range []string{`"1ms"`, `"0s"`, `"-1h"`, `"366d"`, `7`, `null`, `"soon"`} {
@@ -98,7 +98,7 @@ func TestAnotherIntervalIsSpreadAsTheOneBefore(t *testing.T) {
 	}
 }
 
-// TestACatchupWindowOfOneIntervalFollowsTheInterval, one that was chosen stays.
+// A catch-up window of one interval follows the interval; a chosen one stays.
 func TestACatchupWindowOfOneIntervalFollowsTheInterval(t *testing.T) {
 	t.Parallel()
 	hour, minutes := jobtype.Duration(time.Hour), jobtype.Duration(10*time.Minute)
@@ -121,8 +121,7 @@ func TestACatchupWindowOfOneIntervalFollowsTheInterval(t *testing.T) {
 	}
 }
 
-// TestDerivedSettingsFollow: the default of stop_after and of stall_timeout depends on other
-// settings, and what was written stays.
+// The defaults of stop_after and of stall_timeout depend on other settings. Configured values stay.
 func TestDerivedSettingsFollow(t *testing.T) {
 	t.Parallel()
 	set := func(policy jobtype.Policy, settings ...string) jobtype.Policy {
@@ -146,7 +145,7 @@ func TestDerivedSettingsFollow(t *testing.T) {
 	assert.Equal(t, []jobtype.Duration{jobtype.Duration(3 * time.Second), jobtype.Duration(7 * time.Second)}, []jobtype.Duration{written.StopAfter, written.StallTimeout})
 }
 
-// TestParamsOfAJobType: nested, typed as JSON reads them, and null removes.
+// Params can be nested, have JSON types, and null removes one.
 func TestParamsOfAJobType(t *testing.T) {
 	t.Parallel()
 	change, err := Parse([]string{"params.worker.garbage_threshold=0.4", "params.admin.collection_filter=photos", "params.old=null", "retry_limit=2"})

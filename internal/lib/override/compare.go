@@ -19,7 +19,7 @@ func Flat(policy jobtype.Policy) map[string]string {
 	return flat
 }
 
-// Compare lists the settings that differ, by path.
+// Compare lists the different settings by path.
 func Compare(before, after map[string]string) []contract.FieldChange {
 	paths := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
 	slices.Sort(paths)

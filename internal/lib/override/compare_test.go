@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestEverySettingCanBeChanged: a setting that is new must not be forgotten.
+// A new setting must not be forgotten.
 func TestEverySettingCanBeChanged(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.DefaultPolicy().WithDefaults()

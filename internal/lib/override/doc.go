@@ -1,3 +1,2 @@
-// Package override reads SETTING=VALUE as operators type it, and lays it over a policy
-// or a job type.
+// Package override parses SETTING=VALUE of operators, and applies the changes to a policy or a job type.
 package override

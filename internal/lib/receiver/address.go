@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// sharedSpace is that of carriers, RFC 6598.
+// sharedSpace is the address space of carriers, RFC 6598.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10") //nolint:gochecknoglobals // constant
 
-// CheckAddress refuses addresses of no single host, and private ones unless they are allowed.
+// CheckAddress refuses addresses without a single host, and private ones unless they are allowed.
 func CheckAddress(at netip.Addr, allowPrivate bool) error {
 	at = at.Unmap()
 	switch {
@@ -22,7 +22,7 @@ func CheckAddress(at netip.Addr, allowPrivate bool) error {
 	return nil
 }
 
-// checkHost is [CheckAddress] for a host that is written as an address. A name is resolved at the delivery.
+// checkHost is [CheckAddress] for a host written as an address. A name is resolved at the delivery.
 func checkHost(host string, allowPrivate bool) error {
 	at, err := netip.ParseAddr(host)
 	if err != nil {
@@ -31,8 +31,8 @@ func checkHost(host string, allowPrivate bool) error {
 	return CheckAddress(at, allowPrivate)
 }
 
-// Dialer connects to allowed addresses only. It checks them after they are resolved, so that no name leads
-// to another place.
+// Dialer connects to allowed addresses only. It checks them after the resolution, so no name can bypass the
+// check.
 func Dialer(allowPrivate bool) *net.Dialer {
 	return &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
-// An address that stands in the file is judged before a delivery fails, for webhooks and mail servers alike.
+// An address in the file is checked before the first delivery, for webhooks and mail servers.
 func TestAWrittenAddressIsJudged(t *testing.T) {
 	t.Parallel()
 	for host, refused := range map[string]bool{"10.0.0.7": true, "[::1]": true, "127.0.0.1": true, "mail.example.org": false, "192.0.2.1": false} {

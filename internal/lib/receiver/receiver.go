@@ -1,6 +1,6 @@
-// Package receiver describes where notifications go: a webhook, a mail server or a
-// command, as the control plane's configuration has them. Secrets are references to a
-// variable or a file and are read when they are needed; none is held here.
+// Package receiver describes the receivers of notifications in the control plane's configuration: a webhook, a
+// mail server or a command. Secrets are references to a variable or a file and are read when needed. The
+// package holds none.
 package receiver
 
 import (
@@ -31,7 +31,7 @@ const (
 const (
 	// FormatJSON is the documented body, the default.
 	FormatJSON = "json"
-	// FormatSlack is what Slack and those who take its webhooks read.
+	// FormatSlack is the format of Slack's webhooks.
 	FormatSlack = "slack"
 )
 
@@ -50,14 +50,13 @@ const (
 	maxSecret      = 16 << 10
 )
 
-// Secret is a reference to a value: in an environment variable or in a file of the
-// control plane.
+// Secret refers to a value in an environment variable or a file of the control plane.
 type Secret struct {
 	Env  string `json:"env,omitempty"`
 	File string `json:"file,omitempty"`
 }
 
-// Read returns the value, without the line end of a file.
+// Read returns the value without the line end of a file.
 func (s Secret) Read() (string, error) {
 	if s.Env != "" {
 		value := os.Getenv(s.Env)
@@ -87,14 +86,13 @@ func (s Secret) validate(path string) error {
 	return nil
 }
 
-// Webhook takes a POST.
+// Webhook receives a POST.
 type Webhook struct {
-	// URL, or URLFrom where the address itself is a secret.
+	// URL, or URLFrom if the address itself is a secret.
 	URL     string  `json:"url,omitempty"`
 	URLFrom *Secret `json:"url_from,omitempty"`
-	// Secret signs the body; nil: it is not signed.
-	Secret *Secret `json:"secret,omitempty"`
-	// Authorization is the value of that header.
+	// Secret signs the body; nil for no signature.
+	Secret        *Secret `json:"secret,omitempty"`
 	Authorization *Secret `json:"authorization,omitempty"`
 	Format        string  `json:"format,omitempty"`
 	// AllowPrivate allows addresses of this machine and of private networks.
@@ -102,7 +100,7 @@ type Webhook struct {
 	Timeout      jobtype.Duration `json:"timeout,omitempty"`
 }
 
-// SMTP is a mail server and who gets the mail.
+// SMTP is a mail server with the recipients.
 type SMTP struct {
 	// Server is host:port.
 	Server   string   `json:"server"`
@@ -117,7 +115,7 @@ type SMTP struct {
 	Timeout      jobtype.Duration `json:"timeout,omitempty"`
 }
 
-// Command is a program of the control plane's machine; the body is its input. Its keys have no
+// Command is a program on the control plane's machine, with the body as its input. Its keys have no
 // templates.
 type Command struct {
 	Argv    []string         `json:"argv"`
@@ -125,22 +123,22 @@ type Command struct {
 	launch.Spec
 }
 
-// Receiver is one of the three.
+// Receiver is a webhook, a mail server or a command.
 type Receiver struct {
 	Webhook *Webhook `json:"webhook,omitempty"`
 	SMTP    *SMTP    `json:"smtp,omitempty"`
 	Command *Command `json:"command,omitempty"`
-	// Template makes the body; empty: the format's own.
+	// Template of the body; empty means the format's own.
 	Template string `json:"template,omitempty"`
 }
 
-// Receivers by name.
+// Receivers are receivers by name.
 type Receivers map[string]Receiver
 
-// Names of them, sorted.
+// Names returns the sorted names.
 func (r Receivers) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
-// Fields are what a template may refer to.
+// Fields returns the fields that a template may use.
 func Fields() []string {
 	return []string{
 		"ID", "Event", "At", "Title", "Command", "Namespace", "JobType", "DAG", "Run", "RunID", "Task", "Worker",
@@ -148,7 +146,7 @@ func Fields() []string {
 	}
 }
 
-// Kind is which of the three it is; empty: none.
+// Kind returns the kind of the receiver, or "".
 func (r Receiver) Kind() string {
 	switch {
 	case r.Webhook != nil:
@@ -161,7 +159,7 @@ func (r Receiver) Kind() string {
 	return ""
 }
 
-// Timeout bounds one attempt.
+// Timeout returns the timeout of one attempt.
 func (r Receiver) Timeout() time.Duration {
 	var written jobtype.Duration
 	switch r.Kind() {
@@ -178,7 +176,7 @@ func (r Receiver) Timeout() time.Duration {
 	return written.Std()
 }
 
-// Secrets are all that the receiver refers to.
+// Secrets returns all secrets of the receiver.
 func (r Receiver) Secrets() []Secret {
 	var found []Secret
 	add := func(refs ...*Secret) {
@@ -197,7 +195,7 @@ func (r Receiver) Secrets() []Secret {
 	return found
 }
 
-// Validate reports everything that is wrong with the receiver.
+// Validate returns all faults of the receiver.
 func (r Receiver) Validate() error {
 	var faults []error
 	kinds := 0
@@ -271,8 +269,7 @@ func (w *Webhook) validate(templated bool) error {
 	return errors.Join(faults...)
 }
 
-// CheckURL tells whether a webhook can be at that address. The address is not in the
-// error: it may be a secret.
+// CheckURL validates the address of a webhook. The error does not contain the address, which may be secret.
 func CheckURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Hostname() == "" {

@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// longest bounds the words that are compared: a suggestion is for typing errors.
+// longest bounds the compared words: suggestions are for typing errors.
 const longest = 64
 
-// Word is the one of the known words that differs least from word, if a third of
-// its letters and one more suffice to change it, else "". Upper and lower case
-// are the same; of equally near words the first one in the alphabet counts.
+// Word returns the known word closest to word, or "" if none differs by at most a third of its letters and one.
+// Case is ignored. Of equally close words it returns the first in alphabetical order.
 func Word(word string, known []string) string {
 	return Among(word, slices.Values(known))
 }
 
-// Among is [Word] for words that need not be kept.
+// Among is [Word] for a sequence of words.
 func Among(word string, known func(yield func(string) bool)) string {
 	from := letters(word)
 	best, limit := "", len(from)/3+2
@@ -38,8 +37,7 @@ func letters(word string) []rune {
 	return all[:min(len(all), longest)]
 }
 
-// distance counts insertions, deletions, substitutions and swaps of neighbours.
-// rows are room for three lines of the table, kept between calls.
+// distance counts insertions, deletions, substitutions and swaps of neighbors. rows is reused between calls.
 func distance(from, to []rune, rows *[3][]int) int {
 	for i := range rows {
 		rows[i] = slices.Grow(rows[i][:0], len(to)+1)[:len(to)+1]

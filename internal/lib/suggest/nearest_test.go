@@ -21,7 +21,7 @@ func TestWord(t *testing.T) {
 	assert.Equal(t, "ab", Word("a", []string{"ac", "ab", "ad"}), "the first of those that are as near")
 }
 
-// TestDistance compares with the definition, which tries everything.
+// The distance is compared with a recursive definition.
 func TestDistance(t *testing.T) {
 	t.Parallel()
 	words := rapid.StringOfN(rapid.SampledFrom([]rune("abcö")), 0, 6, -1)

@@ -7,22 +7,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parser converts the library's nodes and counts what aliases repeat.
+// parser converts the library's nodes and counts the values repeated by aliases.
 type parser struct {
 	file      *string
 	options   Options
 	faults    []Fault
 	repeating int        // aliases being expanded
-	outermost *yaml.Node // the first of them
+	outermost *yaml.Node // the outermost of them
 	repeated  int
 	text      int
 	exhausted bool
 	anchored  bool // an anchor or an alias was seen
-	// active holds the anchors being expanded: one inside itself is endless.
+	// active holds the anchors being expanded, since an anchor inside itself is endless.
 	active map[*yaml.Node]bool
 }
 
-// trail is the way to a value, put together only for a fault.
+// trail is the path to a value, joined only for a fault.
 type trail struct {
 	up    *trail
 	key   string
@@ -48,7 +48,7 @@ func (p *parser) fault(from *yaml.Node, at *trail, format string, args ...any) {
 	})
 }
 
-// exhaust reports once that a bound was passed and ends the conversion.
+// exhaust reports once that a bound was exceeded and ends the conversion.
 func (p *parser) exhaust(from *yaml.Node, at *trail, format string, args ...any) {
 	if !p.exhausted {
 		p.exhausted = true
@@ -91,7 +91,7 @@ func (p *parser) convert(from *yaml.Node, at *trail, depth int) *Node {
 	return n
 }
 
-// charge counts a value that an alias repeats.
+// charge counts a value repeated by an alias.
 func (p *parser) charge(from *yaml.Node, text int, at *trail) {
 	if p.repeating == 0 {
 		return

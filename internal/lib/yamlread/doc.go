@@ -1,5 +1,4 @@
-// Package yamlread reads the YAML and JSON that people write: into nodes that
-// know their place, strictly, and within bounds. Repeated keys, tags, values that
-// JSON cannot hold and documents that expand without end are faults; all faults of
-// a document are reported at once. The meaning of the keys is the caller's business.
+// Package yamlread reads YAML and JSON of users into nodes with their positions, strictly and within bounds.
+// It reports repeated keys, tags, values that JSON cannot hold, and documents that expand without end. It
+// reports all faults of a document at once. The caller interprets the keys.
 package yamlread

@@ -10,20 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chunkBytes is how much of a list is parsed at a time: enough that a parser's own
-// buffers do not count, little enough that its nodes do not either.
+// chunkBytes is the amount of a list parsed at a time: large compared with a parser's own buffers, small
+// enough for the memory of its nodes.
 const chunkBytes = 64 << 10
 
-// placeholder stands for the list while the rest of the document is read.
+// placeholder replaces the list while the rest of the document is read.
 const placeholder = "roundsman-items-are-read-apart"
 
-// ReadItems reads a document whose root has a list under key, and keeps only one
-// part of the list at a time: each is called with every item in order, and the list
-// of the tree is empty. A tree of all items takes fifty times the memory of the text.
+// ReadItems reads a document whose root has a list under key, with one part of the list in memory at a time.
+// It calls each with every item in order; the list in the returned tree is empty. A tree of all items takes
+// fifty times the memory of the text.
 //
-// It returns nil where each returned false, where anything is wrong and where only
-// [Read] can judge, for instance because an item has an alias; what each got is void
-// then. Places in items are relative, so that a fault about one takes Read, too.
+// It returns nil if each returned false, after a fault, and if only [Read] can decide, for example because an
+// item has an alias. The items passed to each are void then. Positions in items are relative, so a fault in
+// an item needs Read, too.
 func ReadItems(file string, data []byte, options Options, key string, each func(*Node) bool) *Node {
 	return readItems(file, data, options, key, chunkBytes, each)
 }
@@ -57,8 +57,8 @@ func readItems(file string, data []byte, options Options, key string, size int, 
 	return root
 }
 
-// readChunk reads some items of a list. A chunk that was cut within a quoted text or
-// within brackets is no YAML: it has what opens them, and not what closes them.
+// readChunk reads some items of a list. A chunk cut within quotes or brackets is not valid YAML, since its
+// closing characters are missing.
 func readChunk(file *string, chunk []byte, options Options, each func(*Node) bool) bool {
 	var document, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(chunk))
@@ -91,15 +91,15 @@ func readJSONItems(file *string, data []byte, key string, each func(*Node) bool)
 	return nil
 }
 
-// division is a document whose list stands in lines of its own: before ends with the
-// line of its key, after begins with the next key.
+// division is a document with its list on lines of its own. before ends with the line of its key, after
+// begins with the next key.
 type division struct {
 	before, list, after []byte
 	indent              int // of the items
 }
 
-// divide finds the list of a key that has a line for itself, as generated documents
-// have it; false where there is none.
+// divide finds a list whose key is alone on its line, as in generated documents. It returns false without
+// one.
 func divide(data []byte, key string) (division, bool) {
 	if bytes.Contains(data, []byte(placeholder)) || oddBreaks(data) {
 		return division{}, false
@@ -117,7 +117,7 @@ func divide(data []byte, key string) (division, bool) {
 	return division{}, false
 }
 
-// measure returns the length of the list and finds out how far its items are indented.
+// measure returns the length of the list and sets the indentation of its items.
 func (d *division) measure(text []byte) int {
 	for rest := text; len(rest) > 0; {
 		line, after := cutLine(rest)
@@ -144,7 +144,7 @@ func (d *division) begins(line []byte) bool {
 	return len(line) == d.indent+1 || strings.IndexByte(" \r\n", line[d.indent+1]) >= 0
 }
 
-// chunks yields the list in parts of about that size, each of whole items.
+// chunks yields the list in parts of about size bytes, each with whole items.
 func (d *division) chunks(size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		begin := 0
@@ -162,14 +162,14 @@ func (d *division) chunks(size int) iter.Seq[[]byte] {
 	}
 }
 
-// frame is the document with one item for the whole list: the parser comes to it as
-// it comes to the list, and leaves it so.
+// frame returns the document with one item for the whole list, so that the parser is in the same state
+// before and after it.
 func (d *division) frame() []byte {
 	item := strings.Repeat(" ", d.indent) + "- " + placeholder + "\n"
 	return bytes.Join([][]byte{d.before, []byte(item), d.after}, nil)
 }
 
-// oddBreaks reports whether there are lines for YAML that are none for cutLine.
+// oddBreaks reports whether the data has line breaks of YAML that cutLine does not handle.
 func oddBreaks(data []byte) bool {
 	for _, other := range []string{"\u0085", "\u2028", "\u2029"} {
 		if bytes.Contains(data, []byte(other)) {

@@ -15,8 +15,8 @@ func itemOptions() Options {
 	return Options{Bytes: 1 << 20, JSON: true, TooLarge: "too large", Empty: "write something"}
 }
 
-// apart reads a document in both ways. It reports whether the items were read apart,
-// and insists that they are those of the tree then, and that the tree has no fault.
+// apart reads a document both ways and compares the items. It reports whether ReadItems succeeded, which
+// requires a tree without faults.
 func apart(t *testing.T, text string, size int) bool {
 	t.Helper()
 	var items []*Node
@@ -36,7 +36,7 @@ func apart(t *testing.T, text string, size int) bool {
 	return true
 }
 
-// form is everything of a node but its place.
+// form returns all of a node except its position.
 func form(n *Node) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q %t", n.Kind, n.Literal, n.Block)
@@ -49,8 +49,8 @@ func form(n *Node) string {
 	return b.String()
 }
 
-// TestItemsApart: whatever lines follow each other, items that are read apart are
-// those of the whole document, and a document with a fault is never read so.
+// For any sequence of lines, the items of ReadItems are those of the whole document. A document with a fault
+// gives none.
 func TestItemsApart(t *testing.T) {
 	t.Parallel()
 	lines := []string{
@@ -96,7 +96,7 @@ func TestItemsApart(t *testing.T) {
 	assert.Greater(t, read, all/60, "enough of the documents are read so")
 }
 
-// TestItemsApartOfJSON, which has no lines.
+// JSON has no lines.
 func TestItemsApartOfJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
@@ -111,7 +111,7 @@ func TestItemsApartOfJSON(t *testing.T) {
 	}
 }
 
-// TestItemsApartEnd: a caller that has seen enough gets no tree.
+// A caller that stops early gets no tree.
 func TestItemsApartEnd(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"tasks:\n- 1\n- 2\n", `{"tasks": [1, 2]}`} {

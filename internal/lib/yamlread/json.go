@@ -27,7 +27,7 @@ func newJSONParser(file *string, data []byte) *jsonParser {
 	return p
 }
 
-// document is the one value of a document, nil if nothing of it can be used.
+// document reads the single value of a document; nil if it is unusable.
 func (p *jsonParser) document() *Node {
 	n := p.value(nil, 0)
 	if n == nil {
@@ -46,8 +46,8 @@ type jsonParser struct {
 	decoder *json.Decoder
 	lines   []int // offsets at which lines 2, 3, … begin
 	faults  []Fault
-	// each takes the items of the list that the root has under apart, in place of the
-	// tree; stopped: it wants no more of them.
+	// each receives the items of the list under apart in the root, instead of the tree. stopped means
+	// that it returned false.
 	apart   string
 	each    func(*Node) bool
 	stopped bool
@@ -68,7 +68,7 @@ func (p *jsonParser) fail(offset int64, at *trail, message string) {
 	p.faults = append(p.faults, Fault{Line: line, Column: column, Path: at.path(), Message: message})
 }
 
-// next returns a token and the node that marks its place.
+// next returns a token and the node with its position.
 func (p *jsonParser) next(at *trail) (json.Token, *Node) {
 	start := p.decoder.InputOffset()
 	for int(start) < len(p.data) && bytes.IndexByte([]byte(" \t\r\n,:"), p.data[start]) >= 0 {

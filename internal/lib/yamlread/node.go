@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Kind is what a value is, in JSON's terms, since values travel as JSON.
+// Kind is the kind of a value in JSON's terms, since values are sent as JSON.
 type Kind uint8
 
-// The kinds of value.
+// Kinds of values.
 const (
 	Null Kind = iota
 	Text
@@ -24,7 +24,7 @@ const (
 	Object
 )
 
-// String names the kind as a message does.
+// String returns the kind for messages.
 func (k Kind) String() string {
 	switch k {
 	case Null:
@@ -45,30 +45,29 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Place is where something was written. Line and Column count from 1.
+// Place is a position in a file. Line and Column count from 1.
 type Place struct {
 	File         string
 	Line, Column int
 }
 
-// String renders the place without its column, for messages about another one.
+// String returns the place without its column, for messages about other places.
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Node is a value together with its place. Aliases and merge keys have been
-// resolved; their values keep the place of their definition, because that is where
-// a fault must be repaired.
+// Node is a value with its position. Aliases and merge keys are resolved; their values keep the position of
+// the definition, where a fault must be repaired.
 type Node struct {
 	file         *string
 	line, column int32
 	Kind         Kind
-	// Block: a text of several lines, which begins on the line below its place.
+	// Block is a text of several lines that begins on the line below its position.
 	Block bool
-	// Literal is a scalar as it was written, before its type was guessed.
+	// Literal is a scalar as written.
 	Literal string
-	// Items are those of a list, Fields those of an object in the order written.
+	// Items of a list, Fields of an object in the order written.
 	Items  []*Node
 	Fields []Field
-	index  map[string]int // of objects with many fields
+	index  map[string]int // for objects with many fields
 }
 
 // Field is one key of an object. Its value is never nil.
@@ -78,16 +77,15 @@ type Field struct {
 	Value *Node
 }
 
-// Place is where the value was written.
+// Place returns the position of the value.
 func (n *Node) Place() Place {
 	return Place{File: *n.file, Line: int(n.line), Column: int(n.column)}
 }
 
-// MoveTo gives the value another place.
+// MoveTo changes the position of the value.
 func (n *Node) MoveTo(at Place) { n.line, n.column = int32(at.Line), int32(at.Column) }
 
-// Get returns the value under key, nil if it was not written. An explicit null is
-// as good as not written.
+// Get returns the value under key; nil if it is missing or null.
 func (n *Node) Get(key string) *Node {
 	if f := n.Field(key); f != nil && f.Value.Kind != Null {
 		return f.Value
@@ -95,11 +93,10 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// indexFrom is the number of fields from which on an index pays: hostile files
-// hold 100,000 of them.
+// indexFrom is the number of fields from which an index is used: hostile files have 100,000.
 const indexFrom = 16
 
-// Field finds a key; nil if it was not written.
+// Field returns the field with a key; nil if it is missing.
 func (n *Node) Field(key string) *Field {
 	if n == nil {
 		return nil
@@ -118,7 +115,7 @@ func (n *Node) Field(key string) *Field {
 	return nil
 }
 
-// Add appends a field whose key is not there yet.
+// Add appends a field with a new key.
 func (n *Node) Add(f Field) {
 	n.Fields = append(n.Fields, f)
 	switch {
@@ -132,7 +129,7 @@ func (n *Node) Add(f Field) {
 	}
 }
 
-// Without returns a copy of an object that lacks the given keys.
+// Without returns a copy of an object without the given keys.
 func (n *Node) Without(keys ...string) *Node {
 	out := &Node{file: n.file, line: n.line, column: n.column, Kind: n.Kind}
 	for _, f := range n.Fields {
@@ -143,7 +140,7 @@ func (n *Node) Without(keys ...string) *Node {
 	return out
 }
 
-// With returns a copy of an object in which a key that is there has another value.
+// With returns a copy of an object with another value for an existing key.
 func (n *Node) With(key string, value *Node) *Node {
 	out := n.Without()
 	if f := out.Field(key); f != nil {
@@ -152,12 +149,12 @@ func (n *Node) With(key string, value *Node) *Node {
 	return out
 }
 
-// Empty returns an object without keys at the same place.
+// Empty returns an object without keys at the same position.
 func (n *Node) Empty() *Node {
 	return &Node{file: n.file, line: n.line, column: n.column, Kind: Object}
 }
 
-// Follow walks down as far as the path exists and returns where it got to.
+// Follow follows a path as far as it exists and returns the last node.
 func (n *Node) Follow(path []string) *Node {
 	for _, step := range path {
 		next := n.step(step)
@@ -182,7 +179,7 @@ func (n *Node) step(step string) *Node {
 	return nil
 }
 
-// Int is the value of an integer, if it fits.
+// Int returns the value of an integer, if it fits.
 func (n *Node) Int() (value int64, ok bool) {
 	if n.Kind != Integer {
 		return 0, false
@@ -190,14 +187,14 @@ func (n *Node) Int() (value int64, ok bool) {
 	return value, scalar("!!int", n.Literal).Decode(&value) == nil
 }
 
-// True is the value of a truth value.
+// True returns the value of a boolean.
 func (n *Node) True() bool {
 	var value bool
 	return n.Kind == Bool && scalar("!!bool", n.Literal).Decode(&value) == nil && value
 }
 
-// Plain converts to what encoding/json and JSON Schema work on. Numbers are
-// json.Number, in JSON's form and without loss.
+// Plain converts to types for encoding/json and JSON Schema. Numbers are json.Number, in JSON's form and
+// without loss.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case List:
@@ -224,14 +221,13 @@ func (n *Node) Plain() any {
 	return nil
 }
 
-// number is a number as JSON writes it (YAML also knows 0x1f, 1_000 and .5);
-// false if JSON cannot.
+// number returns a number in JSON's form (YAML also allows 0x1f, 1_000 and .5), or false if JSON has none.
 func (n *Node) number() (json.Number, bool) {
 	if value, ok := n.Int(); ok {
 		return json.Number(strconv.FormatInt(value, 10)), true
 	}
 	if n.Kind == Integer && json.Valid([]byte(n.Literal)) {
-		return json.Number(n.Literal), true // too large for a machine, not for JSON
+		return json.Number(n.Literal), true // too large for an int64, but valid in JSON
 	}
 	var value float64
 	if scalar("!!float", n.Literal).Decode(&value) != nil || math.IsInf(value, 0) || math.IsNaN(value) {

@@ -13,36 +13,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of what aliases may repeat: a few lines can stand for billions of values.
+// Bounds of the values repeated by aliases: a few lines can stand for billions of values.
 const (
 	maxRepeated     = 100_000
 	maxRepeatedText = 4 << 20
 	maxDepth        = 64
 )
 
-// Options says what a document may be.
+// Options limit the form of a document.
 type Options struct {
-	// Bytes bounds the document.
 	Bytes int
 	// MergeKeys allows `<<`.
 	MergeKeys bool
-	// JSON reads a document that begins with { as JSON, of which not all is YAML;
-	// Lists also one that begins with [.
+	// JSON reads a document that begins with { as JSON, since not all JSON is YAML. Lists extends this
+	// to documents that begin with [.
 	JSON, Lists bool
 	// TooLarge and Empty complete the messages about such documents.
 	TooLarge, Empty string
 }
 
-// Fault is one thing that is wrong in a document. A line of 0 means the whole.
+// Fault is one fault of a document. Line 0 means the whole document.
 type Fault struct {
 	Line, Column int
-	// Path is where in the document, like tasks[2].id; empty for the document.
+	// Path in the document, like tasks[2].id; empty for the document.
 	Path    string
 	Message string
 }
 
-// Read turns a document into a tree. It returns nil when nothing of it can be
-// used; the faults say why.
+// Read converts a document to a tree. It returns nil if nothing is usable; the faults have the reasons.
 func Read(file string, data []byte, options Options) (*Node, []Fault) {
 	asJSON, fault := judge(data, options)
 	switch {
@@ -54,7 +52,7 @@ func Read(file string, data []byte, options Options) (*Node, []Fault) {
 	return readYAML(&file, data, options)
 }
 
-// judge finds out what a document is written in, or why it cannot be read.
+// judge detects the format of a document, or returns the reason why it cannot be read.
 func judge(data []byte, options Options) (asJSON bool, fault *Fault) {
 	trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff")
 	start := Fault{Line: 1, Column: 1}

@@ -16,7 +16,7 @@ func options() yamlread.Options {
 	return yamlread.Options{Bytes: 1 << 20, JSON: true, Lists: true, TooLarge: "too large", Empty: "write something"}
 }
 
-// TestValues: YAML and JSON give the same values, which JSON can hold without loss.
+// YAML and JSON give the same values, without loss.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	want := `{"a":[1,-2,1.5,100000000.5,1e+21,12345678901234567890],"b":{"c":null,"d":true,"e":"007","f":""}}`
@@ -34,7 +34,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestAllFaultsWithTheirPlaces, in both forms.
+// All faults have their positions in both formats.
 func TestAllFaultsWithTheirPlaces(t *testing.T) {
 	t.Parallel()
 	said := func(text string, o yamlread.Options) []string {
@@ -65,7 +65,7 @@ func TestAllFaultsWithTheirPlaces(t *testing.T) {
 	assert.Equal(t, []string{"2:9: c: << merges keys and values, not text"}, said("a: &a x\nc: {<<: *a}\n", merging))
 }
 
-// TestBombs: whatever expands, the work is bounded.
+// The work for any expansion is bounded.
 func TestBombs(t *testing.T) {
 	bomb := "a: &a [0, 1, 2, 3, 4, 5, 6, 7, 8]\n"
 	for i := range 12 {

@@ -22,13 +22,13 @@ const (
 )
 
 type askerInput struct {
-	// To is who answers; Lane is asked for.
+	// To is the workflow that answers, Lane the requested lane.
 	To, Lane string
 	Trips    int
 }
 
-// asker asks for a lane of its own, again and again; each request gives the
-// grant before it back. It returns how many milliseconds each trip took.
+// asker requests its own lane repeatedly; each request returns the previous grant. It returns the milliseconds of each
+// round trip.
 func asker(ctx workflow.Context, in askerInput) ([]float64, error) {
 	info := workflow.GetInfo(ctx)
 	base := contract.AdmissionRequest{
@@ -58,7 +58,7 @@ func asker(ctx workflow.Context, in askerInput) ([]float64, error) {
 	return took, send(base)
 }
 
-// echo answers every request at once, and decides nothing.
+// echo answers every request at once without a decision.
 func echo(ctx workflow.Context) error {
 	requests := workflow.GetSignalChannel(ctx, contract.SignalAdmissionRequest)
 	for {
@@ -69,7 +69,7 @@ func echo(ctx workflow.Context) error {
 	}
 }
 
-// admissionBench compares admission with a workflow that only answers.
+// admissionBench compares admission with a workflow that answers at once.
 func admissionBench(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 1, 4)
 	if err != nil {
@@ -118,8 +118,8 @@ func (b *bench) compareTrips(ctx context.Context, c *cluster, askers, trips int)
 	})
 }
 
-// echoed measures the trips to a workflow that only answers. Each time it is
-// another one: it never continues as new, and the server takes 10,000 signals a run.
+// echoed measures round trips to a new echo workflow. It never continues as new, and the server accepts 10,000 signals per
+// run.
 func (c *cluster) echoed(ctx context.Context, askers, trips int) (float64, error) {
 	run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: fmt.Sprintf("bench/echo-%d", time.Now().UnixNano()), TaskQueue: bare.Queue,
@@ -131,7 +131,7 @@ func (c *cluster) echoed(ctx context.Context, askers, trips int) (float64, error
 	return rate, errors.Join(err, c.temporal.TerminateWorkflow(ctx, run.GetID(), run.GetRunID(), "measured"))
 }
 
-// length of admission's history, and of which run.
+// length returns the length of admission's history and the id of its run.
 func (c *cluster) length(ctx context.Context) (int64, string) {
 	described, err := c.temporal.DescribeWorkflowExecution(ctx, contract.AdmissionWorkflowID, "")
 	if err != nil {
@@ -141,8 +141,7 @@ func (c *cluster) length(ctx context.Context) (int64, string) {
 	return info.GetHistoryLength(), info.GetExecution().GetRunId()
 }
 
-// trips lets askers ask at once and returns trips per second and how long each
-// took, in milliseconds.
+// trips starts askers at once. It returns trips per second and the milliseconds of each trip.
 func (c *cluster) trips(ctx context.Context, to string, askers, trips int) (float64, []float64, error) {
 	started := time.Now()
 	runs := make([]client.WorkflowRun, askers)
@@ -167,7 +166,7 @@ func (c *cluster) trips(ctx context.Context, to string, askers, trips int) (floa
 	return float64(len(all)) / time.Since(started).Seconds(), all, nil
 }
 
-// laneHandover lets twenty groups take turns in one lane.
+// laneHandover measures the handover of a lane between twenty groups.
 func laneHandover(ctx context.Context, b *bench) error {
 	const groups = 20
 	c, err := startCluster(ctx, b, 1, 4)
@@ -188,7 +187,7 @@ func laneHandover(ctx context.Context, b *bench) error {
 	return b.values("lane_handover_p50", groups-1, "ms", p50s, map[string]float64{"p99": round(percentile(all, 0.99))})
 }
 
-// turn is when a group's detection started and when it gave its lane back.
+// turn holds the start of a group's detection and the release of its lane.
 type turn struct{ detected, released time.Time }
 
 func (c *cluster) handovers(ctx context.Context, rep, groups int) ([]float64, error) {
@@ -226,8 +225,7 @@ func (c *cluster) handovers(ctx context.Context, rep, groups int) ([]float64, er
 	return gaps, nil
 }
 
-// turnOf reads a group's history: the start of the activity after which it was
-// detecting, and its last call of admission.
+// turnOf reads a group's history: the start of its detection activity, and its last call of admission.
 func (c *cluster) turnOf(ctx context.Context, run client.WorkflowRun) (turn, error) {
 	var found turn
 	scheduled := map[int64]bool{}
@@ -243,7 +241,7 @@ func (c *cluster) turnOf(ctx context.Context, run client.WorkflowRun) (turn, err
 		if a := event.GetActivityTaskStartedEventAttributes(); a != nil && scheduled[a.GetScheduledEventId()] {
 			found.detected = event.GetEventTime().AsTime()
 		}
-		if event.GetMarkerRecordedEventAttributes() != nil { // The release is a call, the last one.
+		if event.GetMarkerRecordedEventAttributes() != nil { // The release is the last call.
 			found.released = event.GetEventTime().AsTime()
 		}
 	}

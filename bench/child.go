@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// beChild runs a Roundsman worker and, with the same slots, bare SDK workers on
-// a private and on the shared bare queue, until the parent goes away.
+// beChild runs a Roundsman worker and, with the same slots, bare SDK workers on a private and on the shared bare queue,
+// until the parent ends.
 func beChild(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -61,10 +61,10 @@ func beChild(ctx context.Context, o options) error {
 	return err
 }
 
-// sharedJobType is the job type that the workers pull by its shared queue.
+// sharedJobType is the job type that the workers poll on its shared queue.
 const sharedJobType = "noop-shared"
 
-// noop does nothing; how much it finds is a param.
+// noop does nothing. A param sets the number of its proposals.
 type noop struct{}
 
 func (noop) Descriptor() jobtype.Descriptor {

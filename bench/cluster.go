@@ -24,7 +24,7 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// cluster is a server, the control plane in this process, and worker processes.
+// cluster is a server, a control plane in this process, and worker processes.
 type cluster struct {
 	server   *testsuite.Server
 	client   *starter.Client
@@ -34,7 +34,7 @@ type cluster struct {
 	children []*exec.Cmd
 }
 
-// startCluster brings up the server in memory and n worker processes.
+// startCluster starts the server with state in memory, and n worker processes.
 func startCluster(ctx context.Context, b *bench, n, slots int) (*cluster, error) {
 	server, err := testsuite.Launch()
 	if err != nil {
@@ -86,8 +86,8 @@ func (c *cluster) startControl(ctx context.Context) error {
 	return c.bare.Start()
 }
 
-// startChild starts this program again as a worker process, with extra flags. It ends when
-// its standard input does, so that none is left behind.
+// startChild starts this program as a worker process with extra flags. It ends with its standard input, so none is left
+// behind.
 func (c *cluster) startChild(ctx context.Context, b *bench, id string, slots int, extra ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *cluster) startChild(ctx context.Context, b *bench, id string, slots int
 	return nil
 }
 
-// awaitWorkers waits until the fleet sees n workers fresh.
+// awaitWorkers waits until n workers are fresh.
 func (c *cluster) awaitWorkers(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -9,16 +9,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// coreEvents is how many events of each kind one counted run takes.
+// coreEvents is the number of events of each kind in one measured run.
 const coreEvents = 2_000
 
-// coreSizes are the sizes at which the cost of one event is measured. It must not
-// grow with them.
+// coreSizes are the sizes at which the cost of one event is measured. The cost must not grow with them.
 func coreSizes() []int { return []int{100, 1_000, 10_000} }
 
-// coresBench measures what one event of the pure cores costs, without Temporal. A size
-// of admission is waiters and objects, and ten times as many dedupe keys; a size of the
-// registry is workers, of which it takes 5,000.
+// coresBench measures the cost of one event in the pure cores, without Temporal. The size of admission counts waiters and
+// objects, with ten times as many dedupe keys. The size of the registry counts workers, at most 5,000.
 func coresBench(ctx context.Context, b *bench) error {
 	for _, n := range coreSizes() {
 		for _, c := range load.Admission(n) {
@@ -48,7 +46,7 @@ func coreCase(ctx context.Context, b *bench, name string, n, events int, step fu
 	return b.values(strings.NewReplacer(" ", "_", ",", "").Replace(name), n, "ns/event", perEvent, nil)
 }
 
-// timeEvents returns ns per event of a step that takes several.
+// timeEvents returns ns per event of a step with several events.
 func timeEvents(step func(), events int) float64 {
 	steps := coreEvents / events
 	began := time.Now()

@@ -32,8 +32,8 @@ const (
 // dagSizes are the graphs of dag_layers.
 var dagSizes = []int{1_000, 10_000, 100_000} //nolint:gochecknoglobals // constant table
 
-// layeredGraph has n no-op tasks in ten layers, each with two dependencies in the
-// layer before: its neighbours, or any.
+// layeredGraph returns n no-op tasks in ten layers, each with two dependencies in the previous layer: its neighbours, or
+// random ones.
 func layeredGraph(n int, random bool) (*dag.Graph, error) {
 	source := rand.New(rand.NewPCG(1, uint64(n))) //nolint:gosec // the same graph every time
 	wide := max(n/dagLayers, 1)
@@ -53,7 +53,7 @@ func layeredGraph(n int, random bool) (*dag.Graph, error) {
 	return compiledGraph(fmt.Sprintf("layers-%d", n), dagParallel, tasks)
 }
 
-// chainGraph is a line of n tasks.
+// chainGraph returns a chain of n tasks.
 func chainGraph(n int) (*dag.Graph, error) {
 	tasks := make([]dag.Task, n)
 	for i := range tasks {
@@ -70,8 +70,8 @@ func compiledGraph(name string, concurrency int, tasks []dag.Task) (*dag.Graph, 
 	return dag.Build(dag.Input{Meta: []byte(meta), Tasks: tasks})
 }
 
-// dagBench is a server and, for either side, one process that runs workflows and
-// no-op activities, so that their cost can be told apart.
+// dagBench is a server and one process per side, each with workflows and no-op activities, so that their costs are
+// separate.
 type dagBench struct {
 	server   *testsuite.Server
 	client   *starter.Client
@@ -130,7 +130,7 @@ type dagRun struct {
 	ref          starter.RunRef
 }
 
-// measure times one run and the CPU that the server and the side's process use.
+// measure measures the time of one run and the CPU time of the server and the side's process.
 func (d *dagBench) measure(role string, do func() (starter.RunRef, error)) (dagRun, error) {
 	runtime.GC()
 	before, err := d.cpu(role)
@@ -193,7 +193,7 @@ func (d *dagBench) bare(ctx context.Context, n int) (dagRun, error) {
 	})
 }
 
-// peak is the most memory that a process had so far, in MB.
+// peak returns the peak memory of a process in MB.
 func (d *dagBench) peak(role string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.children[role].Process.Pid))
 	if err != nil {
@@ -208,7 +208,7 @@ func (d *dagBench) peak(role string) (float64, error) {
 	return 0, errors.New("the status of the process has no VmHWM")
 }
 
-// chainFacts reads the histories of a run from its first to its last workflow run.
+// chainFacts holds the totals of the histories of all workflow runs of a run.
 type chainFacts struct {
 	runs, events, longest, failedTasks int
 }
@@ -239,13 +239,11 @@ func (d *dagBench) facts(ctx context.Context, ref starter.RunRef) (chainFacts, e
 	return facts, nil
 }
 
-// dagLayersBench compares runs of layered graphs with as many independent
-// activities on the bare SDK.
+// dagLayersBench compares runs of layered graphs with as many independent activities on the bare SDK.
 func dagLayersBench(ctx context.Context, b *bench) error {
 	for _, random := range []bool{false, true} {
 		for _, n := range dagSizes {
-			// Processes of its own for each size, so that the peak of memory is that
-			// size's.
+			// Each size has its own processes, so that the peak of memory belongs to it.
 			if err := b.compareDAG(ctx, n, random); err != nil {
 				return err
 			}
@@ -352,7 +350,7 @@ func dagChainBench(ctx context.Context, b *bench) error {
 	return b.values("dag_chain_p50", n, "ms", p50s, map[string]float64{"p99": round(median(p99s))})
 }
 
-// steps are the milliseconds from one task's scheduling to the next one's.
+// steps returns the milliseconds between the scheduling of successive tasks.
 func (d *dagBench) steps(ctx context.Context, ref starter.RunRef) ([]float64, error) {
 	history := d.client.Temporal().GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	var steps []float64

@@ -19,8 +19,8 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// The two sides of the DAG benchmarks, each a process with workflows and no-op
-// activities on one queue, eager dispatch as wide as the parallelism.
+// The two sides of the DAG benchmarks. Each is a process with workflows and no-op activities on one queue, with eager
+// dispatch as wide as the parallelism.
 const (
 	childDAG     = "dag"
 	childDAGBare = "dag-bare"
@@ -28,11 +28,11 @@ const (
 	bareDAGQueue            = "bench/dag"
 	bareIndependentWorkflow = "bench.Independent"
 	bareNoopActivity        = "bench.Noop"
-	// bareRollEvents is where Roundsman continues as new.
+	// bareRollEvents is the history length at which Roundsman continues as new.
 	bareRollEvents = 20_000
 )
 
-// beDAGChild is either side until the parent goes away.
+// beDAGChild runs one side until the parent ends.
 func beDAGChild(ctx context.Context, o options) error {
 	dialed, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: o.childID})
 	if err != nil {
@@ -89,8 +89,8 @@ type independentInput struct {
 	Done     int `json:"done"`
 }
 
-// bareIndependent executes as many independent activities as a DAG has tasks: one
-// coroutine, drained and continued as new where Roundsman does so.
+// bareIndependent executes as many independent activities as a DAG has tasks, in one coroutine. It drains and continues as
+// new where Roundsman does.
 func bareIndependent(ctx workflow.Context, in independentInput) (int, error) {
 	var flight []workflow.Future
 	started, done := in.Done, in.Done

@@ -34,7 +34,7 @@ func dagNextBench(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// timeNext runs a graph to its end some times and returns ns per report.
+// timeNext runs a graph to its end several times and returns ns per report.
 func timeNext(graph *dag.Graph, times int) float64 {
 	var buf []dag.Decision
 	queue := make([]dag.Index, 0, graph.Len())

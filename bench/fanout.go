@@ -30,7 +30,7 @@ func wanted(params json.RawMessage) (int, error) {
 	return p.N, err
 }
 
-// groupSpec is a job type of n no-op jobs, parallel in flight.
+// groupSpec returns a job type with n no-op jobs, parallel of them in flight.
 func groupSpec(routing jobtype.Routing, n, parallel int) (contract.JobTypeSpec, error) {
 	params, err := json.Marshal(noopParams{N: n})
 	name := "noop-" + string(routing)
@@ -50,12 +50,12 @@ type finished struct {
 	workflow string
 }
 
-// runGroup runs a job group and checks that it did all of its jobs.
+// runGroup runs a job group and checks that it completed all jobs.
 func (c *cluster) runGroup(ctx context.Context, routing jobtype.Routing, n, parallel int) (finished, error) {
 	return c.runGroupIn(ctx, "", routing, n, parallel)
 }
 
-// runGroupIn does so in an exclusive lane; "": in none.
+// runGroupIn is runGroup in an exclusive lane; "" means none.
 func (c *cluster) runGroupIn(ctx context.Context, lane string, routing jobtype.Routing, n, parallel int) (finished, error) {
 	spec, err := groupSpec(routing, n, parallel)
 	if err != nil {
@@ -154,7 +154,7 @@ func (b *bench) compareFanout(ctx context.Context, c *cluster, routing jobtype.R
 	})
 }
 
-// eventsPerJob prints what a job costs in history at several parallelisms.
+// eventsPerJob measures the history events per job at several parallelisms.
 func eventsPerJob(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
 	if err != nil {
@@ -178,8 +178,8 @@ func eventsPerJob(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// bytesPerJob prints what a job costs in bytes of history: in a job type without settings,
-// and in one whose params, execute and cluster blocks have 1,100 bytes.
+// bytesPerJob measures the history bytes per job, in a job type without settings and in one with 1,100 bytes of params,
+// execute and cluster blocks.
 func bytesPerJob(ctx context.Context, b *bench) error {
 	const each = 370
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 )
 
-// findStart returns the first entry that is so. Half a line, of a process that
-// was killed, is passed over.
+// findStart returns the first entry for which is returns true. It skips an incomplete line of a killed process.
 func findStart(data []byte, is func(started) bool) *started {
 	for line := range bytes.Lines(data) {
 		var entry started

@@ -23,23 +23,23 @@ const (
 	joinReps    = 10
 )
 
-// sleepers is a job type of the sleeper.
+// sleepers returns a job type of the sleeper.
 func sleepers(name string, params sleeperParams, policy jobtype.Policy) (contract.JobTypeSpec, error) {
 	encoded, err := json.Marshal(params)
 	return contract.JobTypeSpec{Name: name, Handler: "sleeper", Params: encoded, Policy: policy.WithDefaults()}, err
 }
 
-// begin starts a group and does not wait for it.
+// begin starts a group without waiting for it.
 func (c *cluster) begin(ctx context.Context, spec contract.JobTypeSpec) (client.WorkflowRun, error) {
 	return c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: fmt.Sprintf("bench/%s-%d", spec.Name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue,
 	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
 }
 
-// newest is the child that was started last.
+// newest returns the child started last.
 func (c *cluster) newest() *exec.Cmd { return c.children[len(c.children)-1] }
 
-// workerKill measures from kill -9 of a worker to the start of its job elsewhere.
+// workerKill measures the time from kill -9 of a worker to the start of its job elsewhere.
 func workerKill(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 0, 1)
 	if err != nil {
@@ -90,13 +90,13 @@ func (c *cluster) killOnce(ctx context.Context, processes map[string]*exec.Cmd, 
 	if err != nil {
 		return 0, err
 	}
-	// Somewhere between two beats, as in life.
+	// A random moment between two heartbeats.
 	time.Sleep(time.Duration(time.Now().UnixNano() % int64(2*time.Second)))
 	killed := time.Now()
 	if err := processes[first.Worker].Process.Kill(); err != nil {
 		return 0, err
 	}
-	_ = processes[first.Worker].Wait() // killed, as it says
+	_ = processes[first.Worker].Wait() // It was killed.
 	second, err := awaitStart(ctx, book, func(s started) bool { return s.At.After(killed) && s.Worker != first.Worker })
 	if err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func (c *cluster) killOnce(ctx context.Context, processes map[string]*exec.Cmd, 
 	return second.At.Sub(killed).Seconds(), nil
 }
 
-// awaitFreshNamed waits until the fleet sees that worker beat.
+// awaitFreshNamed waits until this worker is fresh.
 func (c *cluster) awaitFreshNamed(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -133,8 +133,7 @@ func (c *cluster) awaitFreshNamed(ctx context.Context, id string) error {
 	}
 }
 
-// join measures from the start of a worker's process to the first job of a
-// running group on it.
+// join measures the time from the start of a worker's process to the first job of a running group on it.
 func join(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 1, 1)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// sizeWarmup is how many jobs are done before it is measured: detection, claims and
-	// the first starts are over by then.
+	// sizeWarmup is the number of jobs before the measurement, so that detection, claims and the first starts are
+	// over.
 	sizeWarmup = 100
-	// sizeMeasured is how many jobs are measured at most; the group is canceled then.
+	// sizeMeasured bounds the measured jobs. Then the group is canceled.
 	sizeMeasured = 1_500
-	// sizeLook is how often the progress is looked at: each look is a query.
+	// sizeLook is the interval of progress queries.
 	sizeLook = 500 * time.Millisecond
 )
 
-// groupSizes measures what one job costs the control plane, which is this process,
-// while that many jobs of its group wait. It must not grow with them.
+// groupSizes measures the cost of one job for the control plane in this process, with n waiting jobs in its group. The cost
+// must not grow with n.
 func groupSizes(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
 	if err != nil {
@@ -50,7 +50,7 @@ func groupSizes(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// jobCost is what one job takes of the CPU in ms, and how many there are a second.
+// jobCost holds the CPU milliseconds per job, and the jobs per second.
 type jobCost struct{ control, server, rate float64 }
 
 func (c *cluster) costInGroup(ctx context.Context, n, parallel int) (jobCost, error) {
@@ -84,7 +84,7 @@ func (c *cluster) costInGroup(ctx context.Context, n, parallel int) (jobCost, er
 	return jobCost{used.control * 1000 / done, used.server * 1000 / done, done / took}, ctx.Err()
 }
 
-// spent measures the CPU that is used while something is done.
+// spent measures the CPU time used while do runs.
 func (c *cluster) spent(do func() error) (cpu, error) {
 	before, err := c.cpu()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *cluster) spent(do func() error) (cpu, error) {
 	return cpu{after.server - before.server, after.control - before.control}, err
 }
 
-// awaitCompleted waits until so many jobs are done and returns how many are.
+// awaitCompleted waits until n jobs are completed and returns the number of completed jobs.
 func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n int) (int, error) {
 	for {
 		answer, err := c.temporal.QueryWorkflow(ctx, run.GetID(), "", contract.QueryStatus)
@@ -120,7 +120,7 @@ func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n 
 	}
 }
 
-// largestGroup runs the largest group that validate accepts, to its end.
+// largestGroup runs the largest valid group to its end.
 func largestGroup(ctx context.Context, b *bench) error {
 	const parallel = 64
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// The idle cluster: 20 job types, each due every five minutes, that find
-// nothing.
+// The idle cluster has 20 job types without findings, each due every five minutes.
 const (
 	idleTypes        = 20
 	idleTicksPerHour = idleTypes * 12
@@ -19,9 +18,8 @@ const (
 	idleWatch        = 30 * time.Second
 )
 
-// idle measures what one group that finds nothing costs and what the server
-// burns while nothing at all happens, and adds both up to an hour. It is an
-// extrapolation, since an hour is too long to wait.
+// idle measures the cost of one group without findings and the idle CPU time of the server, and extrapolates both to an
+// hour.
 func idle(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 2, 4)
 	if err != nil {
@@ -68,8 +66,8 @@ func idle(ctx context.Context, b *bench) error {
 	return b.values("idle_server_cpu_per_hour", idleTypes, "CPU-s/h", []float64{resting*3600 + open.serverMS/1000*idleTicksPerHour}, nil)
 }
 
-// workerSpent measures the CPU that the newest worker process uses while something is done.
-// Two workers of the bare SDK poll in it, too.
+// workerSpent measures the CPU time of the newest worker process while do runs. It includes two polling workers of the bare
+// SDK.
 func (c *cluster) workerSpent(do func() error) (float64, error) {
 	before, err := cputime.Seconds(c.newest().Process.Pid)
 	if err != nil {
@@ -82,12 +80,11 @@ func (c *cluster) workerSpent(do func() error) (float64, error) {
 	return after - before, err
 }
 
-// emptyTick is what one group that finds nothing costs: events of its history, CPU of the
-// server and of the control plane, and time from its start to its end.
+// emptyTick is the cost of one group without findings: history events, CPU time of the server and of the control plane, and
+// duration.
 type emptyTick struct{ events, serverMS, controlMS, tookMS float64 }
 
-// emptyTicks runs groups that find nothing, one after the other; the first one, in which
-// admission starts, does not count.
+// emptyTicks runs groups without findings one after the other. The first one, which starts admission, does not count.
 func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error) {
 	var events, took []float64
 	var before cpu
@@ -108,8 +105,7 @@ func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error
 	return emptyTick{median(events), (after.server - before.server) * 1000 / idleGroups, (after.control - before.control) * 1000 / idleGroups, median(took)}, err
 }
 
-// cpu is the time in seconds that the server and the control plane, which is this process,
-// have used.
+// cpu is the CPU time in seconds of the server and of the control plane, which is this process.
 type cpu struct{ server, control float64 }
 
 func (c *cluster) cpu() (used cpu, err error) {

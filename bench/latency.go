@@ -18,8 +18,7 @@ const (
 	chainSteps    = 100
 )
 
-// chain runs activities one after the other and returns how many milliseconds
-// each step took: schedule, run, next workflow task.
+// chain runs activities one after the other and returns the milliseconds of each step: schedule, run, next workflow task.
 func chain(ctx workflow.Context, queue string) ([]float64, error) {
 	var steps []float64
 	for range chainSteps {
@@ -35,7 +34,7 @@ func chain(ctx workflow.Context, queue string) ([]float64, error) {
 	return steps, nil
 }
 
-// stepLatency measures our dev server; the stock one needs 100 ms a step.
+// stepLatency measures our dev server. The stock server needs 100 ms per step.
 func stepLatency(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 1, 4)
 	if err != nil {

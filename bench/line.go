@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// bench is what a measurement works with.
+// bench holds the settings and outputs of a measurement.
 type bench struct {
 	options
 	out, log io.Writer
@@ -20,8 +20,8 @@ type line struct {
 	N     int     `json:"n"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Baseline is the bare SDK's median, Ratio the median of value/baseline run
-	// by run; both are absent where nothing is compared.
+	// Baseline is the bare SDK's median, Ratio the median of value/baseline per run. Both are absent without a
+	// comparison.
 	Baseline float64 `json:"baseline,omitempty"`
 	Ratio    float64 `json:"ratio,omitempty"`
 	Reps     int     `json:"reps"`
@@ -45,7 +45,7 @@ func (b *bench) logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.log, format+"\n", args...)
 }
 
-// values prints figures that are compared to nothing.
+// values prints figures without a baseline.
 func (b *bench) values(name string, n int, unit string, values []float64, more map[string]float64) error {
 	return b.print(line{
 		Name: name, N: n, Unit: unit, Value: round(median(values)), Reps: len(values),
@@ -53,7 +53,7 @@ func (b *bench) values(name string, n int, unit string, values []float64, more m
 	})
 }
 
-// compared prints figures with those of the baseline, pair by pair.
+// compared prints figures with their baselines, paired by run.
 func (b *bench) compared(name string, n int, unit string, values, baseline []float64, more map[string]float64) error {
 	ratios := make([]float64, len(values))
 	for i := range values {
@@ -77,7 +77,7 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// percentile of sorted or unsorted values, p in 0..1.
+// percentile of values, p from 0 to 1.
 func percentile(values []float64, p float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))]

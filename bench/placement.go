@@ -24,7 +24,7 @@ const (
 	skewedCap  = 4
 )
 
-// runSleepers runs a group of sleepers and checks that it did all of them.
+// runSleepers runs a group of sleepers and checks that it completed all jobs.
 func (c *cluster) runSleepers(ctx context.Context, spec contract.JobTypeSpec, n int) (finished, error) {
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench/%s-%d", spec.Name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue}
 	var result contract.JobGroupResult
@@ -37,9 +37,8 @@ func (c *cluster) runSleepers(ctx context.Context, spec contract.JobTypeSpec, n 
 
 // placementRun is one measured run of placementJobs.
 type placementRun struct {
-	// seconds are those of the whole workflow, busy and busyInside the share of the
-	// slots that was used in that time, and from the first job's start to the last
-	// one's end.
+	// seconds is the duration of the workflow. busy is the share of the slots in use in that time, busyInside that
+	// between the first job's start and the last one's end.
 	seconds, busy, busyInside float64
 }
 
@@ -49,9 +48,8 @@ func (c *cluster) placementRun(ctx context.Context, workflow, activityType strin
 	return placementRun{seconds, work / seconds, work / span.Seconds()}, err
 }
 
-// placement keeps the slots of four workers busy with jobs of 50 ms. The bare SDK
-// does the same twice: with an activity in flight for each slot, and with as many
-// more as Roundsman sends ahead of free slots.
+// placement keeps the slots of four workers busy with jobs of 50 ms. The bare SDK does the same twice: with an activity in
+// flight per slot, and with as many more as Roundsman prefetches.
 func placement(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, placementNodes, placementSlots)
 	if err != nil {
@@ -112,8 +110,7 @@ func (c *cluster) note(ctx context.Context, runs map[string][]placementRun, name
 	return err
 }
 
-// slotsSkewed compares a worker whose cap is shared by five queues, all work on
-// one, with a worker that has that one queue.
+// slotsSkewed compares a worker whose cap is shared by five queues, with all work on one, to a worker with that queue only.
 func slotsSkewed(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 0, skewedCap)
 	if err != nil {

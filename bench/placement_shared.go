@@ -15,13 +15,12 @@ const (
 	sharedFleetSlots = 4
 	sharedFleetJobs  = 200
 	sharedFleetMS    = 50
-	// occupiedMS is longer than everything that is measured next to it.
+	// occupiedMS is longer than each measured run next to it.
 	occupiedMS = 120_000
 )
 
-// placementSharedFleet measures a group next to another one that fills half of the
-// fleet with long jobs, against the same group with the free half to itself and
-// pinned there: what it loses by not knowing from the start what is taken.
+// placementSharedFleet measures a group next to another one that fills half of the fleet with long jobs. The baseline is the
+// same group pinned to the free half. The difference is the cost of the unknown occupation at the start.
 func placementSharedFleet(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 2, sharedFleetSlots)
 	if err != nil {
@@ -78,7 +77,7 @@ func (c *cluster) groupOptions(name string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{ID: fmt.Sprintf("bench/%s-%d", name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue}
 }
 
-// occupy fills the slots of a node and returns what ends that.
+// occupy fills the slots of a node and returns a function that frees them.
 func (c *cluster) occupy(ctx context.Context, node string) (vacate func(), err error) {
 	spec, err := sleepers("occupant", sleeperParams{N: sharedFleetSlots, MS: occupiedMS, Node: node}, jobtype.Policy{
 		GlobalExecutionConcurrency: sharedFleetSlots, PerWorkerExecutionConcurrency: sharedFleetSlots, MaxJobsPerDetection: sharedFleetSlots,
@@ -98,7 +97,7 @@ func (c *cluster) occupy(ctx context.Context, node string) (vacate func(), err e
 	return vacate, c.awaitExecuting(ctx, node, sharedFleetSlots)
 }
 
-// awaitExecuting waits until the worker itself says that it runs n jobs.
+// awaitExecuting waits until the worker reports n running jobs.
 func (c *cluster) awaitExecuting(ctx context.Context, node string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

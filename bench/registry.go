@@ -21,7 +21,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// childControl is the child that runs the control plane.
+// childControl is the role of a child with the control plane.
 const childControl = "control"
 
 const (
@@ -30,8 +30,7 @@ const (
 	crowdWatch = time.Minute
 )
 
-// beControl runs the control plane as a process of its own, until the parent
-// goes away.
+// beControl runs the control plane as a process of its own until the parent ends.
 func beControl(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -51,8 +50,8 @@ func beControl(ctx context.Context, o options) error {
 	return control.Stop(context.WithoutCancel(ctx))
 }
 
-// registry1000 measures what a registry of 1,000 healthy workers costs while
-// nothing happens. Their heartbeats are sent by this process.
+// registry1000 measures the cost of a registry of 1,000 healthy workers without changes. This process sends their
+// heartbeats.
 func registry1000(ctx context.Context, b *bench) error {
 	server, err := testsuite.Launch()
 	if err != nil {
@@ -122,7 +121,7 @@ func (c *cluster) watchRegistry(ctx context.Context, b *bench, controlPID int, c
 	})
 }
 
-// awaitQuiet waits until all are fresh and nothing has been written for 10 s.
+// awaitQuiet waits until all workers are fresh and nothing has been written for 10 s.
 func (c *cluster) awaitQuiet(ctx context.Context, b *bench) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -161,10 +160,10 @@ func (c *cluster) fresh(ctx context.Context) int {
 	return n
 }
 
-// senders share the registrations.
+// senders is the number of goroutines that send registrations.
 const senders = 8
 
-// registerCrowd registers the workers whose heartbeats a crowd sends.
+// registerCrowd registers the workers of a crowd.
 func registerCrowd(ctx context.Context, temporal client.Client) error {
 	faults := make([]error, senders)
 	var all sync.WaitGroup

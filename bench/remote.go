@@ -28,8 +28,8 @@ const (
 	childRemotes = "remotes"
 )
 
-// remote compares 200 remote workers on one gateway with 200 node workers, all in one
-// process each, one slot each.
+// remote compares 200 remote workers on one gateway with 200 node workers. Each side is in one process, with one slot per
+// worker.
 func remote(ctx context.Context, b *bench) error {
 	native, err := b.remoteRate(ctx, func(c *cluster) error {
 		return c.startRole(ctx, b, childNatives, c.server.Address(), "")
@@ -57,8 +57,7 @@ func remote(ctx context.Context, b *bench) error {
 	return b.compared("remote", remoteJobs, "jobs/s", far, native, nil)
 }
 
-// remoteRate is how many jobs a second a fresh cluster runs with 200 workers that
-// start has started.
+// remoteRate returns the jobs per second of a fresh cluster with the 200 workers that start starts.
 func (b *bench) remoteRate(ctx context.Context, start func(*cluster) error) ([]float64, error) {
 	c, err := startCluster(ctx, b, 0, 0)
 	if err != nil {
@@ -89,7 +88,7 @@ func (b *bench) remoteRate(ctx context.Context, start func(*cluster) error) ([]f
 	return rates, nil
 }
 
-// startRole starts this program again in a role; id is the gateway's address.
+// startRole starts this program in a role. id is the gateway's address.
 func (c *cluster) startRole(ctx context.Context, b *bench, role, address, id string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,7 +136,7 @@ func beRemoteChild(ctx context.Context, o options) error {
 	return gateway.Stop(context.WithoutCancel(ctx))
 }
 
-// beNatives runs the workers. A data directory lets their successors have their ids.
+// beNatives runs the workers. With the data directory, their successors keep their ids.
 func beNatives(ctx context.Context, dialed *starter.Client, dir string) error {
 	var all sync.WaitGroup
 	for i := range remoteWorkers {

@@ -19,11 +19,11 @@ type options struct {
 	// childID and address are for child processes.
 	childID, address string
 	slots            int
-	// shared are job types whose shared queue the child pulls besides its own.
+	// shared are job types whose shared queue the child polls in addition to its own.
 	shared string
 }
 
-// measurement is one benchmark: it prints as many lines as it likes.
+// measurement is one benchmark. It prints any number of lines.
 type measurement struct {
 	name, help string
 	measure    func(ctx context.Context, b *bench) error

@@ -20,17 +20,16 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// vacuumCall is what a compaction takes, so that a vacuum lasts as long as the 144 ms
-// that were measured on a real cluster.
+// vacuumCall is the duration of a compaction, so that a vacuum takes the 144 ms measured on a real cluster.
 const vacuumCall = 135 * time.Millisecond
 
-// seaweedfsBench measures the handlers for SeaweedFS against fakes that speak its wire.
+// seaweedfsBench measures the handlers for SeaweedFS against fakes with its protocol.
 func seaweedfsBench(ctx context.Context, b *bench) error {
 	return errors.Join(weedDetection(ctx, b), weedVacuums(ctx, b), weedKill(ctx, b))
 }
 
-// weedDetection measures a vacuum detection over 100,000 volumes, and how much the
-// process's memory grew, the fake's own included.
+// weedDetection measures a vacuum detection over 100,000 volumes, and the growth of the process's memory, which includes
+// that of the fake.
 func weedDetection(ctx context.Context, b *bench) error {
 	cluster := fakecluster.New(nil)
 	for i := range 100 {
@@ -104,8 +103,8 @@ func weedDev(ctx context.Context, master, handler string, args ...string) (comma
 	return exec.CommandContext(ctx, binary, args...), clean, nil
 }
 
-// weedVacuums measures 33 vacuums by one worker under a limit of 4, from the first
-// call of the first to the last of the last, and how many ran at once.
+// weedVacuums measures 33 vacuums of one worker under a limit of 4, from the first call to the last, and the number of
+// parallel vacuums.
 func weedVacuums(ctx context.Context, b *bench) error {
 	var seconds, together []float64
 	for range b.reps {
@@ -154,9 +153,8 @@ func weedVacuums(ctx context.Context, b *bench) error {
 	return errors.Join(b.values("seaweedfs_33_vacuums", 33, "s", seconds, nil), b.values("seaweedfs_33_vacuums_at_once", 33, "jobs", together, nil))
 }
 
-// weedKill kills control plane, server and workers in the middle of a move with
-// SIGKILL, starts them again at once, and measures when the dead process's lease is
-// free and when the volume is where it belongs: once, and writable.
+// weedKill kills control plane, server and workers with SIGKILL during a move, and starts them again at once. It measures
+// the time until the old process's lease is free, and until the volume is only at its target and writable.
 func weedKill(ctx context.Context, b *bench) error {
 	var free, moved []float64
 	for range b.reps {
@@ -169,8 +167,7 @@ func weedKill(ctx context.Context, b *bench) error {
 	return errors.Join(b.values("seaweedfs_kill_lease_free", 1, "s", free, nil), b.values("seaweedfs_kill_moved_on", 1, "s", moved, nil))
 }
 
-// unbalanced serves two servers, of which one has all volumes; copying receives when
-// a move has copied and not yet deleted.
+// unbalanced serves two servers, one of which has all volumes. copying receives when a move has copied and not yet deleted.
 func unbalanced() (cluster *fakecluster.Cluster, running *fakecluster.Running, copying chan struct{}, err error) {
 	cluster = fakecluster.New(nil)
 	for i := range 2 {

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// sleeper's jobs take a given time and, if there is a book, write down when and
-// where they start.
+// sleeper has jobs of a given duration. With a book, each writes its start and worker into it.
 type sleeper struct{}
 
 type sleeperParams struct {
@@ -72,7 +71,7 @@ func (sleeper) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Pr
 	}
 }
 
-// enter appends one line in one call: several processes write.
+// enter appends one line with a single write, since several processes write.
 func enter(book string, what started) error {
 	line, err := json.Marshal(what)
 	if err != nil {
@@ -89,7 +88,7 @@ func enter(book string, what started) error {
 	return err
 }
 
-// awaitStart waits for the first line of the book that is so.
+// awaitStart waits for the first line of the book for which is returns true.
 func awaitStart(ctx context.Context, book string, is func(started) bool) (started, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -7,8 +7,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// span is the time from the start of the first activity of that type to the end of
-// the last one, as the server's clock saw it.
+// span returns the time from the start of the first activity of this type to the end of the last one, by the server's clock.
 func (c *cluster) span(ctx context.Context, workflow, activityType string) (time.Duration, error) {
 	var first, last time.Time
 	scheduled := map[int64]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// builtBinary is the binary that `make build` left, with the module's root.
+// builtBinary returns the binary of `make build` and the module's root.
 func builtBinary() (binary, root string, err error) {
 	root, err = testsuite.ModuleRoot()
 	return filepath.Join(root, "bin", "roundsman"), root, err
@@ -54,7 +54,7 @@ func dagDev(ctx context.Context, b *bench) error {
 	return b.values("dag_dev_100", 100, "s", seconds, nil)
 }
 
-// startup measures `roundsman dev` from exec to the header that it prints once everything is up.
+// startup measures `roundsman dev` from exec to its header, which it prints when everything is running.
 func startup(ctx context.Context, b *bench) error {
 	binary, root, err := builtBinary()
 	if err != nil {
@@ -91,7 +91,7 @@ func startOnce(ctx context.Context, binary, dir string) (float64, error) {
 	}
 	took, err := awaitLine(output, started, "workers")
 	err = errors.Join(err, command.Process.Signal(syscall.SIGINT))
-	_ = command.Wait() // It was interrupted; its exit code is not what is measured.
+	_ = command.Wait() // It was interrupted, and its exit code does not matter.
 	return took, err
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// fleetSurge measures 200 workers in one process that start, are killed and start again
-// at once.
+// fleetSurge measures 200 workers in one process that start, are killed and start again at once.
 func fleetSurge(ctx context.Context, b *bench) error {
 	var online, started, noticed, restarted []float64
 	for range b.reps {
@@ -51,8 +50,7 @@ func (b *bench) surgeOnce(ctx context.Context) (surge.Times, error) {
 	return fleet.Measure(ctx)
 }
 
-// dagSurge measures the slowest query of the registry while 40 jobs that are DAGs begin
-// at once.
+// dagSurge measures the slowest query of the registry while 40 jobs with DAGs begin at once.
 func dagSurge(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 1, 4)
 	if err != nil {

@@ -12,16 +12,15 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// A crowd of job types that find nothing, each due every minute. The runs of the first
-// minute do not count.
+// A crowd of job types without findings, each due every minute. The runs of the first minute do not count.
 const (
 	tickTypes = 1000
 	tickEvery = time.Minute
 	tickWatch = 3 * time.Minute
 )
 
-// ticks1000 measures whether all ticks of a crowd run, in an open lane and in an exclusive
-// one, and how long the crowd takes to be planned, applied and listed.
+// ticks1000 measures whether all ticks of a crowd run, in an open and in an exclusive lane, and the times to plan, apply and
+// list the crowd.
 func ticks1000(ctx context.Context, b *bench) error {
 	for _, lane := range []struct {
 		name      string
@@ -86,7 +85,7 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 	})
 }
 
-// ended counts the job groups that ended so between two times. Visibility is a second late.
+// ended counts the job groups with this outcome that ended between two times. Visibility lags by a second.
 func (c *cluster) ended(ctx context.Context, outcome contract.Outcome, from, until time.Time) (float64, error) {
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return 0, err
@@ -108,10 +107,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// applied is how long a configuration took.
+// applied holds the durations of a plan and its apply.
 type applied struct{ plan, apply time.Duration }
 
-// apply makes the job types of a configuration, whose handlers need not be known.
+// apply applies a configuration, whose handlers may be unknown.
 func (c *cluster) apply(ctx context.Context, owner, text string) (applied, error) {
 	loaded, err := config.Load(config.Options{Sources: []config.Source{{Name: owner, Data: []byte(text)}}, AllowUnregistered: true})
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Ten viewers and 500 of all that a console shows, of 100 job types.
+// Ten and 500 viewers of a console's topics, with 100 job types.
 const (
 	childViewed  = "viewed"
 	fewViewers   = 10
@@ -41,15 +41,14 @@ const (
 	shownWithin  = 30 * time.Second
 )
 
-// used is what the process that serves viewers has used so far.
+// used is the usage of the serving process so far.
 type used struct {
 	Calls, Visibility int64
 	RSS               float64
 }
 
-// viewers measures what 500 idle viewers cost a process that serves the API, against
-// ten, and how long a change takes to all of them: one that the process made, and one
-// that another made. The process has no control plane of its own.
+// viewers measures the cost of 500 idle viewers for a process that serves the API, compared to ten, and the time until a
+// change reaches all viewers: a change by this process, and a change by another one. The process has no control plane.
 func viewers(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 2, 4)
 	if err != nil {
@@ -120,10 +119,10 @@ func (c *cluster) applyTypes(ctx context.Context) error {
 	return err
 }
 
-// audience is all viewers.
+// audience holds all viewers.
 type audience struct {
 	base string
-	// note is the text that the viewers look for, seen when one has it.
+	// note is the text that the viewers wait for; seen receives when a viewer has it.
 	note   atomic.Pointer[string]
 	seen   chan time.Time
 	count  int
@@ -133,7 +132,7 @@ type audience struct {
 
 type rate struct{ calls, visibility float64 }
 
-// cost lets the audience grow to n and measures what it costs while nothing happens.
+// cost adds viewers up to n and measures their cost without changes.
 func (a *audience) cost(ctx context.Context, n int) (rate, used, error) {
 	nothing := ""
 	a.note.CompareAndSwap(nil, &nothing)
@@ -143,7 +142,6 @@ func (a *audience) cost(ctx context.Context, n int) (rate, used, error) {
 			return rate{}, used{}, err
 		}
 	}
-	// The first pictures.
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return rate{}, used{}, err
 	}
@@ -168,7 +166,7 @@ func (a *audience) usage(ctx context.Context) (so used, err error) {
 	return so, json.NewDecoder(text).Decode(&so)
 }
 
-// get repeats a request until the child answers it.
+// get repeats a request until the child answers.
 func (a *audience) get(ctx context.Context, from string) (io.ReadCloser, error) {
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+from, http.NoBody)
@@ -189,7 +187,7 @@ func (a *audience) get(ctx context.Context, from string) (io.ReadCloser, error) 
 	}
 }
 
-// view adds a viewer, who notes when the picture of the job types has the note.
+// view adds a viewer, which reports when the picture of the job types has the note.
 func (a *audience) view(ctx context.Context) error {
 	stream, err := a.get(ctx, api.Prefix+"/events?"+viewedTopics)
 	if err != nil {
@@ -202,7 +200,7 @@ func (a *audience) view(ctx context.Context) error {
 		for {
 			line, err := lines.ReadSlice('\n')
 			if err != nil {
-				return // A line that is too long for the buffer ends it: changes then time out.
+				return // A line too long for the buffer ends the viewer, and changes then time out.
 			}
 			if note := *a.note.Load(); note != last && bytes.HasPrefix(line, []byte(`data: {"topic":"job-types"`)) && bytes.Contains(line, []byte(note)) {
 				last = note
@@ -213,7 +211,7 @@ func (a *audience) view(ctx context.Context) error {
 	return nil
 }
 
-// changes makes changes and returns how long each took to each viewer, in seconds.
+// changes makes changes and returns the seconds until each reached each viewer.
 func (a *audience) changes(ctx context.Context, n int, change func(on bool, note string) error) ([]float64, error) {
 	var took []float64
 	for i := range n {
@@ -236,7 +234,7 @@ func (a *audience) changes(ctx context.Context, n int, change func(on bool, note
 		if err := change(false, ""); err != nil {
 			return nil, err
 		}
-		// The next one is not to come with this one's second look.
+		// The next change must not coincide with the second look after this one.
 		if err := pause(ctx, 3*time.Second); err != nil {
 			return nil, err
 		}
@@ -264,7 +262,7 @@ func (a *audience) post(ctx context.Context, on bool, note string) error {
 	return response.Body.Close()
 }
 
-// anyone is an administrator.
+// anyone authenticates every caller as an administrator.
 type anyone struct{}
 
 // Authenticate implements api.Authenticator.
@@ -272,7 +270,7 @@ func (anyone) Authenticate(*http.Request) (api.Caller, error) {
 	return api.Caller{Name: "bench", Auth: api.AuthNone, Rights: access.All()}, nil
 }
 
-// beViewed serves the API and counts the calls that it makes.
+// beViewed serves the API and counts its calls.
 func beViewed(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -300,7 +298,7 @@ func beViewed(ctx context.Context, o options) error {
 		return err
 	}
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		debug.FreeOSMemory() // What is garbage is no cost of a viewer.
+		debug.FreeOSMemory() // Garbage is not a cost of a viewer.
 		rss, err := rssBytes()
 		if err == nil {
 			err = json.NewEncoder(w).Encode(used{calls.Load(), visibility.Load(), rss})
@@ -322,7 +320,7 @@ func beViewed(ctx context.Context, o options) error {
 	return nil
 }
 
-// rssBytes is the memory of this process that is resident.
+// rssBytes returns the resident memory of this process.
 func rssBytes() (float64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
 )
 
-// weedFirstDetection measures the time from a weed worker's dial to its first detection,
-// for a group that waits for it, over the gateway and the real server.
+// weedFirstDetection measures the time from a weed worker's dial to its first detection, for a waiting group, through the
+// gateway and the real server.
 func weedFirstDetection(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 0, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func weedFirstDetection(ctx context.Context, b *bench) error {
 	return errors.Join(b.values("weed_first_detection", 1, "s", seconds, nil), c.weedVacuums(ctx, b))
 }
 
-// weedGateway starts a gateway with leases of its own.
+// weedGateway starts a gateway with its own leases.
 func (c *cluster) weedGateway(ctx context.Context) (admin string, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "roundsman-bench-")
 	if err != nil {

@@ -16,27 +16,26 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// crowdSenders share the workers of a crowd.
+// crowdSenders is the number of goroutines that send a crowd's heartbeats.
 const crowdSenders = 8
 
-// Crowd sends the heartbeats of simulated workers to a server: one request for
-// each worker and interval, with the entries of both queues, as the SDK does.
-// They register by themselves or not at all.
+// Crowd sends the heartbeats of simulated workers to a server: one request per worker and interval with the
+// entries of both queues, like the SDK. It does not register the workers.
 type Crowd struct {
-	// Service is the server's.
+	// Service of the server.
 	Service workflowservice.WorkflowServiceClient
-	// Size is how many workers there are, Interval how often each beats.
+	// Size is the number of workers, Interval the time between two heartbeats of one.
 	Size     int
 	Interval time.Duration
-	// Skew is how far the clock of a worker is off; nil: all are right.
+	// Skew returns the clock error of a worker; nil means none.
 	Skew func(i int) time.Duration
-	// Silent are so many workers, the last ones, that do not beat.
+	// Silent is the number of workers, the last ones, without heartbeats.
 	Silent atomic.Int64
-	// Faults counts the beats that the server refused.
+	// Faults counts the heartbeats that the server refused.
 	Faults atomic.Int64
 }
 
-// CrowdID is the id of the worker with that index.
+// CrowdID returns the id of the worker with this index.
 func CrowdID(i int) string { return fmt.Sprintf("w%04d", i) }
 
 // Run sends until the context ends.

@@ -1,8 +1,6 @@
-// Package testsuite is for tests only: it runs the real Temporal server that
-// Roundsman ships for development, kills it, and starts it again on the same
-// port and file.
+// Package testsuite runs the real Temporal server of Roundsman's development binary for tests. It can kill the
+// server and restart it on the same port and file.
 //
-// A test needs nothing but [StartServer]. A package whose tests share one
-// server starts it in TestMain with [Launch]. Servers listen on loopback only
-// and end with the test process, however that ends.
+// A test needs only [StartServer]. A package whose tests share one server starts it in TestMain with [Launch].
+// Servers listen on loopback only and end with the test process, even after a kill.
 package testsuite

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// ServerEnv names the environment variable that points at a server binary.
+// ServerEnv is the environment variable with the path of a server binary.
 const ServerEnv = "ROUNDSMAN_DEVSERVER"
 
 const (
@@ -35,8 +35,8 @@ func FindServer() (string, error) {
 	return path, nil
 }
 
-// ModuleRoot returns the directory of Roundsman's go.mod, found by walking up
-// from the working directory, which in a test is the package's own.
+// ModuleRoot returns the directory of Roundsman's go.mod. It walks up from the working directory, which is the
+// package's own in a test.
 func ModuleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

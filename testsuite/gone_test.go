@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// complaints is a test that notes its failures.
+// complaints is a test that records its failures.
 type complaints struct {
 	testing.TB
 
@@ -36,8 +36,7 @@ func TestGoneWithin(t *testing.T) {
 	}
 }
 
-// TestGoneWithinOnAnOverloadedMachine: an answer that takes half a second speaks
-// of the machine, not of what is asked.
+// A slow answer shows a busy machine, and nothing about the thing checked.
 func TestGoneWithinOnAnOverloadedMachine(t *testing.T) {
 	t.Parallel()
 	complains, asked := &complaints{TB: t}, 0

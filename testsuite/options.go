@@ -2,17 +2,17 @@ package testsuite
 
 import "time"
 
-// DefaultNamespace is the namespace a server is started with.
+// DefaultNamespace is the default namespace of a server.
 const DefaultNamespace = "default"
 
-// startTimeout bounds one start of the server. Healthy in under a second on a
-// quiet machine; under -race next to other packages it can take many.
+// startTimeout bounds one start of the server. It takes under a second on an idle machine, and many seconds under
+// -race next to other packages.
 const startTimeout = 60 * time.Second
 
-// stopTimeout bounds an orderly stop; after it the process is killed.
+// stopTimeout bounds an orderly stop. Then the process is killed.
 const stopTimeout = 20 * time.Second
 
-// Option changes how a server is started.
+// Option configures a server.
 type Option func(*settings)
 
 type settings struct {
@@ -23,18 +23,17 @@ type settings struct {
 	extra     []string
 }
 
-// WithFile keeps the server's state in the SQLite file at path, so that it
-// survives [Server.Kill] and [Server.Restart]. Without it state is in memory
-// and lost when the process ends.
+// WithFile stores the server's state in the SQLite file at path, so that it survives [Server.Kill] and
+// [Server.Restart]. Without it the state is in memory.
 func WithFile(path string) Option { return func(s *settings) { s.file = path } }
 
-// WithNamespace serves another namespace than [DefaultNamespace].
+// WithNamespace serves a namespace other than [DefaultNamespace].
 func WithNamespace(name string) Option { return func(s *settings) { s.namespace = name } }
 
-// WithUI also serves the Web UI, see [Server.UIURL]. Tests rarely want it.
+// WithUI also serves the Web UI, see [Server.UIURL].
 func WithUI() Option { return func(s *settings) { s.ui = true } }
 
-// WithBinary starts another server binary than the one [FindServer] finds.
+// WithBinary starts a server binary other than that of [FindServer].
 func WithBinary(path string) Option { return func(s *settings) { s.binary = path } }
 
 // WithArgs appends flags to the server's command line.

@@ -12,31 +12,29 @@ import (
 )
 
 const (
-	// waitPatience is what a wait lasts beyond its limit.
+	// waitPatience is the extra time of every wait.
 	waitPatience = time.Minute
-	// slowestMachine bounds how much longer a wait lasts on a busy machine.
+	// slowestMachine is the maximum factor by which a wait is extended on a busy machine.
 	slowestMachine = 10
 	patienceTick   = 20 * time.Millisecond
 )
 
-// Patience is the time left of a wait, as a machine counts it that does nothing else: with four
-// runnable threads for each core a second counts a quarter of a second. A wait therefore does not
-// end because the machine is busy.
+// Patience is the remaining time of a wait, counted as on an idle machine: with four runnable threads per core a
+// second counts a quarter. So a wait does not end because the machine is busy.
 type Patience struct {
 	limit, left time.Duration
 	at          time.Time
-	// Load returns the runnable threads for each core.
+	// Load returns the runnable threads per core.
 	Load func() float64
 }
 
-// NewPatience returns the patience of a wait with this limit, which is for a machine that keeps up.
+// NewPatience returns the patience for a limit that is right for an idle machine.
 func NewPatience(limit time.Duration) *Patience {
 	limit += waitPatience
 	return &Patience{limit: limit, left: limit, at: time.Now(), Load: Load}
 }
 
-// Over reports whether the time is over. It counts the time since the call before as this moment's
-// load says.
+// Over reports whether the time is over. The time since the previous call is divided by the current load.
 func (p *Patience) Over(now time.Time) bool {
 	passed := now.Sub(p.at)
 	p.at = now
@@ -44,7 +42,7 @@ func (p *Patience) Over(now time.Time) bool {
 	return p.left <= 0
 }
 
-// Load returns the runnable threads of the machine for each core; 1 if the machine does not say.
+// Load returns the runnable threads of the machine per core; 1 if unknown.
 func Load() float64 {
 	// 20.44 25.77 19.96 21/329 15739
 	data, err := os.ReadFile("/proc/loadavg")

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// lasts is how many seconds a wait of a minute lasts, one more of which are patience.
+// lasts returns the seconds of a wait of one minute; another minute is its extra time.
 func lasts(load float64) (seconds int) {
 	p := testsuite.NewPatience(time.Minute)
 	p.Load = func() float64 { return load }
@@ -20,7 +20,7 @@ func lasts(load float64) (seconds int) {
 	return seconds
 }
 
-// A busy machine does less in a second, so a wait lasts longer, up to ten times.
+// A busy machine does less per second, so a wait lasts longer, up to ten times.
 func TestPatienceGrowsWithTheLoad(t *testing.T) {
 	t.Parallel()
 	assert.InDelta(t, 120, lasts(0.1), 2)

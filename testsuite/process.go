@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// keptLog is how much of the server's output is kept for a failed test.
+// keptLog bounds the server's output kept for a failed test.
 const keptLog = 64 << 10
 
 // process is a started server binary.
@@ -28,13 +28,13 @@ type process struct {
 	stdin io.Closer
 	out   *tail
 	ready chan ready
-	// done is closed when the process has ended and was waited for.
+	// done is closed after the end of the process and Wait.
 	done chan struct{}
 	err  error
 }
 
-// startProcess runs binary. Its standard input stays open for as long as this
-// process lives: the server ends with it even if the tests are killed.
+// startProcess runs binary. Its standard input stays open while this process lives, so the server ends even if the
+// tests are killed.
 func startProcess(binary string, args []string) (*process, error) {
 	cmd := exec.CommandContext(context.Background(), binary, args...)
 	stdin, err := cmd.StdinPipe()
@@ -54,7 +54,7 @@ func startProcess(binary string, args []string) (*process, error) {
 	return p, nil
 }
 
-// follow reads standard output to its end, which exec wants before Wait.
+// follow reads standard output to its end, which exec requires before Wait.
 func (p *process) follow(stdout io.Reader) {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -95,7 +95,7 @@ func (p *process) kill() {
 	if p == nil {
 		return
 	}
-	// A process that has ended cannot be killed; that is what was wanted.
+	// A process that has ended cannot be killed.
 	_ = p.cmd.Process.Kill()
 	<-p.done
 }
@@ -122,7 +122,7 @@ func (p *process) log() string {
 	return p.out.String()
 }
 
-// portOf reads the port of a host:port or a URL; empty has port 0.
+// portOf returns the port of a host:port or a URL; 0 for an empty address.
 func portOf(address string) (int, error) {
 	if address == "" {
 		return 0, nil
@@ -145,17 +145,15 @@ func portOf(address string) (int, error) {
 	return number, nil
 }
 
-// failedTask is what the server logs when workflow code could not continue: it
-// panicked, or did not do what its history says. The server repeats the workflow
-// task for ever.
+// failedTask is the server's log message for workflow code that could not continue: it panicked or differed from
+// its history. The server repeats the workflow task forever.
 const failedTask = `"msg":"workflow task failed"`
 
-// tail keeps the end of what is written to it, and every complaint of the server
-// about workflow code.
+// tail keeps the end of the output, and every message of the server about failed workflow code.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
-	line   []byte // begun and not ended
+	line   []byte // the unfinished line
 	failed []string
 }
 
@@ -178,14 +176,14 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failures returns the complaints about workflow code.
+// failures returns the messages about failed workflow code.
 func (t *tail) failures() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.failed)
 }
 
-// String returns what was kept.
+// String returns the kept output.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,5 +2,5 @@ package testsuite
 
 import "log/slog"
 
-// Quiet is a logger for tests whose processes have nothing to tell.
+// Quiet returns a logger that discards everything.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

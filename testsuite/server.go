@@ -17,21 +17,20 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Server is one running development server. Its methods may be called from
-// several goroutines; Kill, Stop and Restart are serialised.
+// Server is one running development server. Its methods are safe for concurrent use; Kill, Stop and Restart are
+// serialized.
 type Server struct {
-	// Namespace exists and is ready to use.
 	Namespace string
 
 	settings settings
 	mu       sync.Mutex
 	process  *process
 	ready    ready
-	// failed is what the processes before this one complained about.
+	// Messages about failed workflow code from earlier processes.
 	failed []string
 }
 
-// ready is the line that the server prints once clients can use it.
+// ready is the line that the server prints when it is ready.
 type ready struct {
 	Address   string `json:"address"`
 	UIURL     string `json:"ui_url"`
@@ -39,9 +38,8 @@ type ready struct {
 	PID       int    `json:"pid"`
 }
 
-// StartServer starts a server for the length of the test. A missing binary
-// fails the test: a test that needs the server must not pass without it. So does
-// workflow code that panics or is not deterministic, whatever the test looks at.
+// StartServer starts a server for the time of the test. A missing binary fails the test. Workflow code that panics
+// or is not deterministic also fails the test, whatever it checks.
 func StartServer(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	server, err := Launch(options...)
@@ -61,8 +59,7 @@ func StartServer(t testing.TB, options ...Option) *Server {
 	return server
 }
 
-// Launch starts a server for a caller that has no testing.TB, usually
-// TestMain. The caller stops it.
+// Launch starts a server for a caller without a testing.TB, usually TestMain. The caller stops it.
 func Launch(options ...Option) (*Server, error) {
 	s := newSettings(options)
 	if s.binary == "" {
@@ -76,7 +73,7 @@ func Launch(options ...Option) (*Server, error) {
 	return server, server.start(0, 0)
 }
 
-// start runs the binary; port 0 takes a free one.
+// start runs the binary. Port 0 means a free port.
 func (s *Server) start(port, uiPort int) error {
 	args := append(s.arguments(port, uiPort), s.settings.extra...)
 	started, err := startProcess(s.settings.binary, args)
@@ -105,14 +102,14 @@ func (s *Server) arguments(port, uiPort int) []string {
 	return args
 }
 
-// Address is the frontend's host:port, the same after a restart.
+// Address returns host:port of the frontend, which stays the same after a restart.
 func (s *Server) Address() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ready.Address
 }
 
-// UIURL is the Web UI's address; empty without [WithUI].
+// UIURL returns the Web UI's address; "" without [WithUI].
 func (s *Server) UIURL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,24 +123,21 @@ func (s *Server) Log() string {
 	return s.process.log()
 }
 
-// Kill ends the server with SIGKILL, as a crash does, and returns when the
-// process is gone. Killing a server that does not run does nothing.
+// Kill ends the server with SIGKILL and returns when the process has ended. It does nothing if no server runs.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process.kill()
 }
 
-// Stop ends the server in order. Stopping a server that does not run does
-// nothing.
+// Stop ends the server in order. It does nothing if no server runs.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process.stop(stopTimeout)
 }
 
-// Suspend freezes the server (SIGSTOP) and returns what lets it continue: to its
-// clients it is a server that accepts connections and answers nothing.
+// Suspend freezes the server (SIGSTOP), so that it accepts connections and answers nothing. resume ends this.
 func (s *Server) Suspend() (resume func() error, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +148,8 @@ func (s *Server) Suspend() (resume func() error, err error) {
 	return func() error { return frozen.signal(syscall.SIGCONT) }, nil
 }
 
-// Restart starts the server again on the same ports and file; a running one is
-// stopped first. Without [WithFile] it comes back empty.
+// Restart starts the server again on the same ports and file, after stopping a running one. Without [WithFile] it
+// is empty.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	if err := s.Relaunch(); err != nil {
@@ -180,8 +174,7 @@ func (s *Server) Relaunch() error {
 	return s.start(port, uiPort)
 }
 
-// Client dials the server for the length of the test, with the options that
-// edit changes.
+// Client dials the server for the time of the test. edit changes the options.
 func (s *Server) Client(t testing.TB, edit ...func(*client.Options)) client.Client {
 	t.Helper()
 	dialed, err := s.Dial(edit...)
@@ -192,9 +185,8 @@ func (s *Server) Client(t testing.TB, edit ...func(*client.Options)) client.Clie
 	return dialed
 }
 
-// Dial connects like [Server.Client]; the caller closes the client. It is the
-// connection that Roundsman itself uses: codec, backoff and heartbeats of
-// starter.Dial.
+// Dial connects like [Server.Client]; the caller closes the client. The connection has Roundsman's codec, backoff
+// and heartbeats.
 func (s *Server) Dial(edit ...func(*client.Options)) (client.Client, error) {
 	options := starter.Options{Address: s.Address(), Namespace: s.Namespace}.WithDefaults().ClientOptions()
 	for _, change := range edit {
@@ -205,8 +197,8 @@ func (s *Server) Dial(edit ...func(*client.Options)) (client.Client, error) {
 	return client.DialContext(ctx, options)
 }
 
-// WaitFor polls until done answers true. A condition that has not come a minute after the limit,
-// by [Patience], fails the test. It is for conditions that only the server can answer.
+// WaitFor polls until done returns true. It fails the test a minute after the limit, by [Patience]. It is for
+// conditions that only the server can show.
 func WaitFor(t testing.TB, limit time.Duration, what string, done func() bool) {
 	t.Helper()
 	patience, began := NewPatience(limit), time.Now()
@@ -223,18 +215,16 @@ func pollAfter(waited time.Duration) time.Duration {
 	return min(max(waited/10, patienceTick), 250*time.Millisecond)
 }
 
-// Of a machine that keeps up, an answer takes far less than promptAnswer. On one
-// that does not, what leads to the end takes longer as well: some ten steps, each
-// about as slow as an answer.
+// On an idle machine an answer takes far less than promptAnswer. On a busy machine each of the steps to the end,
+// about ten, takes as long as an answer.
 const (
 	promptAnswer  = 100 * time.Millisecond
 	stepsToTheEnd = 10
 )
 
-// GoneWithin asks again and again whether something is still there, and fails the
-// test if it is to a question that was asked after the limit, counted from since.
-// How long an answer takes does not count; if it shows that the machine is
-// overloaded, the limit grows. It returns when it was gone.
+// GoneWithin polls until there returns false. It fails the test if there returns true for a call that began after
+// the limit, counted from since. The duration of a call does not count. Slow calls show a busy machine, so they
+// extend the limit. It returns the time at which the thing was gone.
 func GoneWithin(t testing.TB, since time.Time, limit time.Duration, what string, there func() bool) time.Time {
 	t.Helper()
 	last, slowest := since, promptAnswer
@@ -254,7 +244,7 @@ func GoneWithin(t testing.TB, since time.Time, limit time.Duration, what string,
 	return time.Now()
 }
 
-// TempFile returns a path for [WithFile] in the test's own directory.
+// TempFile returns a path for [WithFile] in the test's directory.
 func TempFile(t testing.TB) string {
 	t.Helper()
 	return t.TempDir() + string(os.PathSeparator) + "temporal.db"
@@ -262,15 +252,14 @@ func TempFile(t testing.TB) string {
 
 var errNotRunning = errors.New("the server is not running")
 
-// FailedTasks returns what the server said about workflow code that panicked or
-// was not deterministic.
+// FailedTasks returns the server's messages about workflow code that panicked or was not deterministic.
 func (s *Server) FailedTasks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append(slices.Clone(s.failed), s.process.out.failures()...)
 }
 
-// PID is the process id of the server that runs now.
+// PID returns the process id of the running server.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

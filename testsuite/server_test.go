@@ -56,8 +56,7 @@ func TestLaunchTellsWhatIsMissing(t *testing.T) {
 	require.ErrorContains(t, err, "no-such-flag")
 }
 
-// TestServerTellsWhichWorkflowCodeFailed: without it every other test that looks
-// only at what it is about would pass over a run that is stuck.
+// Without it, a test of other things would ignore a stuck run.
 func TestServerTellsWhichWorkflowCodeFailed(t *testing.T) {
 	t.Parallel()
 	server, err := testsuite.Launch()

@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// The bare SDK: one workflow that keeps a number of no-op activities in flight,
-// with the options and payloads that Roundsman's jobs have.
+// The bare SDK: one workflow with a constant number of no-op activities in flight, and with the options and
+// payloads of Roundsman's jobs.
 const (
 	Queue       = "bench/bare"
 	SharedQueue = "bench/bare/shared"
@@ -32,12 +32,11 @@ type Input struct {
 	N        int      `json:"n"`
 	Parallel int      `json:"parallel"`
 	Queues   []string `json:"queues"`
-	// MS is how long each activity takes.
+	// Duration of each activity in milliseconds.
 	MS int `json:"ms,omitempty"`
 }
 
-// Fanout is the workflow. It waits in one coroutine, as Roundsman does; a Selector would make
-// the baseline slower.
+// Fanout is the workflow. It waits in one coroutine, like Roundsman; a Selector would slow the baseline down.
 func Fanout(ctx workflow.Context, in Input) (int, error) {
 	type running struct {
 		future workflow.Future
@@ -105,7 +104,7 @@ func call(ctx workflow.Context, queue string, i, ms int) workflow.Future {
 	})
 }
 
-// Execute is the activity: it sleeps as long as its params say.
+// Execute is the activity. It sleeps for the time in its params.
 func Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
 	var params struct {
 		MS int `json:"ms"`

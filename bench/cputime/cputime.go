@@ -8,17 +8,16 @@ import (
 	"strconv"
 )
 
-// ticksPerSecond is the unit of /proc/<pid>/stat, USER_HZ, which is 100 on every Linux
-// that Go runs on.
+// ticksPerSecond is the unit of /proc/<pid>/stat, USER_HZ, which is 100 on every Linux platform of the Go toolchain.
 const ticksPerSecond = 100
 
-// Seconds is the user and system time of a process so far.
+// Seconds returns the user and system time of a process so far.
 func Seconds(pid int) (float64, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The second field is the command in parentheses and may hold spaces.
+	// The second field is the command in parentheses, which may contain spaces.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const user, system = 11, 12
 	if len(fields) <= system {

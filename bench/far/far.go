@@ -1,4 +1,4 @@
-// Package far is a remote worker as a program of another language would be.
+// Package far is a remote worker with the means of a program in another language.
 package far
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// Worker speaks the protocol of remote workers.
+// Worker is a remote worker.
 type Worker struct {
 	// API is the address of a gateway.
 	API, ID string
@@ -21,7 +21,7 @@ type Worker struct {
 	token   string
 }
 
-// call repeats a request until a gateway answers it; nil: there was nothing.
+// call repeats a request until a gateway answers. It returns nil for an empty answer.
 func (w *Worker) call(ctx context.Context, path string, body any) map[string]any {
 	encoded, err := json.Marshal(body)
 	if err != nil {

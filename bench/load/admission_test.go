@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/bench/load"
 )
 
-// BenchmarkEvent prints what one event costs, at three sizes.
+// BenchmarkAdmission measures the cost of one event at three sizes.
 func BenchmarkAdmission(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
 		for _, c := range load.Admission(n) {
@@ -21,8 +21,7 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// TestAdmissionEventsAllocateTheSameAmongMany: an event that touched all waiters would
-// allocate a hundred times as much. `make bench ONLY=cores` measures the time.
+// An event that touched all waiters would allocate a hundred times as much. `make bench ONLY=cores` measures the time.
 func TestAdmissionEventsAllocateTheSameAmongMany(t *testing.T) {
 	sameAllocations(t, load.Admission(100), load.Admission(10_000))
 }

@@ -2,7 +2,7 @@
 // that benchmarks can measure the cost of an event at several sizes.
 package load
 
-// Case is one kind of event. Step applies Events of them.
+// Case is one kind of event. Step applies Events events of it.
 type Case struct {
 	Name   string
 	Events int

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// watchers is how many workflows watch, each with a handler of its own. Every fourth
-// worker serves one of them.
+// watchers is the number of watching workflows, each with its own handler. Every fourth worker serves each of them.
 const watchers = 4
 
 // model is a registry of n workers.
@@ -18,7 +17,7 @@ type model struct {
 	core *fleet.Registry
 	now  time.Time
 	n    int
-	// turn counts the steps.
+	// Number of steps.
 	turn int
 }
 
@@ -50,8 +49,8 @@ func registration(i int, instance string) fleet.Register {
 	}
 }
 
-// next takes an event and does all that the workflow does with the registry in one
-// turn. A view is counted when it is due, not rendered: its cost is that of its bytes.
+// next applies an event and does everything that the workflow does with the registry in one turn. It counts a due view
+// without rendering it, since that cost depends on its size.
 func (m *model) next(event fleet.Event) {
 	m.now = m.now.Add(time.Microsecond)
 	m.core.Next(m.now, event)
@@ -63,7 +62,7 @@ func (m *model) next(event fleet.Event) {
 	_, _ = m.core.Away(10)
 }
 
-// pick is another worker in each turn, anywhere in the fleet.
+// pick returns another worker in each turn, spread over the fleet.
 func (m *model) pick() int {
 	m.turn++
 	return m.turn * 7919 % m.n

@@ -10,14 +10,12 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestRegistryEventsAllocateTheSameInALargeFleet: an event that touched all workers would
-// allocate fifty times as much. `make bench ONLY=cores` measures the time.
+// An event that touched all workers would allocate fifty times as much. `make bench ONLY=cores` measures the time.
 func TestRegistryEventsAllocateTheSameInALargeFleet(t *testing.T) {
 	sameAllocations(t, load.Registry(100), load.Registry(contract.MaxWorkers))
 }
 
-// sameAllocations allows an event in a large core half as many allocations again, for
-// longer lists and larger maps.
+// sameAllocations allows half as many allocations again in a large core, for longer lists and larger maps.
 func sameAllocations(t *testing.T, small, large []load.Case) {
 	t.Helper()
 	for i := range small {

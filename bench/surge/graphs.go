@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// Proposals is how many DAGs there are, of proposalBytes each.
+	// Proposals is the number of DAGs, each with proposalBytes.
 	Proposals     = 40
 	proposalBytes = 700
 )
 
-// Graphs is a handler; each of its proposals carries a DAG.
+// Graphs is a handler whose proposals have DAGs.
 type Graphs struct{}
 
 // Descriptor implements [jobtype.Handler].

@@ -14,10 +14,10 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-// limit is how long a measurement waits for the registry.
+// limit bounds the wait of a measurement for the registry.
 const limit = 3 * time.Minute
 
-// Fleet is many workers in one process of their own.
+// Fleet is a process with many workers.
 type Fleet struct {
 	Temporal client.Client
 	Size     int
@@ -25,12 +25,10 @@ type Fleet struct {
 	Spawn func() (*exec.Cmd, error)
 }
 
-// Times are figures of one fleet in seconds, each from the start or the kill of the
-// process.
+// Times are seconds since the start or the kill of the process.
 type Times struct {
-	// Online: all are registered. Started: all beat, too, so that they get work.
-	// Noticed: the registry shows none of the killed as beating. Restarted: all beat
-	// again, with their ids.
+	// Online: all are registered. Started: all beat as well, so they get work. Noticed: the registry shows none of the
+	// killed workers as beating. Restarted: all beat again with their ids.
 	Online, Started, Noticed, Restarted float64
 }
 
@@ -45,7 +43,7 @@ func (f Fleet) Measure(ctx context.Context) (Times, error) {
 	if err := process.Process.Kill(); err != nil {
 		return times, err
 	}
-	_ = process.Wait() // killed, as it says
+	_ = process.Wait() // It was killed.
 	if err := f.await(ctx, func(_, fresh int) bool { return fresh == 0 }); err != nil {
 		return times, err
 	}
@@ -69,8 +67,7 @@ func (f Fleet) start(ctx context.Context, online, fresh *float64) (*exec.Cmd, er
 	return process, err
 }
 
-// await waits until the numbers of ONLINE workers, and of those of them that beat, are
-// right.
+// await waits until right returns true for the numbers of ONLINE and of beating workers.
 func (f Fleet) await(ctx context.Context, right func(online, fresh int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -104,8 +101,8 @@ func look(ctx context.Context, temporal client.Client) (contract.FleetView, erro
 	return view, answer.Get(&view)
 }
 
-// Slowest queries the registry again and again while a group of [Graphs] runs. It returns
-// the seconds of the slowest query and of the group.
+// Slowest queries the registry repeatedly while a group of [Graphs] runs. It returns the seconds of the slowest query and of
+// the group.
 func Slowest(ctx context.Context, temporal client.Client, run client.WorkflowRun) (slowest, all float64, err error) {
 	began, done := time.Now(), make(chan error, 1)
 	var result contract.JobGroupResult

@@ -1,3 +1,3 @@
-// Package clitest has what tests of the command line share: the outcome of one
-// command line, and an output that a test can wait for.
+// Package clitest has helpers for tests of the command line: the outcome of one command, and an output that a
+// test can wait for.
 package clitest

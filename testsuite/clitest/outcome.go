@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// Outcome is what a command left behind.
+// Outcome is the result of a command.
 type Outcome struct {
 	T              *testing.T
 	Code           int
@@ -32,7 +32,7 @@ func (o Outcome) Exits(code int) Outcome {
 	return o
 }
 
-// Says asserts on standard output.
+// Says asserts on the standard output.
 func (o Outcome) Says(parts ...string) Outcome {
 	o.T.Helper()
 	for _, part := range parts {

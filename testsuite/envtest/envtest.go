@@ -1,6 +1,5 @@
-// Package envtest has what the tests of several workflows need in the SDK's test
-// environment: a recorder of audit entries, and a worker that others fill. It makes
-// no assertions.
+// Package envtest has helpers for workflow tests in the SDK's test environment: a recorder of audit entries, and a worker
+// filled by other runs. It makes no assertions.
 package envtest
 
 import (
@@ -18,12 +17,11 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Patience is how long a workflow task may compute, and how long an environment may do
-// nothing: the SDK's 1 s and 3 s are passed under the race detector on a busy machine.
+// Patience bounds the computation of a workflow task and the inactivity of an environment. The SDK's 1 s and 3 s are
+// exceeded under the race detector on a busy machine.
 const Patience = 2 * time.Minute
 
-// New makes an environment with [Patience]. A test that sets its worker's options sets that of
-// the detection of deadlocks as well.
+// New returns an environment with [Patience]. A test that sets worker options must set DeadlockDetectionTimeout as well.
 func New() *sdktest.TestWorkflowEnvironment {
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
@@ -32,13 +30,13 @@ func New() *sdktest.TestWorkflowEnvironment {
 	return env
 }
 
-// Audit keeps what workflows record in the audit log.
+// Audit keeps the entries that workflows record in the audit log.
 type Audit struct {
 	mu      sync.Mutex
 	records []contract.RecordAuditInput
 }
 
-// RecordAudit registers the activity that records.
+// RecordAudit registers the recording activity.
 func RecordAudit(env *sdktest.TestWorkflowEnvironment) *Audit {
 	a := &Audit{}
 	env.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
@@ -75,7 +73,7 @@ func (a *Audit) Lines() []string {
 	return list
 }
 
-// Line is an entry's action, code, object and count.
+// Line returns an entry's action, code, object and count.
 func Line(e contract.AuditEntry) string {
 	words := []string{e.Action, e.Code, e.Object}
 	if e.Count > 1 {
@@ -84,27 +82,26 @@ func Line(e contract.AuditEntry) string {
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
-// FailureOf is an attempt's failure of that kind.
+// FailureOf returns an attempt's failure of this kind.
 func FailureOf(kind contract.FailureKind, details ...any) error {
 	return temporal.NewApplicationErrorWithOptions("it went wrong", string(kind), temporal.ApplicationErrorOptions{NonRetryable: true, Details: details})
 }
 
-// Neighbour is the worker node-a, which others fill until Freed.
+// Neighbour is the worker node-a, filled by other runs until Freed.
 type Neighbour struct {
 	Handler      string
 	Began, Freed time.Time
-	// Returned counts the attempts that found no room, FirstAfter is how long after
-	// Freed the first one ran.
+	// Returned counts the attempts without room. FirstAfter is the time from Freed to the first attempt that ran.
 	Returned   int
 	FirstAfter time.Duration
 }
 
-// FilledFor returns a neighbour that others fill for so long.
+// FilledFor returns a neighbour that is filled for the given time.
 func FilledFor(handler string, now time.Time, filled time.Duration) *Neighbour {
 	return &Neighbour{Handler: handler, Began: now, Freed: now.Add(filled)}
 }
 
-// Execute is an attempt at now.
+// Execute makes an attempt at now.
 func (n *Neighbour) Execute(now time.Time) (contract.ExecuteState, error) {
 	state := contract.ExecuteState{Worker: "node-a", Instance: "i-node-a", StartedAt: now}
 	if now.Before(n.Freed) {
@@ -118,7 +115,7 @@ func (n *Neighbour) Execute(now time.Time) (contract.ExecuteState, error) {
 	return state, nil
 }
 
-// ReportRoom has the environment's workflow receive at Freed that there is room.
+// ReportRoom signals the environment's workflow at Freed that there is room.
 func (n *Neighbour) ReportRoom(env *sdktest.TestWorkflowEnvironment) {
 	room := contract.WorkerRoomInput{Worker: "node-a", Instance: "i-node-a", Handler: n.Handler, At: n.Freed}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(contract.SignalWorkerRoom, room) }, n.Freed.Sub(n.Began))

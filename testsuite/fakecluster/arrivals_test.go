@@ -22,14 +22,14 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// What happens to a server between two calls.
+// Events of a server between two calls.
 const (
 	beginCopy = "@begin copy" // its caller goes away in the middle
 	endCopy   = "@end copy"
 	restart   = "@restart" // by SIGKILL
 )
 
-// arrivals is a conversation about copies without a caller and about restarts of servers.
+// arrivals returns a conversation about copies without a caller and restarts of servers.
 func arrivals(id uint32, collection string) []question {
 	file := func(note, server, ext string) question {
 		return question{note, server, "CopyFile", &volumepb.CopyFileRequest{
@@ -69,7 +69,7 @@ func arrivals(id uint32, collection string) []question {
 	)
 }
 
-// fakeActs act on the fake.
+// fakeActs returns the events for the fake.
 func fakeActs(t *testing.T, c *fakecluster.Cluster, id uint32) map[string]func(string) {
 	t.Helper()
 	addresses := map[string]string{"source": "127.0.0.1:1", "target": "127.0.0.1:2"}
@@ -83,10 +83,10 @@ func fakeActs(t *testing.T, c *fakecluster.Cluster, id uint32) map[string]func(s
 	}
 }
 
-// part is how much of its answers a source sends before its copy is held: less than the volume.
+// part is the number of bytes that a source sends before its copy is held, less than the volume.
 const part = 60_000
 
-// held passes TCP connections to a target. Of its answers only a part passes until release is called.
+// held forwards TCP connections to a target. It holds its answers back after part until release is called.
 func held(t *testing.T, target string) (address string, release func()) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -117,7 +117,7 @@ func held(t *testing.T, target string) (address string, release func()) {
 	return listener.Addr().String(), release
 }
 
-// realActs act on a real cluster.
+// realActs returns the events for a real cluster.
 func (a *asker) realActs() map[string]func(string) {
 	note := func(server string) bool {
 		ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Second)

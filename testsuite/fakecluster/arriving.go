@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// BeginCopy starts a copy whose caller goes away. A real server continues with it: its note
-// lies next to the files until the copy has ended, see [Cluster.EndCopy].
+// BeginCopy starts a copy whose caller disconnects. A real server continues it: its note is next to the files until
+// the end of the copy, see [Cluster.EndCopies].
 func (c *Cluster) BeginCopy(address, source string, id uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -21,7 +21,7 @@ func (c *Cluster) BeginCopy(address, source string, id uint32) error {
 	return nil
 }
 
-// RemoveNotes is an operator's: it removes the notes of copies that a restart interrupted.
+// RemoveNotes removes the notes of copies that a restart interrupted, as an operator would.
 func (c *Cluster) RemoveNotes(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *Cluster) Arriving(address string, id uint32) bool {
 	return c.note(address, id) != ""
 }
 
-// note is the .note file of a volume.
+// note returns the .note file of a volume.
 func (c *Cluster) note(address string, id uint32) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +47,8 @@ func (c *Cluster) note(address string, id uint32) string {
 	return "copying from " + source
 }
 
-// LoseFiles removes the files of a volume that its server holds open: the caller of a copy
-// was gone when the copy ended.
+// LoseFiles removes the files of a volume that its server holds open, as happens when the caller of a copy has
+// disconnected before its end.
 func (c *Cluster) LoseFiles(address string, id uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,9 +57,8 @@ func (c *Cluster) LoseFiles(address string, id uint32) {
 	}
 }
 
-// EndCopies ends every copy that is under way, and returns where volumes arrived. No caller
-// takes the answer, so that the server removes their files. A copy whose source has the
-// volume no more fails, and removes the files of every copy there.
+// EndCopies ends every copy in progress and returns the targets. There is no caller for the answer, so the server
+// removes the files. A copy whose source has lost the volume fails, and removes the files of every copy there.
 func (c *Cluster) EndCopies() (arrived []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

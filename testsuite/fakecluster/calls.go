@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// Status is what a volume server says of a replica.
+// Status is a volume server's status of a replica.
 type Status struct {
 	ReadOnly        bool
 	Dat, Idx, Files uint64
 	Deleted         uint64
-	// Ghost: the server holds the files open, and they are gone from its disk.
+	// Ghost means that the server holds the files open and they are gone from its disk.
 	Ghost      bool
 	Revision   uint32
 	Collection string
@@ -52,13 +52,13 @@ func (c *Cluster) Index(address string, id uint32) (live uint64, digest [2]uint6
 	return uint64(len(writes)), digest, nil
 }
 
-// IndexHead is the digest of the first bytes of a replica's index.
+// IndexHead returns the digest of the first bytes of a replica's index.
 func (c *Cluster) IndexHead(address string, id uint32, size uint64) ([32]byte, error) {
 	file, err := c.idxFile(address, id)
 	return sha256.Sum256(file[:min(size, uint64(len(file)))]), err
 }
 
-// Size returns the size of an object as clients read it; 0 if it is gone.
+// Size returns the size of an object for clients; 0 if it is gone.
 func (c *Cluster) Size(address string, id uint32, key uint64) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *Cluster) Size(address string, id uint32, key uint64) uint64 {
 	return v.live()[key]
 }
 
-// idxFile is the .idx file of a replica.
+// idxFile returns the .idx file of a replica.
 func (c *Cluster) idxFile(address string, id uint32) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,6 @@ func (c *Cluster) idxFile(address string, id uint32) ([]byte, error) {
 	return file, nil
 }
 
-// Check returns the share of garbage.
 func (c *Cluster) Check(address string, id uint32) (float64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +108,7 @@ func (c *Cluster) Compact(address string, id uint32) error {
 	})
 }
 
-// Commit puts the compacted volume in place.
+// Commit replaces the volume by the compacted one.
 func (c *Cluster) Commit(address string, id uint32) (readOnly bool, err error) {
 	err = c.change(address, id, func(v *volume) error {
 		readOnly = v.readOnly
@@ -119,13 +118,12 @@ func (c *Cluster) Commit(address string, id uint32) (readOnly bool, err error) {
 	return readOnly, err
 }
 
-// Cleanup drops a compaction that was not committed.
+// Cleanup drops an uncommitted compaction.
 func (c *Cluster) Cleanup(address string, id uint32) error {
 	return c.change(address, id, func(v *volume) error { v.compacted = nil; return nil })
 }
 
-// MarkReadOnly refuses writes; persist keeps that over a restart, and in every copy
-// that is made of the volume.
+// MarkReadOnly refuses writes. With persist it lasts over a restart, and applies to later copies of the volume.
 func (c *Cluster) MarkReadOnly(address string, id uint32, persist bool) error {
 	return c.mark(address, id, func(v *volume) error {
 		v.readOnly = true
@@ -137,7 +135,7 @@ func (c *Cluster) MarkReadOnly(address string, id uint32, persist bool) error {
 	})
 }
 
-// MarkWritable takes writes again.
+// MarkWritable accepts writes again.
 func (c *Cluster) MarkWritable(address string, id uint32) error {
 	return c.mark(address, id, func(v *volume) error {
 		v.readOnly, v.info.readOnly, v.sorted = false, false, false
@@ -146,7 +144,7 @@ func (c *Cluster) MarkWritable(address string, id uint32) error {
 	})
 }
 
-// mark is change with the words of a call that marks.
+// mark is change with the error texts of a marking call.
 func (c *Cluster) mark(address string, id uint32, do func(*volume) error) error {
 	err := c.change(address, id, do)
 	if err != nil && !errors.Is(err, errDown) {
@@ -165,9 +163,8 @@ func (c *Cluster) change(address string, id uint32, do func(*volume) error) erro
 	return do(v)
 }
 
-// Copy brings a volume from source to address. One that is there already is replaced,
-// once the source has shown that it has the volume. The .vif file comes along, and with
-// it a read-only mark that was persisted.
+// Copy copies a volume from source to address. An existing volume is replaced once the source has shown that it has
+// the volume. The .vif file is copied with its persisted read-only mark.
 func (c *Cluster) Copy(address, source string, id uint32) (lastAppend uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +197,7 @@ func (c *Cluster) copyTo(address, source string, id uint32) {
 	delete(target.interrupted, id)
 }
 
-// Tail appends to address what source has since then.
+// Tail appends the entries of source since then to the replica at address.
 func (c *Cluster) Tail(address, source string, id uint32, since uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,9 +235,8 @@ func (c *Cluster) Delete(address string, id uint32) error {
 
 const totalShards = 14
 
-// EcGenerate writes all shards of a volume next to it. Older ones are unloaded and
-// removed first. The .vif file becomes that of the shards: it has the size of the
-// volume, and no read-only mark.
+// EcGenerate writes all shards of a volume next to it, after unloading and removing older ones. The .vif file becomes
+// that of the shards, with the size of the volume and no read-only mark.
 func (c *Cluster) EcGenerate(address string, id uint32, collection string) error {
 	return c.change(address, id, func(v *volume) error {
 		if v.collection != collection {
@@ -257,7 +253,7 @@ func (c *Cluster) EcGenerate(address string, id uint32, collection string) error
 	})
 }
 
-// EcCopy brings files of shards from source to address, with their index and .vif file.
+// EcCopy copies shard files from source to address, with their index and .vif file.
 func (c *Cluster) EcCopy(address, source string, id uint32, shards []uint32, disk uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,7 +283,7 @@ func (c *Cluster) EcCopy(address, source string, id uint32, shards []uint32, dis
 	return nil
 }
 
-// EcMount offers shards for reading, up to the first one that is not there.
+// EcMount mounts shards up to the first missing one.
 func (c *Cluster) EcMount(address string, id uint32, shards []uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +301,7 @@ func (c *Cluster) EcMount(address string, id uint32, shards []uint32) error {
 	return nil
 }
 
-// EcUnmount takes shards out of reading. A shard that is not there is no error.
+// EcUnmount unmounts shards. A missing shard is no error.
 func (c *Cluster) EcUnmount(address string, id uint32, shards []uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -321,8 +317,7 @@ func (c *Cluster) EcUnmount(address string, id uint32, shards []uint32) error {
 	return nil
 }
 
-// EcDelete removes files of shards; the index goes with the last one. A shard that is not
-// there is no error.
+// EcDelete removes shard files; the index goes with the last one. A missing shard is no error.
 func (c *Cluster) EcDelete(address string, id uint32, shards []uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -353,8 +348,7 @@ type Shard struct {
 	Size int64
 }
 
-// EcInfo describes the mounted shards of a volume on one server. Made and Encoded are in
-// their .vif file.
+// EcInfo describes the mounted shards of a volume on one server. Made and Encoded are from their .vif file.
 type EcInfo struct {
 	Collection           string
 	Shards               []Shard

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// Write puts an object into a volume as a client does: to all servers that have it,
-// if there are enough and all take it. A volume of one copy is not replicated: of
-// several servers that have it, one that takes writes gets the object, and the
-// others never do. It reports whether the client was told that the object is stored.
+// Write stores an object in a volume like a client: on all servers with the volume, if there are enough and all accept
+// it. A volume with one copy is not replicated: if several servers have it, one that accepts writes gets the object,
+// and the others never do. Write reports whether the client got a success.
 func (c *Cluster) Write(id uint32, key, size uint64) bool {
 	return c.append(id, entry{key: key, size: size})
 }
 
-// Erase deletes an object as a client does.
+// Erase deletes an object like a client.
 func (c *Cluster) Erase(id uint32, key uint64) bool {
 	return c.append(id, entry{key: key, deleted: true})
 }
@@ -53,8 +52,7 @@ func (c *Cluster) append(id uint32, made entry) bool {
 	return true
 }
 
-// passedOn is an entry as the server that gets the object from another one writes it:
-// without the content type.
+// passedOn returns an entry as written by a server that got the object from another server: without the content type.
 func passedOn(e entry, passed bool) entry {
 	if passed && e.size > contentType {
 		e.size -= contentType
@@ -64,13 +62,13 @@ func passedOn(e entry, passed bool) entry {
 
 const contentType = uint64(len("application/octet-stream"))
 
-// copiesOf is the number of replicas of a placement xyz: 1 + x + y + z.
+// copiesOf returns the number of replicas of a placement xyz: 1 + x + y + z.
 func copiesOf(placement uint32) int {
 	return int(1 + placement/100 + placement/10%10 + placement%10) //nolint:gosec // three digits
 }
 
-// Readable reports whether an object can be read from what is on all servers, those
-// that are down included: from a replica, or from ten shards of one generation.
+// Readable reports whether an object can be read from the data on all servers, including those that are down: from a
+// replica, or from ten shards of one generation.
 func (c *Cluster) Readable(id uint32, key uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +97,7 @@ func (c *Cluster) Readable(id uint32, key uint64) bool {
 	return false
 }
 
-// Replicas lists the servers that hold a volume on their disks, and which of them refuse
-// writes.
+// Replicas lists the servers with a volume on their disks, and those of them that refuse writes.
 func (c *Cluster) Replicas(id uint32) (holders, readOnly []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,8 +125,7 @@ func (c *Cluster) ShardHolders(id uint32) map[string][]uint32 {
 	return holders
 }
 
-// ShardFiles lists the shards of a volume that lie on the disks of each server, mounted
-// or not.
+// ShardFiles lists the shards of a volume on the disks of each server, mounted or not.
 func (c *Cluster) ShardFiles(id uint32) map[string][]uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +138,7 @@ func (c *Cluster) ShardFiles(id uint32) map[string][]uint32 {
 	return files
 }
 
-// Compacted lists the servers with files of a compaction that was not committed.
+// Compacted lists the servers with files of an uncommitted compaction.
 func (c *Cluster) Compacted(id uint32) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,10 +151,9 @@ func (c *Cluster) Compacted(id uint32) []string {
 	return servers
 }
 
-// FixReplication is an operator's volume.fix.replication: of a volume with a copy
-// too many it deletes the one that was compacted least often, of these the oldest, of
-// these the smallest; of one that lacks a copy it copies the latest. Servers that are
-// down do not count.
+// FixReplication is an operator's volume.fix.replication. With a surplus copy it deletes the least often compacted one,
+// among these the oldest, among these the smallest. With a missing copy it copies the latest. Servers that are down do
+// not count.
 func (c *Cluster) FixReplication(id uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,8 +184,7 @@ func (c *Cluster) FixReplication(id uint32) {
 	}
 }
 
-// CheckDisk is an operator's volume.check.disk: every replica that can be read gets
-// the objects that only others have.
+// CheckDisk is an operator's volume.check.disk: every readable replica gets the objects that only others have.
 func (c *Cluster) CheckDisk(id uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,16 +21,16 @@ type Cluster struct {
 	delay   func(method string) time.Duration
 	kv      map[string][]byte
 	calls   []string
-	// limits are those of the copies so far, in bytes per second.
+	// I/O limits of the copies so far, in bytes per second.
 	limits []int64
 }
 
 // Server is one volume server.
 type Server struct {
-	// Address is host:port of its HTTP side, as the topology shows it.
+	// Address is host:port of its HTTP interface, as in the topology.
 	Address, DataCenter, Rack string
-	// Max is how many volumes fit, TotalBytes how much; FreeBytes 0 with TotalBytes 0
-	// means that the server does not say.
+	// Max is the capacity in volumes, TotalBytes in bytes. Zero FreeBytes and TotalBytes mean that the server does
+	// not report them.
 	Max                   int
 	TotalBytes, FreeBytes uint64
 	DiskType              string
@@ -40,9 +40,9 @@ type Server struct {
 	volumes  map[uint32]*volume
 	shards   map[uint32]*ecVolume
 	vifs     map[uint32]vif
-	// arriving are the sources of copies under way, by volume.
+	// Sources of copies in progress, by volume.
 	arriving map[uint32][]string
-	// interrupted are the copies that a restart ended: their notes stay.
+	// Copies interrupted by a restart, whose notes remain.
 	interrupted map[uint32]string // sources by volume
 }
 
@@ -54,10 +54,10 @@ type lease struct {
 	until  time.Time
 }
 
-// LeaseTime is how long a lease of the master lasts.
+// LeaseTime is the duration of a lease of the master.
 const LeaseTime = 10 * time.Second
 
-// New returns an empty cluster. now is the clock of leases, nil for the real one.
+// New returns an empty cluster. now is the clock of leases; nil means the real one.
 func New(now func() time.Time) *Cluster {
 	if now == nil {
 		now = time.Now
@@ -68,7 +68,7 @@ func New(now func() time.Time) *Cluster {
 // SetVolumeLimit sets the size at which a volume is full.
 func (c *Cluster) SetVolumeLimit(megabytes uint64) { c.limitMB = megabytes }
 
-// Add puts a server into the cluster.
+// Add adds a server to the cluster.
 func (c *Cluster) Add(s Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +81,7 @@ func (c *Cluster) Add(s Server) {
 type Volume struct {
 	ID         uint32
 	Collection string
-	// Objects is how many objects of ObjectSize it has, Deleted how many of them are
-	// deleted.
+	// Objects is the number of objects of ObjectSize, Deleted the number of deleted ones among them.
 	Objects, Deleted int
 	ObjectSize       uint64
 	Placement        uint32
@@ -90,7 +89,7 @@ type Volume struct {
 	ReadOnly         bool
 }
 
-// Put writes the same volume to every server named.
+// Put writes the same volume to each of the servers.
 func (c *Cluster) Put(v Volume, servers ...string) {
 	sizes := make([]uint64, v.Objects)
 	for i := range sizes {
@@ -99,7 +98,7 @@ func (c *Cluster) Put(v Volume, servers ...string) {
 	c.PutObjects(v, sizes, servers...)
 }
 
-// PutObjects is Put with an object for each of sizes.
+// PutObjects is Put with the given sizes of objects.
 func (c *Cluster) PutObjects(v Volume, sizes []uint64, servers ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +121,7 @@ func (c *Cluster) tick() uint64 {
 	return c.clock
 }
 
-// errDown is a server that cannot be reached.
+// errDown is the error of an unreachable server.
 var errDown = errors.New("connection refused")
 
 func (c *Cluster) server(address string) (*Server, error) {
@@ -133,7 +132,7 @@ func (c *Cluster) server(address string) (*Server, error) {
 	return s, nil
 }
 
-// volume finds a replica; the text of its error is SeaweedFS's.
+// volume returns a replica. Its error has SeaweedFS's text.
 func (c *Cluster) volume(address string, id uint32) (*volume, error) {
 	s, err := c.server(address)
 	if err != nil {
@@ -146,15 +145,15 @@ func (c *Cluster) volume(address string, id uint32) (*volume, error) {
 	return v, nil
 }
 
-// SetDown makes a server unreachable, or brings it back as after a restart: marks
-// that were not persisted are gone, and every shard on its disks is mounted.
+// SetDown makes a server unreachable, or restarts it: marks that were not persisted are gone, and every shard on its
+// disks is mounted.
 func (c *Cluster) SetDown(address string, down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.servers[address]
 	s.down = down
-	// A server that starts removes a copy with a note only where an .idx or a .vif file is
-	// there, which come after the .dat file. Seen on 4.44 after kill -9.
+	// A starting server removes a copy with a note only if an .idx or a .vif file exists, which come after the .dat
+	// file. Seen on 4.44 after kill -9.
 	for id, sources := range s.arriving {
 		s.interrupted[id] = sources[len(sources)-1]
 	}
@@ -179,7 +178,7 @@ func (c *Cluster) SetDown(address string, down bool) {
 	}
 }
 
-// Remove takes a server away for good, with everything on it.
+// Remove removes a server permanently with all its data.
 func (c *Cluster) Remove(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +192,7 @@ func (c *Cluster) Addresses() []string {
 	return slices.Sorted(maps.Keys(c.servers))
 }
 
-// Lease takes or renews the lock of a name, as the master does.
+// Lease takes or renews the lock of a name, like the master.
 func (c *Cluster) Lease(name, client string, previousToken, previousTime int64) (token, since int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +206,7 @@ func (c *Cluster) Lease(name, client string, previousToken, previousTime int64) 
 	return made.token, made.since, nil
 }
 
-// Release gives a lock back; a token that is not the holder's changes nothing.
+// Release releases a lock. The token of another client has no effect.
 func (c *Cluster) Release(name string, token, since int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +215,7 @@ func (c *Cluster) Release(name string, token, since int64) {
 	}
 }
 
-// Holder is the client that holds a lock, "" if nobody does.
+// Holder returns the client that holds a lock, or "".
 func (c *Cluster) Holder(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

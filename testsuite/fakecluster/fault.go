@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Verdict is what a fault makes of a call.
+// Verdict is the effect of a fault on a call.
 type Verdict uint8
 
-// Pass lets a call through. FailBefore refuses it without an effect, FailAfter
-// answers with an error although it had its effect, Hang answers nothing until the
-// caller gives up, Lie answers well without an effect.
+// Pass lets a call through. FailBefore refuses it without an effect. FailAfter returns an error after its effect. Hang
+// returns no answer until the caller gives up. Lie returns success without an effect.
 const (
 	Pass Verdict = iota
 	FailBefore
@@ -19,18 +18,18 @@ const (
 	Lie
 )
 
-// Fault judges a call before it is carried out. Method is the last part of the gRPC
-// name, server the address, "" for the master.
+// Fault decides about a call before it is carried out. method is the last part of the gRPC name, server the address, ""
+// for the master.
 type Fault func(ctx context.Context, method, server string) Verdict
 
-// SetFault makes f judge every call from now on; nil lets all pass.
+// SetFault sets the fault for all further calls; nil lets all pass.
 func (c *Cluster) SetFault(f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fault = f
 }
 
-// Calls lists what was called, as "server method" in order, and forgets it.
+// Calls returns the calls as "server method" in order, and clears the list.
 func (c *Cluster) Calls() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +51,7 @@ func (c *Cluster) judge(ctx context.Context, method, server string) Verdict {
 	return fault(ctx, method, server)
 }
 
-// CopyLimits lists the I/O limits of the copies of volumes so far.
+// CopyLimits returns the I/O limits of all copies of volumes.
 func (c *Cluster) CopyLimits() []int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -31,16 +31,16 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// record writes the recording again from the cluster whose master realMaster names.
+// record writes the recording from the cluster of the master in realMaster.
 var record = flag.Bool("record", false, "record the answers of the cluster in "+realMaster)
 
 const (
 	realMaster = "ROUNDSMAN_TEST_SEAWEEDFS"
-	// realRestart names a program that kills and starts the volume server whose HTTP address it gets.
+	// realRestart is a program that kills and starts the volume server with the HTTP address in its argument.
 	realRestart = "ROUNDSMAN_TEST_SEAWEEDFS_RESTART"
 )
 
-// recordings are the conversations by their files.
+// recordings are the conversations by file.
 var recordings = map[string]func(id uint32, collection string) []question{
 	"testdata/volume-servers.json": conversation,
 	"testdata/arrivals.json":       arrivals,
@@ -48,7 +48,7 @@ var recordings = map[string]func(id uint32, collection string) []question{
 
 // recorded is a conversation with three servers of a real cluster about one volume.
 type recorded struct {
-	// Objects are the sizes of the needles, Deleted how many of the first were deleted.
+	// Objects are the sizes of the needles. The first Deleted of them were deleted.
 	Objects   []uint64   `json:"objects"`
 	Deleted   int        `json:"deleted"`
 	Exchanges []exchange `json:"exchanges"`
@@ -72,8 +72,7 @@ type question struct {
 
 func volumeOf(id uint32) proto.Message { return &volumepb.VolumeRequest{VolumeId: id} }
 
-// conversation is every call on whose answer a decision depends, in the states in
-// which it matters.
+// conversation returns every call on whose answer a decision depends, in the relevant states.
 func conversation(id uint32, collection string) []question {
 	look := func(note, server string) []question {
 		return []question{{note, server, "ReadVolumeFileStatus", volumeOf(id)}, {note, server, "VolumeStatus", volumeOf(id)}}
@@ -103,7 +102,7 @@ func conversation(id uint32, collection string) []question {
 	)
 }
 
-// encoding is the part of the conversation about shards.
+// encoding returns the part of the conversation about shards.
 func encoding(id uint32, collection string, look func(note, server string) []question) []question {
 	info := func(note, server string) []question {
 		return []question{{note, server, "VolumeEcShardsInfo", volumeOf(id)}, vifOf(note, server, id, collection)}
@@ -145,14 +144,14 @@ func vifOf(note, server string, id uint32, collection string) question {
 	}}
 }
 
-// asker holds the conversation, with real servers or with fakes.
+// asker makes the calls of a conversation, to real servers or to fakes.
 type asker struct {
 	t     *testing.T
 	id    uint32
 	conns map[string]*grpc.ClientConn
-	// names are the addresses by the names in the recording.
+	// Addresses by the names in the recording.
 	names map[string]string
-	// acts are what happens to a server, by method.
+	// Events of a server, by method.
 	acts map[string]func(server string)
 }
 
@@ -169,7 +168,7 @@ func newAsker(t *testing.T, id uint32, names map[string]string) *asker {
 	return a
 }
 
-// ask sends one question and returns what is the same in every run of it.
+// ask makes one call and returns the parts that are the same in every run.
 func (a *asker) ask(q question) exchange {
 	a.t.Helper()
 	if act := a.acts[q.method]; act != nil {
@@ -234,7 +233,7 @@ func (a *asker) steady(q question, answer proto.Message) json.RawMessage {
 		}
 		info := &volumepb.VolumeInfo{}
 		require.NoError(a.t, protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(answer.GetFileContent(), info))
-		info.BytesOffset = 0 // of the build
+		info.BytesOffset = 0 // It depends on the build.
 		if shards := info.GetEcShardConfig(); shards != nil {
 			shards.EncodeTsNs = min(shards.GetEncodeTsNs(), 1)
 		}
@@ -257,7 +256,7 @@ func compact(t *testing.T, text []byte) json.RawMessage {
 	return into.Bytes()
 }
 
-// prefix is what gRPC puts before a message that is passed on.
+// prefix matches the text that gRPC adds to a forwarded message.
 var prefix = regexp.MustCompile(`rpc error: code = \w+ desc = `)
 
 func (a *asker) anonymous(text string) string {
@@ -269,17 +268,17 @@ func (a *asker) anonymous(text string) string {
 	return prefix.ReplaceAllString(text, "")
 }
 
-// heldPort is the port of a copy that is held.
+// heldPort matches the port of a held copy.
 var heldPort = regexp.MustCompile(`(copying from source)\.\d+`)
 
-// host is an address without the port of gRPC.
+// host returns an address without the gRPC port.
 func host(address string) string {
 	name, ports, _ := strings.Cut(address, ":")
 	http, _, _ := strings.Cut(ports, ".")
 	return name + ":" + http
 }
 
-// TestFakeAnswersLikeTheRealOne holds the recorded conversations with the fake.
+// TestFakeAnswersLikeTheRealOne compares the fake with the recorded conversations.
 func TestFakeAnswersLikeTheRealOne(t *testing.T) {
 	t.Parallel()
 	for recording, conversation := range recordings {
@@ -335,7 +334,7 @@ func readable(t *testing.T, e exchange) string {
 	return string(text)
 }
 
-// recordReal holds a conversation with a real cluster, about a volume of its own.
+// recordReal records a conversation with a real cluster, about a volume of its own.
 func recordReal(t *testing.T, recording string, conversation func(uint32, string) []question) {
 	t.Helper()
 	master := os.Getenv(realMaster)
@@ -371,15 +370,15 @@ func recordReal(t *testing.T, recording string, conversation func(uint32, string
 	require.NoError(t, os.WriteFile(recording, append(text, '\n'), 0o600))
 }
 
-// needleSize is the size of a needle: its content, flags, name, type and time.
+// needleSize returns the size of a needle: content, flags, name, type and time.
 func needleSize(content, name int) uint64 {
 	return uint64(4 + content + 1 + 1 + name + 1 + len(octets) + 5) //nolint:gosec // small
 }
 
-// octets is the type of the objects.
+// octets is the content type of the objects.
 const octets = "application/octet-stream"
 
-// grow makes a volume of the collection `recorded` and returns where it is.
+// grow creates a volume of the collection `recorded` and returns its server.
 func grow(t *testing.T, master string, topology plan.Topology) (id uint32, server string) {
 	t.Helper()
 	on := topology.Servers[0]

@@ -21,28 +21,28 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
 
-// Options are how a cluster is served.
+// Options configure how a cluster is served.
 type Options struct {
 	// Listen is the host of all listeners. Default 127.0.0.1.
 	Listen string
-	// MasterPort is the gRPC port of the master; 0: any.
+	// MasterPort is the gRPC port of the master; 0 means a free one.
 	MasterPort int
-	// Credentials are for mTLS; nil: plain.
+	// Credentials for mTLS; nil means a plain connection.
 	Credentials credentials.TransportCredentials
-	// Delay is how long a call takes, by method; nil: no time.
+	// Delay returns the duration of a call, by method; nil means none.
 	Delay func(method string) time.Duration
 }
 
-// Running is a cluster that is served.
+// Running is a served cluster.
 type Running struct {
 	// Master is the address for a configuration: host:port.grpc.
 	Master string
-	// Filer is the address of a filer that is only a key-value store.
+	// Filer is the address of a filer with a key-value store only.
 	Filer   string
 	servers []*grpc.Server
 }
 
-// Serve offers the master and every server over gRPC until Stop.
+// Serve serves the master and every server over gRPC until Stop.
 func (c *Cluster) Serve(options Options) (*Running, error) {
 	host := options.Listen
 	if host == "" {
@@ -102,7 +102,7 @@ func (r *Running) Stop() {
 	}
 }
 
-// enter judges a call; done tells whether it was answered for the caller.
+// enter applies the fault and the delay to a call.
 func (c *Cluster) enter(ctx context.Context, method, server string) (Verdict, error) {
 	verdict := c.judge(ctx, method, server)
 	if c.delay != nil {
@@ -133,8 +133,7 @@ func (c *Cluster) enter(ctx context.Context, method, server string) (Verdict, er
 	return verdict, nil
 }
 
-// perform carries a call out under its verdict. Errors of the cluster are Unknown on
-// the wire, as SeaweedFS's are.
+// perform carries out a call under its verdict. Errors of the cluster have code Unknown, like SeaweedFS's.
 func perform[T any](ctx context.Context, c *Cluster, method, server string, empty T, do func() (T, error)) (T, error) {
 	verdict, err := c.enter(ctx, method, server)
 	if err != nil || verdict == Lie {
@@ -152,7 +151,7 @@ func perform[T any](ctx context.Context, c *Cluster, method, server string, empt
 	return response, nil
 }
 
-// errLost is an answer that did not arrive, of a call that had its effect.
+// errLost is a lost answer of a call that had its effect.
 var errLost = status.Error(codes.Unavailable, "the fake lost the answer")
 
 type master struct {
@@ -183,7 +182,7 @@ func (m *master) ReleaseAdminToken(ctx context.Context, in *masterpb.ReleaseRequ
 	})
 }
 
-// list is the topology: servers that are down are not in it.
+// list returns the topology without the servers that are down.
 func (c *Cluster) list(only uint32) *masterpb.VolumeListResponse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +240,7 @@ func (s *Server) disk(only uint32) *masterpb.Disk {
 	return disk
 }
 
-// resolve finds the server that host:http or host:http.grpc names.
+// resolve converts host:http or host:http.grpc to the server's address.
 func resolve(address string) string {
 	if host, ports, err := net.SplitHostPort(address); err == nil {
 		http, _, _ := strings.Cut(ports, ".")

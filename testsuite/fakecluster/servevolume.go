@@ -17,7 +17,7 @@ type volumeServer struct {
 	address string
 }
 
-// change carries out a call that answers nothing.
+// change carries out a call with an empty answer.
 func (s *volumeServer) change(ctx context.Context, method string, do func() error) (*volumepb.Empty, error) {
 	return perform(ctx, s.cluster, method, s.address, &volumepb.Empty{}, func() (*volumepb.Empty, error) {
 		return &volumepb.Empty{}, do()
@@ -151,8 +151,8 @@ func (s *volumeServer) VolumeEcShardsInfo(ctx context.Context, in *volumepb.Volu
 	})
 }
 
-// CopyFile implements the call of that name for the .vif file of shards, the .idx file of a
-// volume, and the .note file of a copy under way.
+// CopyFile implements the call of that name for the .vif file of shards, the .idx file of a volume, and the .note file
+// of a copy in progress.
 func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.ServerStreamingServer[volumepb.CopyFileResponse]) error {
 	content, err := perform(stream.Context(), s.cluster, "CopyFile", s.address, nil, func() ([]byte, error) {
 		switch in.GetExt() {
@@ -172,7 +172,7 @@ func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.Server
 	return stream.Send(&volumepb.CopyFileResponse{FileContent: content})
 }
 
-// vifFile is the .vif file of a volume, or of its shards.
+// vifFile returns the .vif file of a volume, or of its shards.
 func (c *Cluster) vifFile(address string, id uint32) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

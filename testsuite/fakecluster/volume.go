@@ -20,38 +20,35 @@ type volume struct {
 	log        []entry
 	revision   uint32
 	readOnly   bool
-	// sorted: it was read-only when it was loaded. Its index counts a deletion twice then.
+	// sorted means that it was loaded as read-only, so its index counts a deletion twice.
 	sorted bool
-	// ghost: its files are gone.
+	// ghost means that its files are gone.
 	ghost     bool
 	modified  int64
 	placement uint32
 	diskType  string
 	disk      uint32
-	// info is the content of the .vif file when the volume was loaded, and what marks
-	// have changed of it since.
+	// info is the content of the .vif file at the load of the volume, with later changes by marks.
 	info vif
-	// compacted is what a compaction that was not committed keeps.
+	// compacted is the result of an uncommitted compaction.
 	compacted []entry
 }
 
-// vif is the content of a .vif file. A volume and its shards on the same disk have one
-// together: the last one that writes it wins.
+// vif is the content of a .vif file. A volume and its shards on the same disk share one: the last writer wins.
 type vif struct {
 	readOnly bool
 	made     uint64
 	encoded  int64
 }
 
-// Sizes on disk: a superblock, and around each needle its header, checksum, time and
-// padding.
+// Sizes on disk: a superblock, and for each needle its header, checksum, time and padding.
 const (
 	superBlock = 8
 	needleHead = 16 + 4 + 8
 	padding    = 8
 )
 
-// record is the size on disk of a needle of size bytes; it is padded always.
+// record returns the size on disk of a needle with size bytes. It always has padding.
 func record(size uint64) uint64 {
 	bytes := needleHead + size
 	return bytes + padding - bytes%padding
@@ -77,7 +74,7 @@ func (v *volume) files() uint64 {
 	return files
 }
 
-// live are the objects that can be read.
+// live returns the readable objects.
 func (v *volume) live() map[uint64]uint64 {
 	live := map[uint64]uint64{}
 	for _, e := range v.log {
@@ -90,7 +87,7 @@ func (v *volume) live() map[uint64]uint64 {
 	return live
 }
 
-// writes is how often each live object was written.
+// writes returns the number of writes of each live object.
 func (v *volume) writes() map[uint64]uint64 {
 	writes := map[uint64]uint64{}
 	for _, e := range v.log {
@@ -125,7 +122,7 @@ func (v *volume) lastAppend() uint64 {
 	return v.log[len(v.log)-1].at
 }
 
-// squeezed is the log without garbage.
+// squeezed returns the log without garbage.
 func (v *volume) squeezed() []entry {
 	live := v.live()
 	var kept []entry
@@ -137,7 +134,7 @@ func (v *volume) squeezed() []entry {
 	return kept
 }
 
-// commit puts the compacted log in place, with what was appended meanwhile.
+// commit replaces the log by the compacted one, with later appends.
 func (v *volume) commit() error {
 	if v.compacted == nil {
 		return errors.New("no compaction to commit")
@@ -148,9 +145,8 @@ func (v *volume) commit() error {
 	return nil
 }
 
-// tail appends what source has since then, except needles equal to the newest one in v. So an older
-// needle of source replaces a newer one, and brings back a deleted one. A volume that is read-only
-// refuses the first needle, not the call.
+// tail appends the entries of source since then, except needles equal to the newest one in v. So an older needle of source
+// replaces a newer one, and restores a deleted one. A read-only volume refuses the first needle, not the call.
 func (v *volume) tail(source *volume, since uint64) error {
 	newest := map[uint64]entry{}
 	for _, e := range v.log {
@@ -181,11 +177,11 @@ func (v *volume) clone() *volume {
 	return &copied
 }
 
-// generation is what one set of shards was made of.
+// generation is the content of one set of shards.
 type generation struct {
 	live map[uint64]uint64
 	dat  uint64
-	// entries are the live and the deleted ones of the index, sum their sizes.
+	// Live and deleted entries of the index; sum is their size.
 	files, deleted, sum uint64
 }
 
@@ -198,18 +194,18 @@ func (v *volume) generation() *generation {
 	return made
 }
 
-// shardSize is the size of every shard: ten of them hold the volume in blocks of 1 MiB.
+// shardSize returns the size of every shard: ten of them hold the volume in blocks of 1 MiB.
 func (g *generation) shardSize() int64 {
 	const row = 10 << 20
 	return int64((g.dat + row - 1) / row << 20) //nolint:gosec // small
 }
 
-// ecVolume are the shards of a volume on one server.
+// ecVolume holds the shards of a volume on one server.
 type ecVolume struct {
 	collection string
 	files      map[uint32]*generation
 	mounted    map[uint32]bool
-	// index is the .ecx file, nil if there is none.
+	// index is the .ecx file, nil without one.
 	index *generation
 	disk  map[uint32]uint32
 }

@@ -1,5 +1,4 @@
-// Package fakeworker is a `weed worker` for tests. [Worker] speaks the plugin protocol as
-// the real one does, sequence by sequence; [Dial] gives the bare stream to those who
-// want to speak it wrongly. The program below worker runs one as a process that can be
-// killed.
+// Package fakeworker is a `weed worker` for tests. [Worker] follows the plugin protocol like the real one, message by
+// message. [Dial] returns the bare stream for tests that violate it. The program below worker runs one as a process that
+// can be killed.
 package fakeworker

@@ -8,12 +8,12 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// JobTypes are the seven of a `weed worker -jobType=all`.
+// JobTypes returns the seven job types of `weed worker -jobType=all`.
 func JobTypes() []string {
 	return []string{"vacuum", "volume_balance", "erasure_coding", "ec_balance", "admin_script", "iceberg_maintenance", "s3_lifecycle"}
 }
 
-// runtimes are enabled, interval, detect, jobs, global, per worker, retry, backoff, window, execution.
+// runtimes has the columns enabled, interval, detect, jobs, global, per worker, retry, backoff, window, execution.
 func runtimes(jobType string) *pb.AdminRuntimeDefaults {
 	row := map[string][10]int32{
 		"vacuum":              {1, 17, 120, 200, 16, 4, 1, 10, 1800, 1800},
@@ -31,7 +31,7 @@ func runtimes(jobType string) *pb.AdminRuntimeDefaults {
 	}
 }
 
-// Descriptor is the form of a job type, with the fields that the real one has.
+// Descriptor returns the form of a job type, with the fields of the real one.
 func Descriptor(jobType string) *pb.JobTypeDescriptor {
 	d := &pb.JobTypeDescriptor{
 		JobType: jobType, DisplayName: jobType, Description: "Does " + jobType, DescriptorVersion: 1, AdminRuntimeDefaults: runtimes(jobType),
@@ -40,7 +40,7 @@ func Descriptor(jobType string) *pb.JobTypeDescriptor {
 	if jobType == "s3_lifecycle" {
 		d.WorkerConfigForm = nil
 	}
-	switch jobType { // What no form shows.
+	switch jobType { // These are in no form.
 	case "vacuum":
 		d.WorkerDefaultValues = map[string]*pb.ConfigValue{"min_volume_age_seconds": translate.Int64(0)}
 	case "admin_script":
@@ -74,7 +74,7 @@ func form(section string, fields []field) *pb.ConfigForm {
 	return out
 }
 
-// Value makes a value of a Go value; nil stays nil.
+// Value converts a Go value; nil stays nil.
 func Value(v any) *pb.ConfigValue {
 	switch v := v.(type) {
 	case nil:
@@ -182,7 +182,7 @@ func workerFields(jobType string) []field {
 	return nil
 }
 
-// Vacuum is a proposal to vacuum a volume, with opaque parameters.
+// Vacuum returns a proposal to vacuum a volume, with opaque parameters.
 func Vacuum(volume int) *pb.JobProposal {
 	key := fmt.Sprintf("vacuum:%d", volume)
 	return &pb.JobProposal{

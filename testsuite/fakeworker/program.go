@@ -15,8 +15,8 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Main runs a worker until ctx ends. Its flags are those of `weed worker`, and a few that
-// say what it finds. It prints a line for each thing that happens:
+// Main runs a worker until ctx ends. Its flags are those of `weed worker`, and a few for its findings. It prints a line
+// for each event:
 //
 //	detect JOBTYPE CONTEXT | propose KEY DIGEST | start JOB KEY ATTEMPT DIGEST CONTEXT |
 //	end JOB | failed JOB | canceled JOB
@@ -76,7 +76,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	})
 }
 
-// told is a cluster context without spaces.
+// told returns a cluster context as a text without spaces.
 func told(c *pb.ClusterContext) string {
 	return fmt.Sprintf("masters=%s;filers=%s;s3=%s", strings.Join(c.GetMasterGrpcAddresses(), ","), strings.Join(c.GetFilerAddresses(), ","), strings.Join(c.GetS3GrpcAddresses(), ","))
 }

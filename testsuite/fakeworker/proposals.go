@@ -14,8 +14,8 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Proposal is the n-th that a detection of the job type finds, with the keys, priority
-// and parameters of the real one.
+// Proposal returns the n-th proposal of a detection of the job type, with the keys, priority and parameters of the real
+// one.
 func Proposal(jobType string, n int, now time.Time) *pb.JobProposal {
 	p := &pb.JobProposal{
 		JobType: jobType, Priority: pb.JobPriority_JOB_PRIORITY_NORMAL, Summary: fmt.Sprintf("%s %d", jobType, n),
@@ -53,13 +53,13 @@ func Proposal(jobType string, n int, now time.Time) *pb.JobProposal {
 	return p
 }
 
-// opaque is what only the worker can read: no text, and not the same for two jobs.
+// opaque returns bytes that only the worker can read. They are not text, and differ between jobs.
 func opaque(jobType string, n int) []byte {
 	sum := sha256.Sum256([]byte(fmt.Sprint(jobType, n)))
 	return append([]byte{0x0a, 0x02, 0xff, 0xfe, byte(n), 0x00}, sum[:]...)
 }
 
-// nested has a value of each kind, in one another.
+// nested has a value of each kind, nested.
 func nested(n int) *pb.ConfigValue {
 	list := &pb.ValueList{Values: []*pb.ConfigValue{
 		Value(true), Value(n), Value(0.1), Value("\u2028é"), Value([]byte{0, 0xff, '"'}),
@@ -68,14 +68,14 @@ func nested(n int) *pb.ConfigValue {
 		{Kind: &pb.ConfigValue_Int64List{Int64List: &pb.Int64List{Values: []int64{-1, 1 << 62}}}},
 		{Kind: &pb.ConfigValue_DoubleList{DoubleList: &pb.DoubleList{Values: []float64{0.1}}}},
 		{Kind: &pb.ConfigValue_BoolList{BoolList: &pb.BoolList{Values: []bool{false}}}},
-		{}, // None of them.
+		{}, // No kind.
 	}}
 	return &pb.ConfigValue{Kind: &pb.ConfigValue_MapValue{MapValue: &pb.ValueMap{Fields: map[string]*pb.ConfigValue{
 		"list": {Kind: &pb.ConfigValue_ListValue{ListValue: list}}, "empty": {Kind: &pb.ConfigValue_MapValue{MapValue: &pb.ValueMap{}}},
 	}}}}
 }
 
-// digest names parameters and labels, so that what comes back can be compared.
+// digest returns a digest of parameters and labels, for comparisons.
 func digest(parameters map[string]*pb.ConfigValue, labels map[string]string) string {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.JobProposal{Parameters: parameters, Labels: labels})
 	if err != nil {

@@ -35,16 +35,15 @@ type Options struct {
 	// MaxDetect and MaxExecute are -maxDetect and -maxExecute.
 	MaxDetect, MaxExecute int
 	Heartbeat, Reconnect  time.Duration
-	// FreeAfter is how long after it has told the end of a job its slot is free.
+	// FreeAfter is the time between the report of a job's end and the release of its slot.
 	FreeAfter time.Duration
-	// Deny is how many cancels find nothing: work is accepted a moment before it can be
-	// canceled.
+	// Deny is the number of cancellations that find no work: work is accepted a moment before it can be canceled.
 	Deny int
-	// Credentials are those of its grpc.worker section; nil: none.
+	// Credentials are those of its grpc.worker section; nil for none.
 	Credentials credentials.TransportCredentials
-	// Schema answers for the form of a job type; nil: [Descriptor].
+	// Schema returns the form of a job type; nil means [Descriptor].
 	Schema func(jobType string) *pb.JobTypeDescriptor
-	// Detect and Execute do the work; nil: nothing is found, everything succeeds at once.
+	// Detect and Execute do the work. By default nothing is found, and every job succeeds at once.
 	Detect  func(ctx context.Context, in *pb.RunDetectionRequest, emit Emit) error
 	Execute func(ctx context.Context, in *pb.ExecuteJobRequest, report func(percent float64, stage string)) (*pb.JobResult, error)
 }
@@ -74,7 +73,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run connects, and again after each loss, until ctx ends.
+// Run connects until ctx ends, and again after each loss.
 func Run(ctx context.Context, options Options) error {
 	options = options.withDefaults()
 	for {
@@ -89,7 +88,7 @@ func Run(ctx context.Context, options Options) error {
 	}
 }
 
-// Discover finds the address of the stream as workers do.
+// Discover finds the address of the stream like workers do.
 func Discover(ctx context.Context, admin string) (string, error) {
 	host, port, err := net.SplitHostPort(admin)
 	if err != nil {
@@ -123,7 +122,7 @@ func Discover(ctx context.Context, admin string) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(status.Port)), nil
 }
 
-// Dial opens the bare stream. Close the connection.
+// Dial opens the bare stream. The caller closes the connection.
 func Dial(ctx context.Context, admin string) (Stream, *grpc.ClientConn, error) {
 	return dial(ctx, admin, insecure.NewCredentials())
 }
@@ -147,7 +146,7 @@ func dial(ctx context.Context, admin string, secured credentials.TransportCreden
 	return stream, connection, nil
 }
 
-// Hello is the first message of a worker with options.
+// Hello returns the first message of a worker with these options.
 func Hello(o Options) *pb.WorkerToAdminMessage {
 	hello := &pb.WorkerHello{
 		WorkerId: o.ID, WorkerInstanceId: o.ID + "-1", Address: "localhost", WorkerVersion: "4.44", ProtocolVersion: "plugin.v1",
@@ -162,10 +161,10 @@ func Hello(o Options) *pb.WorkerToAdminMessage {
 	return &pb.WorkerToAdminMessage{WorkerId: o.ID, Body: &pb.WorkerToAdminMessage_Hello{Hello: hello}}
 }
 
-// ErrRefused is returned where the admin did not accept the worker.
+// ErrRefused is returned if the admin did not accept the worker.
 var ErrRefused = errors.New("the admin refused the worker")
 
-// Once serves one connection; its end cancels whatever runs.
+// Once serves one connection. The end of the connection cancels all work.
 func Once(ctx context.Context, options Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -200,7 +199,6 @@ func Once(ctx context.Context, options Options) error {
 	}
 }
 
-// connectionState is a worker on one connection.
 type connectionState struct {
 	options         Options
 	stream          Stream

@@ -236,7 +236,7 @@ func (c *Cluster) onDisk(volumes []string) {
 	}
 }
 
-// Heartbeat waits until the master knows of every change.
+// Heartbeat waits until the master has received every change.
 func (c *Cluster) Heartbeat() {
 	timer := time.NewTimer(6 * time.Second)
 	defer timer.Stop()

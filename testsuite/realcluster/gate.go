@@ -189,7 +189,7 @@ func (g *Gate) pass(conn *grpc.ClientConn, in grpc.ServerStream) error {
 	}
 }
 
-// send forwards what the caller sends.
+// send forwards the caller's messages.
 func send(in grpc.ServerStream, out grpc.ClientStream) {
 	for {
 		message := &frame{}

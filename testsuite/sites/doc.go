@@ -1,6 +1,6 @@
-// Package sites has what tests with many processes share: a server, a client of it, and
-// processes that the test binary itself plays, so that nothing need be built first. No
-// process outlives its test, nor the test binary, however that ends.
+// Package sites has helpers for tests with many processes: a server with a client, and processes that the test binary
+// itself plays, so that no program must be built first. Processes end with their test and with the test binary, even after
+// a kill.
 //
 // The package's TestMain calls [Main].
 package sites

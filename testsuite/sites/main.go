@@ -10,14 +10,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// roleEnv names the role that a process of the test binary plays; none: it runs tests.
+// roleEnv is the environment variable with the role of a process. Without it the process runs tests.
 const roleEnv = "ROUNDSMAN_ROLE"
 
-// role is that of a roundsman.
+// role is the role of a roundsman.
 const role = "roundsman"
 
-// Main is TestMain. A process that [Site.Play] has started plays its role; without one it
-// is a roundsman with handlers.
+// Main is TestMain. A process started by [Site.Play] plays its role. Without one it is a roundsman with handlers.
 func Main(m *testing.M, roles map[string]func(), handlers ...jobtype.Handler) {
 	if code, shim := app.ShimCode(os.Args[1:]); shim {
 		os.Exit(code) //nolint:forbidigo // as cmd/roundsman's main does

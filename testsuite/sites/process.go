@@ -15,19 +15,18 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// stacksWithin is how long a process may take to write its stacks.
+// stacksWithin bounds the time to write the stacks of a process.
 const stacksWithin = 5 * time.Second
 
-// Process is a started process. It is killed when its test ends.
+// Process is a started process. It is killed at the end of its test.
 type Process struct {
 	*exec.Cmd
 	Stdout, Stderr Output
-	// Started is when it was started.
-	Started time.Time
-	done    chan struct{}
+	Started        time.Time
+	done           chan struct{}
 }
 
-// run starts a program with more environment until the test ends.
+// run runs a program with additional environment variables until the end of the test.
 func (s *Site) run(environ []string, attributes *syscall.SysProcAttr, line ...string) *Process {
 	s.T.Helper()
 	p := &Process{Cmd: exec.CommandContext(context.WithoutCancel(s.T.Context()), line[0], line[1:]...), done: make(chan struct{}), Started: time.Now()}
@@ -39,7 +38,7 @@ func (s *Site) run(environ []string, attributes *syscall.SysProcAttr, line ...st
 	require.NoError(s.T, p.Start())
 	s.Processes = append(s.Processes, p)
 	go func() {
-		_ = p.Wait() // How it ended is read from ProcessState.
+		_ = p.Wait() // ProcessState has the result.
 		close(p.done)
 	}()
 	s.T.Cleanup(func() {
@@ -52,24 +51,22 @@ func (s *Site) run(environ []string, attributes *syscall.SysProcAttr, line ...st
 	return p
 }
 
-// Kill is kill -9, and waits until the process is gone. The programs that a
-// [Site.Program] has started are killed with it.
+// Kill sends SIGKILL and waits for the end of the process. It also kills programs started by [Site.Program].
 func (p *Process) Kill() {
 	id := p.Process.Pid
 	if p.SysProcAttr != nil {
 		id = -id
 	}
-	_ = syscall.Kill(id, syscall.SIGKILL) // One that has ended cannot be killed.
+	_ = syscall.Kill(id, syscall.SIGKILL) // A process that has ended cannot be killed.
 	<-p.done
 }
 
-// Signal sends a signal.
 func (p *Process) Signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
 	require.NoError(t, p.Process.Signal(sig))
 }
 
-// Stop is what a service manager does. The process must end well within a minute.
+// Stop sends SIGTERM. The process must exit with code 0 within a minute.
 func (p *Process) Stop(t testing.TB) {
 	t.Helper()
 	p.Signal(t, syscall.SIGTERM)
@@ -100,16 +97,16 @@ func (p *Process) Code(t testing.TB, limit time.Duration) int {
 	}
 }
 
-// Output is what a process has written so far.
+// Output is the output of a process so far.
 type Output struct {
 	mu   sync.Mutex
 	text []byte
-	// lines are the whole lines of the text, rest is where the unfinished one begins.
+	// lines are the complete lines of the text, rest is the start of the unfinished one.
 	lines []Line
 	rest  int
 }
 
-// Line is one line and when it was written.
+// Line is one line with its time.
 type Line struct {
 	At   time.Time
 	Text string
@@ -129,14 +126,14 @@ func (o *Output) Write(p []byte) (int, error) {
 	}
 }
 
-// String is all of it.
+// String returns the whole output.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.text)
 }
 
-// Last is the end of it, for a message.
+// Last returns the end of the output, for a message.
 func (o *Output) Last() string {
 	const keep = 4000
 	text := o.String()

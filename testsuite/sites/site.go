@@ -23,17 +23,17 @@ import (
 // Scaled begins a configuration with the registry's thresholds in seconds instead of minutes.
 const Scaled = "version: 1\nfleet: {heartbeat_interval: 1s, unreachable_after: 5s, offline_after: 10s, delete_after: 1h}\n"
 
-// Site is a server, a client of it, and processes.
+// Site is a server with a client and processes.
 type Site struct {
 	T      *testing.T
 	Dir    string
 	Server *testsuite.Server
 	Client *starter.Client
-	// Processes are all that were started, the newest last.
+	// All started processes, the newest last.
 	Processes []*Process
 }
 
-// Bare starts a server for processes with these settings. There is no client.
+// Bare starts a server for processes with these settings, without a client.
 func Bare(t *testing.T, settings string) *Site {
 	t.Helper()
 	s := &Site{T: t, Dir: t.TempDir()}
@@ -50,7 +50,7 @@ func New(t *testing.T) *Site {
 	return s
 }
 
-// Dial makes the client.
+// Dial creates the client.
 func (s *Site) Dial(options starter.Options) {
 	s.T.Helper()
 	options.Address = s.Server.Address()
@@ -60,7 +60,7 @@ func (s *Site) Dial(options starter.Options) {
 	s.Client = client
 }
 
-// File is the configuration of the processes.
+// File returns the configuration file of the processes.
 func (s *Site) File() string { return filepath.Join(s.Dir, "fleet.yaml") }
 
 // Play starts a process of this test binary in a role.
@@ -69,20 +69,20 @@ func (s *Site) Play(role string, args ...string) *Process {
 	return s.run([]string{roleEnv + "=" + role}, nil, append([]string{Self(s.T)}, args...)...)
 }
 
-// Start starts a roundsman.
+// Start starts a roundsman process.
 func (s *Site) Start(args ...string) *Process {
 	s.T.Helper()
 	return s.StartAt(s.Server.Address(), args...)
 }
 
-// StartAt starts a roundsman that finds the server at address.
+// StartAt starts a roundsman process for the server at address.
 func (s *Site) StartAt(address string, args ...string) *Process {
 	s.T.Helper()
 	return s.Play(role, append(args, "--address", address, "--config", s.File())...)
 }
 
-// Program starts another program in a process group of its own, with more environment.
-// A process that it starts of this test binary is a roundsman.
+// Program starts another program in its own process group, with additional environment variables. Processes of this test
+// binary that it starts are roundsman processes.
 func (s *Site) Program(environ []string, line ...string) *Process {
 	s.T.Helper()
 	return s.run(append(environ, roleEnv+"="+role), &syscall.SysProcAttr{Setpgid: true}, line...)
@@ -113,7 +113,7 @@ func (s *Site) Apply(text string) {
 	require.Equal(s.T, 0, p.Code(s.T, time.Minute), p.Stderr.Last())
 }
 
-// Begin starts a job type now.
+// Begin runs a job type now.
 func (s *Site) Begin(name string) starter.RunRef {
 	s.T.Helper()
 	started, err := jobtypes.Of(s.Client).RunNow(s.T.Context(), name)
@@ -121,7 +121,7 @@ func (s *Site) Begin(name string) starter.RunRef {
 	return started.RunRef
 }
 
-// Result waits four minutes at the most for the end of a run.
+// Result waits at most four minutes for the end of a run.
 func (s *Site) Result(ref starter.RunRef) contract.JobGroupResult {
 	s.T.Helper()
 	ctx, cancel := testsuite.Within(s.T, 4*time.Minute)
@@ -131,7 +131,7 @@ func (s *Site) Result(ref starter.RunRef) contract.JobGroupResult {
 	return result
 }
 
-// Await waits until a worker is so, and returns it.
+// Await waits until is returns true for a worker, and returns the worker.
 func (s *Site) Await(id, what string, is func(contract.WorkerDetail) bool) (seen contract.WorkerDetail) {
 	s.T.Helper()
 	testsuite.WaitFor(s.T, time.Minute, fmt.Sprintf("%s is %s", id, what), func() bool {
@@ -142,7 +142,7 @@ func (s *Site) Await(id, what string, is func(contract.WorkerDetail) bool) (seen
 	return seen
 }
 
-// AwaitFresh waits until the registry sees these workers beat.
+// AwaitFresh waits until the registry has fresh heartbeats of these workers.
 func (s *Site) AwaitFresh(ids ...string) {
 	s.T.Helper()
 	for _, id := range ids {
@@ -150,12 +150,11 @@ func (s *Site) AwaitFresh(ids ...string) {
 	}
 }
 
-// taken are the addresses that this process has given away.
+// taken holds the addresses returned by this process.
 var taken sync.Map //nolint:gochecknoglobals // of the process, as its id is
 
-// FreeAddress returns an address to listen on, as often as a test wants. No other call
-// gets it. Its host is one of 127.0.0.0/8 for this process alone, so that no other process
-// takes the port before it is used; where only 127.0.0.1 is there, it is that.
+// FreeAddress returns an address to listen on, any number of times. No other call returns it. Its host is in 127.0.0.0/8
+// and used by this process only, so that no other process takes the port. If only 127.0.0.1 exists, the host is that.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	id := os.Getpid()

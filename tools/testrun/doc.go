@@ -1,11 +1,10 @@
-// Command testrun runs go test for the Makefile. It prints what go test prints, and
-// adds three things: a failed end-to-end test runs once more, alone (-again); the tests
-// that pass only then are listed as FLAKY; the time of each package goes to a report
-// that .ci/run turns into a table.
+// Command testrun runs go test for the Makefile. It prints the output of go test and adds three things. A failed
+// end-to-end test runs once more, alone (-again). Tests that pass only then are listed as FLAKY. The time of each package
+// goes to a report that .ci/run turns into a table.
 //
 //	testrun [-go COMMAND] [-dir MODULE] [-again] [-step NAME] [-report FILE] -packages "LIST" -- FLAGS OF GO TEST
 //
-// Only a test that ended by itself runs again. A panic, a timeout, a failed build and a
-// failed TestMain are final: they hide which tests never ran, and a second run of single
-// tests would not repeat them. docs/adr/0071-tests-in-ci.md has the reasons and the alternatives.
+// Only a test that ended by itself runs again. A panic, a timeout, a failed build and a failed TestMain are final: they hide
+// which tests never ran, and a second run of single tests would not repeat them. docs/adr/0071-tests-in-ci.md has the
+// reasons and the alternatives.
 package main

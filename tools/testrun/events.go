@@ -33,11 +33,11 @@ type packageRun struct {
 	tests map[string]*testRun
 	// order lists the tests as they started.
 	order []string
-	// output holds the lines that belong to no test.
+	// Output lines without a test.
 	output []string
 }
 
-// printer turns the events of one go test into the lines that go test prints without -json.
+// printer prints the events of one go test as go test does without -json.
 type printer struct {
 	out     io.Writer
 	verbose bool
@@ -46,8 +46,7 @@ type printer struct {
 	done []*packageRun
 }
 
-// read consumes the output of go test -json until its end. Lines that are no events, such
-// as those of a crashing go command, are passed on.
+// read reads the output of go test -json to its end. It prints other lines, for example of a crashing go command, unchanged.
 func (p *printer) read(from io.Reader) error {
 	lines := bufio.NewReader(from)
 	for {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// mostAgain bounds the tests that run again. More failures at once are no chance.
+// mostAgain bounds the tests that run again. More failures at once are not flaky tests.
 const mostAgain = 8
 
 // options are the command line.
@@ -44,7 +44,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// run is main with its surroundings as arguments. It returns the exit code.
+// run is main with its environment as arguments. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -78,7 +78,7 @@ type runner struct {
 	flaky     []string
 }
 
-// all tests the packages, and the tests that failed once more.
+// all runs the packages, and then the failed tests once more.
 func (r *runner) all(ctx context.Context) (bool, error) {
 	done, passed, err := r.test(ctx, r.flags, r.packages)
 	if err != nil || passed || !r.again {
@@ -116,7 +116,7 @@ func (r *runner) all(ctx context.Context) (bool, error) {
 	return passed, nil
 }
 
-// alone runs one test. It must run and pass: a test that is skipped now has not passed.
+// alone runs one test, which must run and pass: a skipped test has not passed.
 func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
 	flags := append(slices.Clone(r.flags), "-count=1", "-run=^"+regexp.QuoteMeta(test)+"$")
 	done, passed, err := r.test(ctx, flags, []string{path})

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// once fails in the first run of a module and not in the second.
+// once fails in the first run of a module and passes in the second.
 const once = `
 func once(t *testing.T) {
 	if _, err := os.Stat("again"); err != nil {
@@ -20,7 +20,7 @@ func once(t *testing.T) {
 }
 `
 
-// outcome is what run printed, reported and returned.
+// outcome is the output, the report and the exit code of run.
 type outcome struct {
 	code           int
 	stdout, report string

@@ -28,8 +28,7 @@ type Client interface {
 // two thirds of the server's limit.
 const perSignal = 100
 
-// Record sends entries to the audit log. A repeat changes nothing if the
-// entries have ids.
+// Record sends entries to the audit log. A repetition has no effect if the entries have ids.
 func Record(ctx context.Context, c Client, record contract.AuditRecord) error {
 	previous, first, err := closedRun(ctx, c)
 	if err != nil {
@@ -46,8 +45,7 @@ func Record(ctx context.Context, c Client, record contract.AuditRecord) error {
 	return nil
 }
 
-// Ensure starts the audit log if the one before it was ended. keep is how many
-// entries it keeps.
+// Ensure starts the audit log if the previous one was ended. keep is its maximum number of entries.
 func Ensure(ctx context.Context, c Client, keep int) error {
 	previous, first, err := closedRun(ctx, c)
 	if err != nil || previous == "" || first {
@@ -70,7 +68,7 @@ func options() client.StartWorkflowOptions {
 	}
 }
 
-// closedRun is the newest run of the log, if it is closed; first: there was none.
+// closedRun returns the newest run of the log if it is closed. first is true if there was none.
 func closedRun(ctx context.Context, c Client) (previous string, first bool, err error) {
 	described, err := c.DescribeWorkflowExecution(ctx, contract.AuditWorkflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
@@ -90,11 +88,11 @@ func closedRun(ctx context.Context, c Client) (previous string, first bool, err 
 // every request.
 func Identity(program, actor, host string) string { return program + ":" + actor + "@" + host }
 
-// Through is the program in the [Identity] of a client that acts for a caller who
-// came via a way and was known by an authentication.
+// Through returns the program in the [Identity] of a client that acts for a caller, from the interface and
+// the authentication.
 func Through(via, auth string) string { return via + "/" + auth }
 
-// Origin reads by which way, and known how, out of a client's identity.
+// Origin parses the interface and the authentication in a client's identity.
 func Origin(identity string) (via, auth string) {
 	program, _, named := strings.Cut(identity, ":")
 	via, auth, through := strings.Cut(program, "/")

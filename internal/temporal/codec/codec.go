@@ -14,38 +14,32 @@ import (
 )
 
 const (
-	// compressFrom is the payload size above which compression starts. Smaller
-	// ones stay as JSON, so that the Web UI and the plain `temporal` CLI can
-	// read them without a codec server.
+	// compressFrom is the minimum size of a compressed payload. Smaller ones stay as JSON, so that
+	// the Web UI and the plain `temporal` CLI can read them without a codec server.
 	compressFrom = 16 << 10
-	// maxDecoded bounds what one payload may expand to: twice the 8 MiB of a
-	// group, so that a corrupt or hostile payload cannot exhaust the
-	// memory of a worker.
+	// maxDecoded bounds the decoded size of a payload: twice the 8 MiB of a group, so that a
+	// corrupt or hostile payload cannot exhaust the memory of a worker.
 	maxDecoded = 16 << 20
 	// encodingZstd marks payloads of this codec.
 	encodingZstd = "binary/zstd"
-	// encodingOriginal keeps the inner encoding, for readers
-	// of the raw history.
+	// encodingOriginal keeps the inner encoding, for readers of the raw history.
 	encodingOriginal = "roundsman-original-encoding"
 )
 
-// DataConverter is the SDK's default JSON converter behind a compressing
-// codec. Every client and worker of Roundsman must use it: a process without
-// it can read small payloads only.
+// DataConverter is the SDK's default JSON converter with compression. Every client and worker of
+// Roundsman must use it: a process without it can read small payloads only.
 func DataConverter() converter.DataConverter {
 	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), newZstdCodec())
 }
 
-// zstdCodec compresses payloads from compressFrom on. Its encoder and decoder
-// are used through their stateless EncodeAll and DecodeAll, which are safe for
-// concurrent use.
+// zstdCodec compresses large payloads. EncodeAll and DecodeAll are stateless and safe for concurrent use.
 type zstdCodec struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
 
 func newZstdCodec() *zstdCodec {
-	// The options are constants: neither constructor can fail on them.
+	// The options are constants, so neither constructor can fail.
 	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
 	decoder, decoderErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
 	if err := errors.Join(encoderErr, decoderErr); err != nil {
@@ -91,8 +85,7 @@ func (z *zstdCodec) compress(payload *commonpb.Payload) (*commonpb.Payload, erro
 	}, nil
 }
 
-// Decode implements converter.PayloadCodec. Payloads of other codecs pass
-// through untouched.
+// Decode implements converter.PayloadCodec. Payloads of other codecs stay unchanged.
 func (z *zstdCodec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	decoded := make([]*commonpb.Payload, len(payloads))
 	for i, payload := range payloads {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// cachedPages is how many pages a cache keeps, at most 30 MiB.
+// cachedPages is the number of pages in a cache, at most 30 MiB.
 const cachedPages = 64
 
-// Cache reads pages and keeps the last ones: a page never changes.
+// Cache reads pages and keeps the last ones. A page never changes.
 type Cache struct {
 	store *Store
 

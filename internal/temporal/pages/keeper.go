@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	// sweepEvery is the time between two sweeps.
 	sweepEvery = 10 * time.Minute
-	// young is how old a page must be before its run must exist: the pages of
-	// submitted jobs are written before the run starts.
+	// young is the age below which the run of a page need not exist: the pages of submitted jobs
+	// are written before the run starts.
 	young = time.Hour
-	// listSize is how many pages a request lists.
+	// listSize is the number of pages in one list request.
 	listSize = 500
 )
 
-// Describer looks up runs; the SDK's client has it.
+// Describer looks up runs. The SDK's client implements it.
 type Describer interface {
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 }
@@ -37,7 +36,7 @@ type Keeper struct {
 	logger *slog.Logger
 }
 
-// NewKeeper returns a keeper. Several of a namespace do no harm.
+// NewKeeper returns a keeper. A namespace may have several.
 func NewKeeper(store *Store, runs Describer, logger *slog.Logger) *Keeper {
 	return &Keeper{store: store, runs: runs, logger: logger}
 }
@@ -60,7 +59,7 @@ func (k *Keeper) Keep(ctx context.Context) {
 	}
 }
 
-// Sweep closes, once, the open pages whose run has ended or never began.
+// Sweep closes the open pages whose run has ended or never began.
 func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err error) {
 	over := map[string]bool{}
 	for token := []byte(nil); ; {
@@ -96,7 +95,7 @@ func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err erro
 	}
 }
 
-// isOver asks for the run itself: visibility may be behind.
+// isOver describes the run, since visibility may lag.
 func (k *Keeper) isOver(ctx context.Context, run string, old bool) (bool, error) {
 	described, err := k.runs.DescribeWorkflowExecution(ctx, run, "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {

@@ -16,14 +16,13 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// never is how long the start of a page is delayed: it stays one event, without a
-// workflow task.
+// never is the delay of a page's start, which keeps it one event without a workflow task.
 const never = 5 * 365 * 24 * time.Hour
 
-// ErrLost is returned for a page that is not there.
+// ErrLost is returned for a missing page.
 var ErrLost = errors.New("the page is lost")
 
-// Client is what a store needs; the SDK's client has it.
+// Client is the part of the SDK's client that a store uses.
 type Client interface {
 	ExecuteWorkflow(ctx context.Context, options client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error)
 	WorkflowService() workflowservice.WorkflowServiceClient
@@ -41,12 +40,12 @@ func NewStore(client Client, namespace string, c converter.DataConverter) *Store
 	return &Store{client: client, namespace: namespace, converter: c}
 }
 
-// Put stores a page of a run and returns its name. A repeat changes nothing.
+// Put stores a page of a run and returns its name. A repetition has no effect.
 func (s *Store) Put(ctx context.Context, run string, data []byte) (string, error) {
 	page := contract.PageName(data)
 	_, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: contract.PageWorkflowID(run, page), TaskQueue: contract.PageQueue, StartDelay: never,
-		// A page that was closed is written again for a run that was reset.
+		// A closed page is written again for a run that was reset.
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "a page of " + run,
@@ -57,8 +56,7 @@ func (s *Store) Put(ctx context.Context, run string, data []byte) (string, error
 	return page, nil
 }
 
-// Get reads a page of a run, also one that was closed. The error of one that is not
-// there wraps [ErrLost].
+// Get reads a page of a run, open or closed. The error for a missing page wraps [ErrLost].
 func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
 	id := contract.PageWorkflowID(run, page)
 	history, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
@@ -81,8 +79,7 @@ func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
 	return data, nil
 }
 
-// Close ends pages of a run. They can be read until the
-// retention of the namespace has passed.
+// Close closes pages of a run. They can be read until the retention of the namespace has passed.
 func (s *Store) Close(ctx context.Context, run string, pages []string) error {
 	for _, page := range pages {
 		if err := s.end(ctx, contract.PageWorkflowID(run, page), "its run does not need it any more"); err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// beatTimeout bounds one heartbeat; a worker is stale only much later.
+// beatTimeout bounds one heartbeat, well below the time after which a worker is stale.
 const beatTimeout = 2 * time.Second
 
-// Beats is the part of the server that takes heartbeats.
+// Beats is the part of the server that accepts heartbeats.
 type Beats interface {
 	RecordWorkerHeartbeat(ctx context.Context, in *workflowservice.RecordWorkerHeartbeatRequest, opts ...grpc.CallOption) (*workflowservice.RecordWorkerHeartbeatResponse, error)
 }
@@ -28,22 +28,21 @@ type Beat struct {
 	Worker    contract.WorkerRegistration
 	Started   time.Time
 	Stopping  bool
-	// CPU and Memory are the host's load, from 0 to 1; 0: unknown.
+	// CPU and Memory are the host's load from 0 to 1; 0 means unknown.
 	CPU, Memory float32
-	// Slots are those of the worker's queues; nil: only the detect queue is named,
-	// without its slots.
+	// Slots of the worker's queues; nil sends the detect queue only, without slots.
 	Slots *Slots
 }
 
-// Slots are how many jobs and detections run, and may run.
+// Slots are the running jobs and detections, and their caps.
 type Slots struct{ Executing, MaxExecute, Detecting, MaxDetect int }
 
-// Identity is the name of a worker in Temporal: <id>@<host>:<pid>.
+// Identity returns the worker's name in Temporal: <id>@<host>:<pid>.
 func Identity(r contract.WorkerRegistration) string {
 	return fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)
 }
 
-// Send sends the heartbeat, dated now.
+// Send sends the heartbeat with the current time.
 func (b Beat) Send(ctx context.Context, service Beats) error {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
@@ -61,8 +60,8 @@ func (b Beat) Send(ctx context.Context, service Beats) error {
 	return err
 }
 
-// entry is the heartbeat of one queue. The observer recognises the worker by the name of a
-// queue of its incarnation.
+// entry returns the heartbeat of one queue. The observer recognizes the worker by a queue name of its
+// incarnation.
 func (b Beat) entry(queue, key string) *workerpb.WorkerHeartbeat {
 	status := enumspb.WORKER_STATUS_RUNNING
 	if b.Stopping {

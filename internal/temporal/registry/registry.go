@@ -25,8 +25,8 @@ type Registry struct{ client client.Client }
 // New returns the registry of c.
 func New(c client.Client) *Registry { return &Registry{c} }
 
-// Register sends a registration, and creates the registry if there is none. A
-// repeat of the same instance is accepted again.
+// Register sends a registration, and creates the registry if there is none. A repetition with the same
+// instance is accepted again.
 func (r *Registry) Register(ctx context.Context, registration contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
@@ -52,8 +52,7 @@ func (r *Registry) Register(ctx context.Context, registration contract.WorkerReg
 	return verdict, err
 }
 
-// Final reports whether an error of Register refuses the registration as such: a
-// repeat gets the same answer.
+// Final reports whether an error of Register is final, so that a repetition gets the same error.
 func Final(err error) bool {
 	var (
 		refused *temporal.ApplicationError
@@ -64,16 +63,14 @@ func Final(err error) bool {
 	return errors.As(err, &refused) || errors.As(err, &invalid) || errors.As(err, &denied) || errors.As(err, &unknown)
 }
 
-// Settings returns whether exactly this incarnation is registered, and its settings.
-// A registry that does not answer is no reason to register again; one that is gone
-// is.
+// Settings returns whether exactly this incarnation is registered, and its settings. A missing registry
+// gives "not registered"; a registry without an answer gives an error.
 func (r *Registry) Settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
 	var settings contract.WorkerSettings
 	return settings, r.query(ctx, contract.QuerySettings, who, &settings)
 }
 
-// Standing returns the settings of several incarnations. A registry that is gone has
-// none.
+// Standing returns the settings of several incarnations. A missing registry gives empty settings.
 func (r *Registry) Standing(ctx context.Context, of []contract.Incarnation) ([]contract.WorkerSettings, error) {
 	var found contract.StandingResult
 	err := r.query(ctx, contract.QueryStanding, contract.StandingInput{Of: of}, &found)
@@ -83,14 +80,14 @@ func (r *Registry) Standing(ctx context.Context, of []contract.Incarnation) ([]c
 	return found.Settings, err
 }
 
-// Workers lists the registry. One that is gone has none.
+// Workers lists the registered workers. A missing registry has none.
 func (r *Registry) Workers(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	var list contract.WorkersQueryResult
 	return list, r.query(ctx, contract.QueryWorkers, filter, &list)
 }
 
-// query leaves answer as it is if there is no open registry: a registry that was
-// terminated must not answer from its history.
+// query leaves answer unchanged if there is no open registry: a terminated registry must not answer from its
+// history.
 func (r *Registry) query(ctx context.Context, name string, in, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 const (
 	// pageSize is the number of runs in one query of visibility.
 	pageSize = 100
-	// mostDeleted bounds a sweep, so that the first one in an old namespace lets others
-	// have the server in between.
+	// mostDeleted bounds a sweep, so that the first one in an old namespace leaves the server free
+	// for others in between.
 	mostDeleted = 2000
 )
 
@@ -35,11 +35,11 @@ type Client interface {
 // Swept is the result of a sweep.
 type Swept struct {
 	Deleted, Kept int
-	// More: it ended before it had seen all.
+	// More is true if the sweep ended before the end of the list.
 	More bool
 }
 
-// Query finds the runs and pages that ended before an instant.
+// Query returns the query for runs and pages that ended before an instant.
 func Query(before time.Time) string {
 	return fmt.Sprintf("WorkflowType IN ('%s', '%s', '%s') AND ExecutionStatus != 'Running' AND CloseTime < '%s'",
 		contract.JobGroupWorkflow, contract.DAGWorkflow, contract.PageWorkflow, before.UTC().Format(time.RFC3339Nano))
@@ -52,8 +52,8 @@ type sweep struct {
 	before    time.Time
 	pause     time.Duration
 	most      int
-	// over remembers, by workflow id, whether its last run ended before the instant;
-	// recent, by job type, the runs that its Schedule remembers.
+	// over caches, by workflow id, whether its last run ended before the instant. recent holds, by
+	// job type, the recent runs of its Schedule.
 	over   map[string]bool
 	recent map[string]map[string]bool
 	Swept
@@ -83,7 +83,7 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 }
 
-// consider deletes a run that nothing needs any more.
+// consider deletes a run that is no longer needed.
 func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) error {
 	needed, err := s.needed(ctx, info)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecution
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: execution.GetWorkflowId(), RunId: execution.GetRunId()},
 	})
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		return nil // Another control plane was faster, or visibility is behind.
+		return nil // Another control plane was faster, or visibility lags.
 	}
 	if err != nil {
 		return fmt.Errorf("delete run %s: %w", execution.GetWorkflowId(), err)
@@ -113,7 +113,7 @@ func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecution
 	}
 }
 
-// needed reports whether a run has to stay.
+// needed reports whether a run must stay.
 func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	id := info.GetExecution().GetWorkflowId()
 	if run, ok := contract.RunOfPage(id); ok {
@@ -132,8 +132,8 @@ func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 	return s.remembered(ctx, info)
 }
 
-// isOver reports whether the last run of a workflow ended before the instant: the
-// earlier runs of one that is open, or ended since, are part of it.
+// isOver reports whether the last run of a workflow ended before the instant. Earlier runs of an open or
+// recently ended workflow belong to it.
 func (s *sweep) isOver(ctx context.Context, workflowID string) (bool, error) {
 	if over, known := s.over[workflowID]; known {
 		return over, nil
@@ -153,11 +153,11 @@ func isClosed(status enumspb.WorkflowExecutionStatus) bool {
 	return status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED
 }
 
-// remembered reports whether the Schedule of the run's job type remembers it.
+// remembered reports whether the Schedule of the run's job type lists the run.
 func (s *sweep) remembered(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	payload := info.GetSearchAttributes().GetIndexedFields()[contract.SearchAttributeJobType]
 	if payload == nil {
-		return false, nil // It is no run of a job type.
+		return false, nil // It is not a run of a job type.
 	}
 	var jobType string
 	if err := converter.GetDefaultDataConverter().FromPayload(payload, &jobType); err != nil {

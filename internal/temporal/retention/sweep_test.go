@@ -34,12 +34,12 @@ const (
 	within = 3 * time.Minute
 )
 
-// plan is the script of a stand-in for a run.
+// plan configures a stand-in for a run.
 type plan struct {
 	Renew, Child, Wait bool
 }
 
-// standIn is a workflow with only the attributes that a sweep reads.
+// standIn is a workflow with the attributes that a sweep reads.
 func standIn(ctx workflow.Context, p plan) error {
 	if p.Renew {
 		return workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, plan{Wait: true})
@@ -64,8 +64,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	// By default a deletion waits up to a minute for queues to acknowledge, and visibility
-	// allows ten queries a second.
+	// By default a deletion waits up to a minute for queues to acknowledge, and visibility allows
+	// ten queries per second.
 	server := testsuite.StartServer(t, testsuite.WithArgs(
 		"--dynamic-config-value", "frontend.namespaceRPS.visibility=1000",
 		"--dynamic-config-value", "history.transferProcessorEnsureCloseBeforeDelete=false",
@@ -95,7 +95,7 @@ func (w *world) end(id string) {
 	require.NoError(w, w.client.Temporal().GetWorkflow(w.Context(), id, "").Get(w.Context(), nil))
 }
 
-// listed is how many runs visibility shows for a query.
+// listed returns the number of runs in visibility for a query.
 func (w *world) listed(query string) (count int) {
 	w.Helper()
 	testsuite.WaitFor(w, within, "visibility answers", func() bool {
@@ -106,7 +106,7 @@ func (w *world) listed(query string) (count int) {
 	return count
 }
 
-// answered reports whether the server did not refuse a call because of its rate.
+// answered reports whether the server did not refuse a call because of its rate limit.
 func answered(t require.TestingT, err error) bool {
 	if _, busy := errors.AsType[*serviceerror.ResourceExhausted](err); busy {
 		return false
@@ -123,7 +123,7 @@ func (w *world) sweeper(pause time.Duration) *retention.Sweeper {
 	})
 }
 
-// nightly starts a run as a Schedule does, which remembers it.
+// nightly starts a run from a Schedule, which then lists it.
 func (w *world) nightly() (id string) {
 	w.Helper()
 	jobType := temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType)
@@ -147,8 +147,7 @@ func (w *world) nightly() (id string) {
 	return id
 }
 
-// TestOldRunsAreDeleted: unneeded runs are deleted and no others, with control planes killed
-// in between.
+// Unneeded runs are deleted and no others, although control planes are killed in between.
 func TestOldRunsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -163,7 +162,7 @@ func TestOldRunsAreDeleted(t *testing.T) {
 	w.start("dag/renewed/1", contract.DAGWorkflow, plan{Renew: true})
 	w.start("dag/parent/1", contract.DAGWorkflow, plan{Child: true, Wait: true})
 	nightly := w.nightly()
-	old := time.Now().Add(3 * time.Hour) // From there all that has ended is old.
+	old := time.Now().Add(3 * time.Hour) // Seen from there, all ended runs are old.
 	testsuite.WaitFor(t, within, "visibility knows all", func() bool {
 		return w.listed(open) >= 3 && w.listed(retention.Query(old)) == 7 && w.listed("WorkflowId = 'audit-like' AND CloseTime IS NOT NULL") == 1
 	})
@@ -235,8 +234,7 @@ func (d *deniedService) DeleteWorkflowExecution(context.Context, *workflowservic
 	return nil, serviceerror.NewPermissionDenied("not allowed", "")
 }
 
-// TestDeniedDeletion: a refusal for lack of permission is logged once, and the deletion is
-// tried again.
+// A missing permission is logged once, and the deletion is tried again.
 func TestDeniedDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

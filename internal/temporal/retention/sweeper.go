@@ -15,17 +15,17 @@ import (
 type Options struct {
 	Client    Client
 	Namespace string
-	// After is how long after its end a run is deleted.
+	// Age after its end at which a run is deleted.
 	After time.Duration
-	// Every is the time between two sweeps, default one hour; a sixtieth of it after one
-	// that ended early.
+	// Every is the time between two sweeps, default one hour. After an incomplete sweep it is a
+	// sixtieth of that.
 	Every time.Duration
 	// Pause is the time between two deletions. Default 50ms.
 	Pause  time.Duration
 	Logger *slog.Logger
 }
 
-// Sweeper deletes runs that ended long ago.
+// Sweeper deletes old runs.
 type Sweeper struct {
 	options Options
 
@@ -33,14 +33,13 @@ type Sweeper struct {
 	state State
 }
 
-// State has the totals of a sweeper since its creation.
 type State struct {
 	Deleted int
-	// Fault is why the last sweep ended early; nil: it did not.
+	// Fault of the last sweep; nil if it was complete.
 	Fault error
 }
 
-// New returns a sweeper. Several of a namespace do no harm.
+// New returns a sweeper. A namespace may have several.
 func New(options Options) *Sweeper {
 	if options.Every == 0 {
 		options.Every = time.Hour
@@ -71,9 +70,8 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
 	return work.Swept, err
 }
 
-// Keep sweeps until ctx ends. It begins at a random moment of the first tenth of an
-// interval, so that control planes that start together do not sweep together. A fault
-// is logged once, and met again at the next sweep.
+// Keep sweeps until ctx ends. It begins at a random moment in the first tenth of the interval, so that
+// control planes that start together do not sweep together. A repeated fault is logged once.
 func (s *Sweeper) Keep(ctx context.Context) {
 	wait, failing := time.Duration(rand.Int64N(int64(s.options.Every/10)+1)), false
 	for {

@@ -7,8 +7,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Advise is the text of err for people. It adds the remedy for a missing namespace, which the
-// server's text lacks.
+// Advise returns the text of err for people. It adds the remedy for a missing namespace.
 func Advise(err error) string {
 	if missing, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
 		return fmt.Sprintf("%v Name another one with --namespace or TEMPORAL_NAMESPACE, or create it: "+

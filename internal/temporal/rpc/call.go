@@ -15,12 +15,12 @@ import (
 const (
 	// callTimeout bounds one attempt of a call.
 	callTimeout = 10 * time.Second
-	// repeatFor is how long a call that the server could not take is repeated.
+	// repeatFor bounds the repetition of a call to an unavailable server.
 	repeatFor = 20 * time.Second
 )
 
-// Retry repeats a call that the server could not take. The request must carry an id,
-// so that one that was taken after all has its effect once.
+// Retry repeats a call to an unavailable server. The request must carry an id, so that it has no second
+// effect if the server had accepted it.
 func Retry(ctx context.Context, call func(context.Context) error) error {
 	begun := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -48,7 +48,7 @@ func transient(err error) bool {
 	}
 }
 
-// Code is the gRPC code of an error that a call returned.
+// Code returns the gRPC code of an error.
 func Code(err error) codes.Code {
 	if err == nil {
 		return codes.OK
@@ -56,8 +56,8 @@ func Code(err error) codes.Code {
 	return serviceerror.ToStatus(err).Code()
 }
 
-// Advised adds the remedy to a refusal that a new namespace meets: it lacks a search
-// attribute. Every other error is returned as it is.
+// Advised adds the remedy to the error of a namespace without the search attributes. It returns other errors
+// unchanged.
 func Advised(err error) error {
 	if err != nil && (strings.Contains(err.Error(), contract.SearchAttributeJobType) || strings.Contains(err.Error(), contract.SearchAttributeOutcome)) {
 		return fmt.Errorf("%w: the namespace lacks a search attribute; `roundsman doctor` says how to create it", err)
@@ -65,7 +65,7 @@ func Advised(err error) error {
 	return err
 }
 
-// Wait waits that long, or returns why ctx ended.
+// Wait waits for duration, or returns the cause of the end of ctx.
 func Wait(ctx context.Context, duration time.Duration) error {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()

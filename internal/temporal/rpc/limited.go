@@ -17,26 +17,25 @@ import (
 )
 
 const (
-	// updatesAtOnce bounds the updates of one workflow that a client has in flight. The
-	// server takes ten of all clients, by default.
+	// updatesAtOnce bounds a client's updates of one workflow in flight. By default the server
+	// accepts ten from all clients.
 	updatesAtOnce = 4
-	// limitedPause is the shortest pause before a refused update is sent again, and
-	// limitedSpread the first spread of it, which doubles limitedDoublings times.
+	// limitedPause is the shortest pause before a refused update is sent again. limitedSpread is
+	// the first random addition to it, which doubles limitedDoublings times.
 	limitedPause     = 20 * time.Millisecond
 	limitedSpread    = 100 * time.Millisecond
 	limitedDoublings = 5
 )
 
-// Updates sends updates so that the server need not refuse them. A refusal is expensive:
-// the server drops the workflow task and all updates of that workflow which are in flight,
-// and they begin again (docs/adr/0079).
+// Updates sends updates in a way that avoids refusals. A refusal is expensive: the server drops the workflow
+// task with all updates of that workflow in flight, and they begin again (docs/adr/0079).
 type Updates struct {
 	mu sync.Mutex
-	// queues has the workflows with updates in flight.
+	// Workflows with updates in flight.
 	queues map[string]*updateQueue
 }
 
-// updateQueue lets updatesAtOnce updates of one workflow through.
+// updateQueue limits the updates of one workflow to updatesAtOnce.
 type updateQueue struct {
 	users  int
 	places chan struct{}
@@ -65,7 +64,7 @@ func (u *Updates) Send(ctx context.Context, method string, req, reply any, cc *g
 	return err
 }
 
-// updated is the id of the workflow that a request updates.
+// updated returns the id of the workflow that a request updates.
 func updated(req any) string {
 	switch r := req.(type) {
 	case *workflowservice.UpdateWorkflowExecutionRequest:

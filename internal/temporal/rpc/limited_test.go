@@ -25,12 +25,11 @@ const (
 	querying = "/temporal.api.workflowservice.v1.WorkflowService/QueryWorkflow"
 )
 
-// refusal is the server's error, as decoded from the wire.
 func refusal(cause enumspb.ResourceExhaustedCause) error {
 	return serviceerror.ToStatus(&serviceerror.ResourceExhausted{Cause: cause, Message: "no"}).Err()
 }
 
-// inFlight is the refusal of an update next to ten others, alone and with a start.
+// inFlight is the refusal of an update next to ten others, with or without a start.
 func inFlight(method string) error {
 	if method != starting {
 		return refusal(enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT)
@@ -40,7 +39,7 @@ func inFlight(method string) error {
 	return serviceerror.ToStatus(several).Err()
 }
 
-// calls invokes the method of a server that gives these answers, the last one for ever.
+// calls invokes the method on a server with these answers; the last one repeats.
 func calls(ctx context.Context, method string, answers ...error) (n int, err error) {
 	err = new(rpc.Updates).Send(ctx, method, nil, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
 		n++
@@ -75,7 +74,7 @@ func TestOtherRefusalsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestTheCallerEndsRepeats: the refusal is returned, not the end of the context.
+// The result is the refusal, not the end of the context.
 func TestTheCallerEndsRepeats(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,8 +91,8 @@ func updateOf(id string) *workflowservice.UpdateWorkflowExecutionRequest {
 	return &workflowservice.UpdateWorkflowExecutionRequest{WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id}}
 }
 
-// TestFourUpdatesOfAWorkflowAtOnce: a fifth waits for the end of another one, alone and
-// with a start. Updates of other workflows and other calls do not wait.
+// A fifth update waits for the end of another one, with or without a start. Updates of other workflows and
+// other calls do not wait.
 func TestFourUpdatesOfAWorkflowAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// absentFor is how long a control plane without an answer counts as absent. Requests of
-// that time are not sent.
+// absentFor is how long a control plane without an answer counts as absent. Requests in that time are not
+// sent.
 const absentFor = 2 * time.Second
 
-// Presence remembers whether a control plane is there. Before the first answer, requests
-// are sent one at a time, so that a command waits for an absent one only once. A nil
-// Presence remembers nothing.
+// Presence keeps whether a control plane answers. Before the first answer, requests are sent one at a time, so
+// that a command waits only once for an absent control plane. A nil Presence sends every request.
 type Presence struct {
-	// Absent reports whether an error means that no control plane is there.
+	// Absent reports whether an error means that no control plane answers.
 	Absent func(error) bool
 
 	mu   sync.Mutex
@@ -22,7 +21,7 @@ type Presence struct {
 	at   time.Time
 }
 
-// Request sends, unless the control plane was absent a moment ago.
+// Request calls send, unless the control plane was absent a moment ago.
 func (p *Presence) Request(send func() error) error {
 	if p == nil {
 		return send()
@@ -37,7 +36,7 @@ func (p *Presence) Request(send func() error) error {
 		return p.down
 	}
 	err := send()
-	// Other errors are the server's: the control plane may be absent or not.
+	// Other errors come from the server and do not show whether a control plane answers.
 	p.seen, p.at, p.down = err == nil, time.Now(), nil
 	if err != nil && p.Absent(err) {
 		p.down = err

@@ -7,13 +7,12 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// ErrStopping ends an activity whose process stops. It is retryable: the next
-// control plane continues.
+// ErrStopping ends an activity whose process stops. It is retryable: the next control plane continues.
 var ErrStopping = errors.New("the control plane is stopping; its successor continues")
 
-// NextEvent waits for one value of events, usually a ticker's or time.After's. It
-// returns the cause of ctx's end if the activity is canceled first, and ErrStopping
-// if its process stops first, so that a pause delays no stop.
+// NextEvent waits for one value of events, usually from a ticker or time.After. It returns the cause of ctx's
+// end if the activity is canceled first, and ErrStopping if its process stops first, so that a pause does not
+// delay a stop.
 func NextEvent[T any](ctx context.Context, events <-chan T) error {
 	select {
 	case <-events:

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Time is the zero time where the server names none.
+// Time converts a timestamp; a missing one is the zero time.
 func Time(stamp *timestamppb.Timestamp) time.Time {
 	if stamp == nil {
 		return time.Time{}
@@ -17,8 +17,8 @@ func Time(stamp *timestamppb.Timestamp) time.Time {
 	return stamp.AsTime()
 }
 
-// Keyword reads a search attribute of type Keyword; empty when it is not set, or is
-// of another type.
+// Keyword reads a search attribute of type Keyword. It returns "" if the attribute is missing or has another
+// type.
 func Keyword(attributes *commonpb.SearchAttributes, name string) string {
 	payload := attributes.GetIndexedFields()[name]
 	value := ""
@@ -28,8 +28,8 @@ func Keyword(attributes *commonpb.SearchAttributes, name string) string {
 	return value
 }
 
-// KeywordAttribute encodes as the SDK does for a typed Keyword. Search attributes
-// never go through the data converter: the server reads them.
+// KeywordAttribute encodes a typed Keyword like the SDK. Search attributes bypass the data converter, since the
+// server reads them.
 func KeywordAttribute(name, value string) *commonpb.SearchAttributes {
 	return &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{name: {
 		Metadata: map[string][]byte{

@@ -5,8 +5,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// WorkerEntries returns the workers of one page. Server 1.29 lists whole heartbeats
-// in another field.
+// WorkerEntries returns the workers of one page. Server 1.29 lists whole heartbeats in another field.
 func WorkerEntries(page *workflowservice.ListWorkersResponse) []*workerpb.WorkerListInfo {
 	if len(page.GetWorkers()) > 0 {
 		return page.GetWorkers()

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// counted are the counts that are not zero, by name.
+// counted returns the counts that are not zero, by name.
 func counted(counts map[string]any) slog.Attr {
 	var shown []any
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

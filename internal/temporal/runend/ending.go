@@ -37,8 +37,8 @@ type ending struct {
 
 var errNoResult = errors.New("no result of a run")
 
-// endingOf reads the end of a run from the answer to a workflow task; false: the
-// workflow continues, or is no run.
+// endingOf reads the end of a run from a completed workflow task. It returns false if the workflow continues or
+// is not a run.
 func endingOf(request *workflowservice.RespondWorkflowTaskCompletedRequest, reader converter.DataConverter) (ending, bool) {
 	for _, command := range request.GetCommands() {
 		var payloads *common.Payloads
@@ -80,13 +80,13 @@ func read(payloads *common.Payloads, reader converter.DataConverter) (ending, er
 	return end, nil
 }
 
-// warnings is the number of items with a warning, which is at least 0.
+// warnings returns the number of items with a warning.
 func (e ending) warnings() float64 {
 	n, _ := e.Counts[contract.JobWarning].(float64)
 	return max(n, 0)
 }
 
-// sub reports whether the run is part of another: a sub-DAG, or the DAG of a job.
+// sub reports whether the run is part of another run: a sub-DAG, or the DAG of a job.
 func (e ending) sub() bool {
 	if e.DAG == "" {
 		return false

@@ -8,13 +8,13 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// maxValues bounds the numbers that a control plane shows, of all job types together.
+// maxValues bounds the exported numbers of all job types together.
 const maxValues = 10_000
 
-// jobValues shows the numbers that jobs returned. The lock of the Watcher guards it.
+// jobValues exports the numbers returned by jobs. The lock of the Watcher guards it.
 type jobValues struct {
 	value, at, dropped *prometheus.GaugeVec
-	// series counts the numbers of each job type, known has the time of their run.
+	// series counts the numbers of each job type. known has the time of their run.
 	series map[string]int
 	known  map[string]time.Time
 	total  int
@@ -39,7 +39,7 @@ func (v *jobValues) all() []prometheus.Collector {
 	return []prometheus.Collector{v.value, v.at, v.dropped}
 }
 
-// set replaces the numbers of a job type, unless newer ones are known.
+// set replaces the numbers of a job type by newer ones.
 func (v *jobValues) set(jobType string, values *contract.Values, ended time.Time) {
 	if values == nil || jobType == otherName || !ended.After(v.known[jobType]) {
 		return

@@ -23,7 +23,7 @@ func TestNumbersOfJobsAreMetrics(t *testing.T) {
 	p.answer("group/dump-1", nil, completed(t, resultWith("dump", at, first)))
 	later := &contract.Values{Runs: 2, At: at.Add(30 * time.Second), Series: []contract.ValueSeries{{Key: "shop \"x\"\\", Name: "bytes", Points: []float64{1, 1.5, 2}}}}
 	p.answer("group/dump-2", nil, failed(t, resultWith("dump", at.Add(time.Minute), later)))
-	p.answer("group/dump-1", nil, completed(t, resultWith("dump", at, first))) // Late: an older run.
+	p.answer("group/dump-1", nil, completed(t, resultWith("dump", at, first))) // It is late and of an older run.
 	p.answer("group/none-1", nil, completed(t, resultWith("none", at, nil)))
 	assert.Equal(t, map[string]float64{"dump shop \"x\"\\ bytes": 2}, p.values("roundsman_job_value"))
 	assert.Equal(t, map[string]float64{"dump": 0}, p.values("roundsman_job_values_dropped"))
@@ -31,7 +31,7 @@ func TestNumbersOfJobsAreMetrics(t *testing.T) {
 		"the run that ended later returned no numbers")
 }
 
-// TestNumbersOfAllJobTypesAreBounded: beyond the bound they are counted as dropped; room that a job type leaves is used.
+// Numbers above the bound are counted as dropped. A number that a job type no longer returns makes room.
 func TestNumbersOfAllJobTypesAreBounded(t *testing.T) {
 	t.Parallel()
 	p, at := newPlay(t), time.Unix(1_700_000_000, 0)

@@ -15,17 +15,17 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxNames bounds the job types and the DAGs that are counted by name; the others are
-// counted together as otherName, which no job type can be called.
+// maxNames bounds the job types and the DAGs counted by name. The rest is counted as otherName, which is not
+// a valid name of a job type.
 const (
 	maxNames  = 1000
 	otherName = "(other)"
 )
 
 const (
-	// appliedAge is how old a list of the applied job types may be that is used again.
+	// appliedAge is the maximum age of a reused list of applied job types.
 	appliedAge = 5 * time.Second
-	// appliedWithin bounds reading the list: below the 10 s that Prometheus waits.
+	// appliedWithin bounds reading the list, below Prometheus' default timeout of 10 s.
 	appliedWithin = 4 * time.Second
 )
 
@@ -51,7 +51,7 @@ type Watcher struct {
 	}
 }
 
-// Applied are the applied job types, and when scheduled runs of them have completed last.
+// Applied holds the applied job types, and the last completions of their scheduled runs.
 type Applied struct {
 	Names     []string
 	Completed map[string]time.Time
@@ -59,23 +59,21 @@ type Applied struct {
 	Values map[string]LastValues
 }
 
-// LastValues are the numbers that jobs returned until a run ended.
+// LastValues are the numbers that jobs returned up to the end of a run.
 type LastValues struct {
 	Values *contract.Values
 	Ended  time.Time
 }
 
-// Know adds the counters of the applied job types, which list returns, to each collection. So
-// the first failure of a job type is an increase from 0 to 1, and a control plane also exports
-// a last success before its own start.
+// Know adds the counters of the applied job types, which list returns, to each collection. So the first failure
+// of a job type is an increase from 0 to 1, and a control plane also exports successes before its start.
 func (w *Watcher) Know(list func(context.Context) (Applied, error)) {
 	w.applied.Lock()
 	defer w.applied.Unlock()
 	w.applied.list = list
 }
 
-// addApplied adds the counters of the applied job types at 0. If the list cannot be read,
-// the counters are those that there are.
+// addApplied adds the counters of the applied job types at 0. If the list cannot be read, it adds none.
 func (w *Watcher) addApplied() {
 	w.applied.Lock()
 	defer w.applied.Unlock()
@@ -144,7 +142,7 @@ func (w *Watcher) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Intercept sees every call to the server: for the connection's options.
+// Intercept is an interceptor for the options of the connection.
 func (w *Watcher) Intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, options...)
 	answer, ok := req.(*workflowservice.RespondWorkflowTaskCompletedRequest)

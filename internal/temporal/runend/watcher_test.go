@@ -46,7 +46,7 @@ func canceled(t *testing.T, result any) *commandpb.Command {
 	}}
 }
 
-// failed is the SDK's command for a run that fails with its result.
+// failed returns the SDK's command for a run that fails with its result.
 func failed(t *testing.T, result any) *commandpb.Command {
 	t.Helper()
 	failure := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: reader}).
@@ -78,7 +78,7 @@ func (p *play) answer(id string, fault error, commands ...*commandpb.Command) {
 	require.Equal(p.t, fault, err)
 }
 
-// values are the values of all series, by their labels' values.
+// values returns the values of all series, by the values of their labels.
 func (p *play) values(name string) map[string]float64 {
 	p.t.Helper()
 	registry, found := prometheus.NewPedanticRegistry(), map[string]float64{}
@@ -141,9 +141,8 @@ func TestNamesAreBounded(t *testing.T) {
 	assert.InDelta(t, 5, values[otherName+" completed"], 0)
 }
 
-// TestAppliedJobTypesAreCountedFromZero: the first failure is a step from 0 to 1, also of a
-// job type that was applied while the control plane ran. A list that cannot be read takes
-// nothing away.
+// The first failure is an increase from 0 to 1, also for a job type applied while the control plane ran. An
+// unreadable list removes no counter.
 func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
 	t.Parallel()
 	p, applied := newPlay(t), []string{"scrub"}
@@ -171,7 +170,7 @@ func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
 	assert.Equal(t, 3, asked)
 }
 
-// forget makes the list of applied job types too old.
+// forget makes the list of applied job types outdated.
 func (p *play) forget() {
 	p.applied.Lock()
 	defer p.applied.Unlock()

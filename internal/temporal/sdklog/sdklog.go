@@ -6,17 +6,17 @@ import (
 	"log/slog"
 )
 
-// The SDK's messages about a workflow whose code does not fit its history, and their
-// attribute with the number of the workflow task's attempt.
+// The SDK's messages about a workflow whose code does not fit its history, and the attribute with the number of
+// the workflow task's attempt.
 const (
 	panicked = "Workflow panic"
 	failed   = "Failed to process workflow task."
 	attempt  = "Attempt"
 )
 
-// New returns a logger for the SDK. A workflow task that fails in a first attempt is logged
-// as debug: a query that races with an update does so, and its caller gets the error
-// (docs/adr/0080). A real fault repeats within milliseconds, as attempt 2, and is logged.
+// New returns a logger for the SDK. The failure of a workflow task in its first attempt is logged as debug: a
+// query that races with an update causes it, and its caller gets the error (docs/adr/0080). A real fault repeats
+// within milliseconds as attempt 2 and is logged.
 func New(logger *slog.Logger) *slog.Logger { return slog.New(handler{logger.Handler()}) }
 
 type handler struct{ slog.Handler }

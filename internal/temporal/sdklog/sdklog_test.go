@@ -29,9 +29,8 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/sdklog"
 )
 
-// frontend hands out one query task, with the history of a run that has just completed an
-// update, and the state of before it: what a server sends if the update completes between
-// its two reads.
+// frontend returns one query task with the history of a run that has just completed an update, and the state
+// before it. A server sends this if the update completes between its two reads.
 type frontend struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 
@@ -63,7 +62,7 @@ func (f *frontend) RespondQueryTaskCompleted(_ context.Context, in *workflowserv
 	return &workflowservice.RespondQueryTaskCompletedResponse{}, nil
 }
 
-// registry is a workflow that orders something in an update, as the fleet does.
+// registry is a workflow that sends a signal in an update, like the fleet.
 func registry(ctx workflow.Context) error {
 	changed := false
 	err := workflow.SetUpdateHandler(ctx, "register", func(ctx workflow.Context) error {
@@ -107,8 +106,8 @@ func events() []*historypb.HistoryEvent {
 	return list
 }
 
-// query lets a worker answer the query, with that id of the last workflow task that the
-// server knew to be completed, and returns its answer and its log.
+// query lets a worker answer the query, and returns the answer and the log. previous is the id of the last
+// workflow task that the server had recorded as completed.
 func query(t *testing.T, previous int64) (*workflowservice.RespondQueryTaskCompletedRequest, string) {
 	t.Helper()
 	f := &frontend{answer: make(chan *workflowservice.RespondQueryTaskCompletedRequest, 1), task: &workflowservice.PollWorkflowTaskQueueResponse{
@@ -155,8 +154,8 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// TestAQueryThatRacesWithAnUpdate: the SDK panics, because it takes the update's task for a
-// new one and drops the update. The caller gets the error, and no operator an alarm.
+// The SDK panics, because it takes the update's task for a new one and drops the update. The caller gets the
+// error, and operators get no alarm.
 func TestAQueryThatRacesWithAnUpdate(t *testing.T) {
 	t.Parallel()
 	answer, text := query(t, 6)

@@ -1,5 +1,5 @@
-// An action is a button that opens a dialog: what will happen, what it needs to know,
-// and the same as lines for a shell.
+// An action is a button that opens a dialog with its effect, its fields, and equivalent lines for a
+// shell.
 import type { ComponentChildren } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -19,19 +19,19 @@ export interface Field {
 
 export type Values = Record<string, string>;
 
-// None says why there is no line.
+// None is the reason for a missing line.
 export interface None {
   none: string;
 }
 
 export interface Act {
   label: string;
-  // title is the question that the dialog asks, about what it acts on.
+  // title is the question in the dialog's heading.
   title: string;
   effect: ComponentChildren;
   fields?: Field[];
   request: (values: Values) => Request;
-  // The lines that do the same in a shell; Temporal's own tools cannot do everything.
+  // Equivalent lines for a shell. Temporal's own tools lack some actions.
   roundsman: (values: Values) => string;
   temporal?: (values: Values) => string | None;
   danger?: boolean;
@@ -40,8 +40,8 @@ export interface Act {
   done?: (answer: unknown) => ComponentChildren;
 }
 
-// asked is what an operator is asked about. It is not a part of the page that asked: rows
-// come and go while somebody types why.
+// asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
+// operator types.
 let asked: Act | undefined;
 const listeners = new Set<() => void>();
 export const ask = (act: Act | undefined) => {
@@ -67,7 +67,7 @@ export function Action(act: Act) {
   );
 }
 
-// Dialog asks about an action as it was offered; another page closes it.
+// Dialog shows the action as it was offered. A change of the page closes it.
 export function Dialog({ page }: { page: string }) {
   const act = useSyncExternalStore(subscribe as never, () => asked);
   const dialog = useRef<HTMLDialogElement>(null);
@@ -97,7 +97,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
       if (act.done) setDone(act.done(answer));
       else close();
     } catch (cause) {
-      setError(cause); // What was typed stays.
+      setError(cause); // The fields keep their text.
     } finally {
       setBusy(false);
     }
@@ -178,7 +178,7 @@ function Input({ field, id, value, set }: { field: Field; id: string; value: str
   );
 }
 
-// Lines are the same as a button for a shell.
+// Lines are the shell lines equivalent to the button.
 function Lines({ act, values }: { act: Act; values: Values }) {
   const me = useGet<Me>('/me', false);
   const temporal = act.temporal?.(values);

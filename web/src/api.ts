@@ -1,5 +1,5 @@
-// The client of the REST API. Addresses are relative to the page, so that a proxy may
-// mount the console anywhere.
+// Client of the REST API. Addresses are relative to the page, so that a proxy may mount the console
+// anywhere.
 import { heard } from './clock';
 import { connection, login } from './connection';
 
@@ -13,7 +13,7 @@ export interface Fault {
   column?: number;
 }
 
-// Problem is a refused request, as RFC 9457 has it.
+// Problem is a refused request as in RFC 9457.
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -31,7 +31,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface Request {
   method: Method;
-  // path begins with / and is below /api/v1.
+  // path below /api/v1, beginning with /.
   path: string;
   body?: unknown;
   headers?: Record<string, string>;
@@ -41,7 +41,7 @@ export async function send<T>(request: Request, signal?: AbortSignal): Promise<T
   return (await sendTagged<T>(request, signal)).answer;
 }
 
-// sendTagged answers with the ETag of what was read besides, without its quotes.
+// sendTagged also returns the ETag of the answer, without quotes.
 export async function sendTagged<T>(request: Request, signal?: AbortSignal): Promise<{ answer: T; tag: string }> {
   let response: Response;
   const headers: Record<string, string> = { Accept: 'application/json', ...request.headers };
@@ -66,14 +66,14 @@ export async function sendTagged<T>(request: Request, signal?: AbortSignal): Pro
   throw problemOf(response.status, text);
 }
 
-// unreachable is the problem of a control plane that does not answer.
+// unreachable is the problem of a control plane without an answer.
 export function unreachable(): Problem {
   const why = 'The control plane does not answer.';
   connection.lost('plane', why);
   return new Problem(0, 'UNREACHABLE', why, 'The console tries again by itself.');
 }
 
-// Written is a problem as the API writes it.
+// Written is a problem in the API's form.
 export interface Written {
   status?: number;
   code?: string;
@@ -98,7 +98,7 @@ export function problemOf(status: number, text: string): Problem {
 
 export const get = <T>(path: string, signal?: AbortSignal) => send<T>({ method: 'GET', path }, signal);
 
-// query makes ?a=b of what is set.
+// query returns ?a=b for the values that are set.
 export function query(values: Record<string, string | number | boolean | undefined>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -108,11 +108,10 @@ export function query(values: Record<string, string | number | boolean | undefin
   return text === '' ? '' : `?${text}`;
 }
 
-// segment is one part of a path; a colon may stand in it as it is.
+// segment encodes one part of a path. It keeps colons.
 export const segment = (text: string) => encodeURIComponent(text).replaceAll('%3A', ':');
 
-// curl is the request as a line for a shell. Where callers log in, it has a place for an
-// API key.
+// curl returns the request as a shell line. If callers log in, it contains a placeholder for the API key.
 export function curl(request: Request, auth = 'none'): string {
   const key = auth === 'none' ? '' : auth === 'certificate' ? ' --cert "$CERT" --key "$CERT_KEY"' : ' -H "Authorization: Bearer $KEY"';
   const url = new URL(base + request.path, document.baseURI).href;
@@ -122,5 +121,5 @@ export function curl(request: Request, auth = 'none'): string {
   return `curl -sS${key} -X ${request.method} -H 'Content-Type: application/json'${headers.join('')} -d ${quote(body)} ${quote(url)}`;
 }
 
-// quote makes one word of a shell.
+// quote quotes a text as one word of a shell.
 export const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

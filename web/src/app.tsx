@@ -1,5 +1,4 @@
-// The frame of all pages: navigation, the banner of a server that is away, the choice
-// of zone and theme.
+// The frame of all pages: navigation, the banner for a server that does not answer, zone and theme.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './action';
@@ -72,15 +71,15 @@ function pageOf({ parts, params }: Route): ComponentChildren {
 
 export function App() {
   const asked = useLogIn();
-  useZone(); // Each time on the page is written in the new zone.
+  useZone(); // A new zone changes all times on the page.
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
   const path = route.parts.join('/');
   const first = useRef(true);
-  useEffect(() => stream.watch('server', () => {}), []); // The banner follows from it.
+  useEffect(() => stream.watch('server', () => {}), []); // It drives the banner.
   useEffect(() => {
     if (first.current) first.current = false;
-    else main.current?.querySelector('h1')?.focus({ preventScroll: true }); // So that a screen reader reads the new page.
+    else main.current?.querySelector('h1')?.focus({ preventScroll: true }); // A screen reader then reads the new page.
     toPlace();
   }, [path]);
   useEffect(arrived, [route]);
@@ -116,7 +115,7 @@ export function App() {
 function Menu({ current }: { current: string }) {
   const menuOf = useRef<HTMLElement>(null);
   useEffect(() => {
-    // A narrow screen shows a part of the menu: that with the page.
+    // A narrow screen shows only a part of the menu.
     menuOf.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [current]);
   return (
@@ -154,7 +153,7 @@ function Settings() {
     try {
       localStorage.setItem('roundsman.theme', theme);
     } catch {
-      // The choice lasts as long as the page.
+      // The choice lasts until the page is closed.
     }
   }, [theme]);
   const [open, setOpen] = useState(false);

@@ -1,5 +1,5 @@
-// connection says whether the control plane and Temporal's server answer. Requests and
-// the stream of events report to it, and the banner shows it.
+// connection holds whether the control plane and Temporal's server answer. Requests and the event stream
+// update it, and the banner shows it.
 import { useSyncExternalStore } from 'preact/compat';
 
 export interface State {
@@ -8,7 +8,7 @@ export interface State {
   why: string;
 }
 
-// Part is what can be away on its own.
+// Part can be unavailable on its own.
 type Part = 'plane' | 'server';
 
 class Connection {
@@ -43,7 +43,7 @@ class Connection {
 export const connection = new Connection();
 export const useConnection = () => useSyncExternalStore(connection.subscribe as never, connection.snapshot);
 
-// login says whether the server asks who somebody is. The page stays where it is.
+// login holds whether the server requires a log-in. The page stays.
 class LogIn {
   #needed = false;
   #listeners = new Set<() => void>();

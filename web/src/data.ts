@@ -1,5 +1,5 @@
-// One cache for all pages. What a page shows is fetched once, however many of its
-// parts use it, and stays when the server is away.
+// One cache for all pages. Data are fetched once for all parts of a page, and stay while the server does
+// not answer.
 import { QueryClient, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, sendTagged } from './api';
@@ -19,14 +19,13 @@ export const client = new QueryClient({
   },
 });
 
-// slow is how often a page looks again at what no stream tells of: everything while no
-// stream comes through, nothing while one does.
+// slow is the polling interval while the event stream is down.
 const slow = 30_000;
 setInterval(() => {
   if (!stream.up && !document.hidden) void client.refetchQueries({ type: 'active' });
 }, slow);
 
-// useTopic follows the topic of a request while live, and has its newest picture told.
+// useTopic follows the topic of a request while live and passes its newest picture to show.
 function useTopic<T>(path: string | undefined, live: boolean, show: (data: T) => void) {
   const topic = live ? topicOf(path) : undefined;
   const shown = useRef(show);
@@ -35,14 +34,13 @@ function useTopic<T>(path: string | undefined, live: boolean, show: (data: T) =>
     if (!topic) return;
     return stream.watch(topic, ({ data }) => {
       if (data !== undefined) shown.current(data as T);
-      else void client.invalidateQueries({ queryKey: [path] }); // The query says why there is none.
+      else void client.invalidateQueries({ queryKey: [path] }); // The query has the reason.
     });
   }, [topic, path]);
   return topic;
 }
 
-// useGet shows what a request answers, and what it answers later, by the stream; once if
-// it is not live.
+// useGet returns the answer to a request, and its updates from the stream while live.
 export function useGet<T>(path: string | undefined, live = true) {
   const topic = useTopic<T>(path, live, (data) => client.setQueryData([path], data));
   return useQuery<T, Error>({
@@ -53,19 +51,18 @@ export function useGet<T>(path: string | undefined, live = true) {
   } as never);
 }
 
-// samePage: other filters of the same list may show the old rows until the new are
-// there; another thing may not.
+// samePage reports whether two paths are the same list with other filters. Its old rows stay until the new
+// ones arrive.
 function samePage(query: unknown, path: string | undefined): boolean {
   const before = (query as { queryKey?: unknown[] } | undefined)?.queryKey?.[0];
   return typeof before === 'string' && before.split('?')[0] === path?.split('?')[0];
 }
 
-// changed fetches again whatever is on screen: an action may change more than the
-// thing it was done to.
+// changed refetches all data on screen, since an action may change more than its target.
 export const changed = () => client.invalidateQueries();
 
-// useList reads a list page by page, as far as somebody has scrolled. The first page comes
-// by the stream; when it changes, those after it are read again.
+// useList reads a list page by page while the user scrolls. The stream updates the first page; a change of
+// it refetches the later pages.
 export function useList<P extends { next?: string }>(path: string) {
   const key = [path, 'pages'];
   const pageAt = (cursor: string) => `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
@@ -93,16 +90,15 @@ interface WindowPage<T> {
   tag: string;
 }
 
-// still is how long a page of a window is on screen before the stream follows it: each
-// scroll would open another one.
+// still is the delay before the stream follows a page of a window, so that scrolling does not open a stream
+// for each page.
 const still = 1000;
 
-// again is when a part of a list is read again that could not be read.
+// again is the delay before a part of a list is read again after an error.
 const again = 2000;
 
-// useWindow reads a list of which only a part is on screen, wherever somebody scrolls to:
-// the pages that are shown are read, and followed by the stream while they are live; ahead
-// reads the last one beforehand.
+// useWindow reads the visible pages of a list at any scroll position. The stream follows them while live.
+// ahead prefetches the last page.
 export function useWindow<T>(path: string, size: number, ahead: boolean, live = true) {
   const [[first, last], setShown] = useState<[number, number]>([0, 0]);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -139,7 +135,7 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
   const end = at(Math.floor(Math.max((total ?? 1) - 1, 0) / size));
   useEffect(() => {
     if (!ahead || total === undefined) return;
-    // The way to the end is the one that is known beforehand.
+    // The end is the only jump target that can be predicted.
     void client.prefetchQuery({ ...read(end), staleTime: 60_000 });
   }, [end, ahead, total === undefined]);
   const rows: (T | undefined)[] = new Array(total ?? 0).fill(undefined);
@@ -150,7 +146,7 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
     const next: [number, number] = [Math.floor(from / size), Math.floor(Math.max(to, from) / size)];
     clearTimeout(soon.current);
     if (next[0] === first && next[1] === last) return;
-    soon.current = setTimeout(() => setShown(next), 40); // Somebody may be dragging past it.
+    soon.current = setTimeout(() => setShown(next), 40); // The user may be scrolling past it.
   };
   const failed = total === undefined ? found[0]?.error : undefined;
   return { data: total === undefined ? undefined : rows, error: failed, isPending: total === undefined && !failed, total, show };

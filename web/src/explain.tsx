@@ -1,4 +1,4 @@
-// Explain says why something does not continue, and offers what would change it.
+// Explain shows why something does not continue, with the remedies.
 
 import { segment } from './api';
 import { useGet } from './data';
@@ -68,7 +68,6 @@ function Chain({ of }: { of: Link[] }) {
   );
 }
 
-// ReasonLine is a reason with its buttons.
 function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation, 'name'> }) {
   return (
     <>
@@ -106,13 +105,13 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
   );
 }
 
-// Prose shows what is between backticks as code.
+// Prose shows text between backticks as code.
 export function Prose({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
-// isTold says that the object of a reason is no link, and what the page or the sentence is
-// about anyway.
+// isTold reports whether the object of a reason has no link and is already named on the page or in the
+// sentence.
 function isTold({ code, object = '', detail }: Reason, thing: Pick<Explanation, 'name'>): boolean {
   const named = object === thing.name || thing.name.endsWith(`/${object}`) || ` ${detail}`.includes(` ${object}`);
   return named && linkOf(code, object) === undefined;
@@ -125,14 +124,14 @@ function linkOf(code: string, object: string): string | undefined {
   return undefined;
 }
 
-// linkOfThing is the page of what an explanation is about.
+// linkOfThing returns the page of an explained thing.
 export function linkOfThing(kind: string, name: string): string | undefined {
   if (kind === 'job type') return href('job-types', name);
   if (kind === 'worker') return href('workers', name);
   return linkOf('', name);
 }
 
-// ObjectLink links what a code is about.
+// ObjectLink links the object of a code.
 export function ObjectLink({ code, object }: { code: string; object: string }) {
   const link = linkOf(code, object);
   return link ? <a href={link}>{object}</a> : <span>{object}</span>;

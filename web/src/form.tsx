@@ -1,6 +1,5 @@
-// SchemaForm shows settings by the handler's JSON Schema: labels, descriptions and
-// defaults are the handler's own. With set it can be filled in; the server checks what
-// comes of it against the same schema, so that no second validator can disagree.
+// SchemaForm shows settings by the handler's JSON Schema, with its labels, descriptions and defaults. With set
+// it is editable. Only the server validates the result, with the same schema.
 import { useId } from 'preact/hooks';
 import type { Schema } from './types';
 import { Json } from './ui';

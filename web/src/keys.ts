@@ -1,4 +1,4 @@
-// The pages of the menu, and the keys of the whole console. No key alone changes a state.
+// The pages of the menu and the keys of the console. No single key changes a state.
 export const pages: [string, string, string][] = [
   ['', 'Overview', 'list'],
   ['job-types', 'Job types', 'repeat'],
@@ -11,7 +11,7 @@ export const pages: [string, string, string][] = [
   ['doctor', 'Doctor', 'pulse'],
 ];
 
-// chords are the two letters that go to a page.
+// chords are the two letters that open a page.
 export const chords: Record<string, string> = { '': 'G O', 'job-types': 'G J', runs: 'G R', workers: 'G W', locks: 'G L', calendar: 'G C', audit: 'G A', doctor: 'G D' };
 
 export const keys: [string, string][] = [
@@ -27,10 +27,10 @@ export const keys: [string, string][] = [
 
 const typed = (event: KeyboardEvent) => event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
 
-// patience is how long the second letter of a chord may take.
+// patience is the time for the second letter of a chord in milliseconds.
 const patience = 1500;
 
-// listen calls what a key is for, until the answer is called.
+// listen calls the action of a key. It returns a function that stops it.
 export function listen(open: (what: 'search' | 'sheet') => void, go: (path: string) => void): () => void {
   let began = 0;
   const press = (event: KeyboardEvent) => {

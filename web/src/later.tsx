@@ -1,5 +1,5 @@
-// A page that is no part of the first one is a file of its own. It is read as soon as the
-// browser has nothing else to do: it must be here when the server is away.
+// A page outside the first bundle is its own file. It is loaded when the browser is idle, so that it is
+// available while the server is down.
 import { type ComponentType, h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Failure } from './ui';
@@ -9,7 +9,7 @@ const soon = (read: () => void) => {
   else setTimeout(read, 1000);
 };
 
-// later is a component that is read when it is used, or when there is time.
+// later returns a component that is loaded at its first use or in idle time.
 export function later<P extends object>(read: () => Promise<ComponentType<P>>): ComponentType<P> {
   let found: ComponentType<P> | undefined;
   let reading: Promise<void> | undefined;

@@ -1,5 +1,5 @@
-// The palette finds pages, job types, runs, workers and keys, and what can be done to the
-// first of them. Nothing is done at once: an action opens its dialog.
+// The palette finds pages, job types, runs, workers and keys, and the actions on the first hit. It carries out
+// nothing at once: an action opens its dialog.
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { type Act, ask } from './action';
 import { actsOnItem } from './acts/items';
@@ -22,19 +22,19 @@ interface Hit {
   name: string;
   more?: string | undefined;
   keys?: string | undefined;
-  // A hit is a page, or an action.
+  // A hit has a page or an action.
   href?: string;
   act?: Act;
-  // acts are offered while the hit is the first one.
+  // acts are offered for the first hit.
   acts?: Act[];
 }
 
-// each is how many hits a group shows.
+// each is the number of hits shown per group.
 const each = 6;
 const typing = 300;
 const shortestKey = 2;
 
-// rank says how well a text has all words: 0 is best, undefined not at all.
+// rank returns how well a text matches all words: 0 is best, undefined means no match.
 export function rank(text: string, words: string[]): number | undefined {
   const lower = text.toLowerCase();
   let sum = 0;

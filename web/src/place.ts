@@ -1,9 +1,9 @@
-// Where somebody was on each page of the browser's history: *back* shows that again.
-// A page that is opened by a link begins at its top.
+// Scroll positions of the pages in the browser's history, restored by *back*. A page opened by a link begins at its
+// top.
 const places = new Map<string, Map<string, number>>();
 let named = 0;
 
-// entry names the place in the history. A new one has no name yet.
+// entry returns the name of the entry in the history, and names a new one.
 function entry(): string {
   const { place } = (history.state ?? {}) as { place?: string };
   if (place !== undefined) return place;
@@ -13,26 +13,26 @@ function entry(): string {
   return name;
 }
 
-// current is the entry whose page is on screen. Until then what moves is the page before.
+// current is the entry of the visible page. Until it changes, scroll events belong to the page before.
 let current = '';
 
 export function arrived() {
   current = entry();
 }
 
-// keepPlace remembers how far something was scrolled.
+// keepPlace stores a scroll position.
 export function keepPlace(what: string, top: number) {
   if (entry() !== current) return;
   const kept = places.get(current) ?? new Map<string, number>();
   places.set(current, kept.set(what, top));
 }
 
-// placeOf is how far it was scrolled when this page was left.
+// placeOf returns the scroll position from when this page was left.
 export const placeOf = (what: string): number => places.get(entry())?.get(what) ?? 0;
 
 const page = ' page';
 
-// keepPage remembers how far the page itself is scrolled, until the answer is called.
+// keepPage stores the scroll position of the page. It returns a function that stops this.
 export function keepPage(): () => void {
   history.scrollRestoration = 'manual';
   const moved = () => keepPlace(page, scrollY);
@@ -41,10 +41,9 @@ export function keepPage(): () => void {
 }
 
 const moves = ['wheel', 'touchmove', 'keydown', 'pointerdown', 'hashchange'];
-const patience = 3000; // Milliseconds for the parts of a page to come.
+const patience = 3000; // Milliseconds for the parts of a page to load.
 
-// toPlace scrolls the page to where it was, as soon as it is long enough again, unless
-// somebody moves it meanwhile.
+// toPlace restores the scroll position as soon as the page is long enough, unless the user scrolls first.
 export function toPlace() {
   const top = placeOf(page);
   scrollTo(0, top);

@@ -1,4 +1,4 @@
-// Remedies are the buttons of a state. The API lists its actions; nothing is decided here.
+// Buttons of a state. The API lists its actions.
 import { Action, Line } from './action';
 import { actOf } from './acts/remedy';
 import { segment } from './api';
@@ -18,7 +18,7 @@ export function Remedies({ of }: { of: Remedy[] | null | undefined }) {
   );
 }
 
-// One is a button that sends the request, a link to what is read, or a line for a shell.
+// One is a button that sends the request, a link to a page, or a line for a shell.
 function One({ action }: { action: Remedy }) {
   const page = action.request?.method === 'GET' || action.operation === 'apply-configuration' ? pageOf(action) : undefined;
   if (page !== undefined) {
@@ -32,7 +32,7 @@ function One({ action }: { action: Remedy }) {
   return <Action {...actOf(action)} small />;
 }
 
-// pages are where an operation that reads is seen. An argument that is missing has no page.
+// pages of operations that read. A missing argument gives no page.
 const pages: Record<string, (args: Record<string, string>) => string | undefined> = {
   'apply-configuration': () => href('plan'),
   explain: ({ thing = '', run, item }) => (run ? ofRun(run, item) : thing ? href('job-types', thing) : undefined),

@@ -1,5 +1,4 @@
-// The address of a page is behind the #, with its filters: #/runs?kind=dag. So every
-// page has a link, whatever path the console is mounted at.
+// The address of a page follows the #, with its filters: #/runs?kind=dag. So every page has a link at any mount path.
 import { useMemo, useSyncExternalStore } from 'preact/compat';
 
 const subscribe = (changed: () => void) => {
@@ -35,10 +34,9 @@ export function useRoute(): Route {
 
 export const href = (...parts: string[]) => `#/${parts.map(encodeURIComponent).join('/')}`;
 
-// inPath writes an id with slashes in one segment of a path, as the API reads it: proxies
-// mangle an escaped slash. What was read is written in the same way.
+// inPath writes an id with slashes as one segment of a path, as the API reads it, since proxies mangle an escaped
+// slash.
 export const inPath = (id: string) => id.replaceAll('/', '~');
-// runHref links a run.
 export const runHref = (workflowID: string) => href('runs', inPath(workflowID));
 
 // setParams changes filters without a new entry in the history.

@@ -1,4 +1,4 @@
-// Runs and their items: where they are in the API and in the console.
+// Paths of runs and their items in the API and in the console.
 import { segment } from './api';
 import { href, inPath } from './route';
 import type { Run } from './types';

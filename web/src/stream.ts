@@ -1,11 +1,10 @@
-// The stream of events: one request for all that is on screen in this tab. It is read
-// with fetch and not with EventSource, which cannot say why it was refused and gives up
-// on the answers of a proxy whose server is away.
+// The event stream: one request for all data on screen in this tab. It uses fetch instead of EventSource, which does
+// not expose the reason for a refusal and gives up on error answers of a proxy.
 import { base, get, Problem, problemOf, problemOfJSON, unreachable, type Written } from './api';
 import { heard } from './clock';
 import { connection } from './connection';
 
-// News is a picture of a topic, or why there is no newer one.
+// News is a picture of a topic, or the reason why it is stale.
 export interface News {
   data?: unknown;
   problem?: Problem;
@@ -14,14 +13,14 @@ export interface News {
 type Listener = (news: News) => void;
 
 const again = 500; // Milliseconds until the next attempt.
-const settle = 30; // What a page asks for at once is one request.
-const quiet = 40_000; // A comment comes every 15 s: after this the line is dead.
-const keepFor = 5000; // A topic that nobody looks at any more is kept for the way back.
-const hiddenFor = 5000; // A browser has six connections to a server: hidden tabs need none.
-const patience = 4000; // So long a page waits for the stream before it asks without it.
-const most = 40; // Topics of a stream, as the server has it.
+const settle = 30; // Requests of a page within this time share one stream.
+const quiet = 40_000; // A comment comes every 15 s; after this time the connection is dead.
+const keepFor = 5000; // A topic without viewers is kept this long for a return to its page.
+const hiddenFor = 5000; // Hidden tabs close the stream: a browser has six connections to a server.
+const patience = 4000; // A page without a stream sends its own request after this time.
+const most = 40; // The server's limit of topics per stream.
 
-// lists are the topics of whole lists, by the request that gives the same once.
+// lists maps requests for whole lists to their topics.
 const lists: Record<string, string> = {
   '/job-types?limit=1000': 'job-types',
   '/workers?limit=1000&loads=false': 'workers',
@@ -34,15 +33,15 @@ const lists: Record<string, string> = {
   '/doctor': 'doctor',
 };
 
-// requests are those that are topics themselves: x-roundsman-live in the API's document.
+// requests matches requests that are topics themselves: x-roundsman-live in the API's document.
 const requests =
   /^\/(runs(\/[^/?]+(\/(graph|items(\/[^/?]+(\/output)?)?))?)?|explain|forecast|ledger|audit|past-grants|needs|workers\/[^/?]+(\/usage)?|job-types\/[^/?]+(\/keys)?)(\?|$)/;
 
-// topicOf names the topic that a request can be watched by.
+// topicOf returns the topic of a request.
 export const topicOf = (path: string | undefined): string | undefined =>
   path === undefined ? undefined : (lists[path] ?? (requests.test(path) ? path : undefined));
 
-// named writes a topic as the id of an event has it.
+// named encodes a topic as in the id of an event.
 const named = (topic: string) => new URLSearchParams({ t: topic }).toString().slice(2);
 
 class Stream {
@@ -51,9 +50,9 @@ class Stream {
   #denied = new Set<string>();
   #open: { topics: string[]; control: AbortController } | undefined;
   #timer: { at: number; of: ReturnType<typeof setTimeout> } | undefined;
-  // digests are those of the pictures that are here, by topic.
+  // digests of the pictures at hand, by topic.
   #digests = new Map<string, string>();
-  // up: the server sends, or has nothing to send.
+  // up is true while the connection works.
   up = false;
 
   constructor() {
@@ -64,8 +63,8 @@ class Stream {
     addEventListener('online', () => this.#soon(0));
   }
 
-  // watch tells of the pictures of a topic, the last one at once; the answer ends it. The
-  // stream may be opened for it after a while only; has is the ETag of what is here already.
+  // watch calls listener with the pictures of a topic, at first with the last one. It returns a function that ends
+  // this. The stream may be opened after a delay. has is the ETag of the data at hand.
   watch(topic: string, listener: Listener, after = settle, has = ''): () => void {
     const all = this.#listeners.get(topic) ?? new Set<Listener>();
     this.#listeners.set(topic, all.add(listener));
@@ -87,8 +86,7 @@ class Stream {
     };
   }
 
-  // picture is the newest picture of a topic, as soon as there is one; of the request
-  // that gives the same once where no stream comes through.
+  // picture returns the newest picture of a topic. Without a stream it sends the request for the same data.
   picture<T>(topic: string, path: string, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       let end = () => {};
@@ -108,14 +106,14 @@ class Stream {
     });
   }
 
-  // restart asks again for everything: after a log-in others may be allowed.
+  // restart fetches everything again, since permissions may differ after a log-in.
   restart() {
     this.#denied.clear();
     this.#close();
     this.#soon(0);
   }
 
-  // stop asks for nothing until the next restart, or the next page.
+  // stop sends no requests until the next restart or page.
   stop() {
     clearTimeout(this.#timer?.of);
     this.#timer = undefined;
@@ -147,8 +145,7 @@ class Stream {
     this.#timer = { at, of: setTimeout(fire, after) };
   }
 
-  // wanted are the topics that somebody looks at, and before them those that are kept,
-  // as many as a stream may have.
+  // wanted returns the viewed topics after the kept ones, up to the limit of a stream.
   #wanted(): string[] {
     const all = [...this.#listeners].filter(([topic]) => !this.#denied.has(topic));
     const idle = all.filter(([, listeners]) => listeners.size === 0);
@@ -160,7 +157,7 @@ class Stream {
     if (topics.length === 0) return;
     if (document.hidden) {
       if (topics.every((topic) => this.#latest.has(topic))) return;
-      this.#hide(); // It was opened in the background: one picture is enough.
+      this.#hide(); // It was opened in the background, where one picture is enough.
     }
     if (this.#open?.topics.join(' ') === topics.join(' ')) return;
     this.#close();
@@ -175,10 +172,10 @@ class Stream {
     this.#soon(problem?.status === 403 ? 0 : again);
   }
 
-  // read follows a stream to its end, and says why it was refused.
+  // read follows a stream to its end and returns the reason for a refusal.
   async #read(topics: string[], signal: AbortSignal): Promise<Problem | undefined> {
     const headers: Record<string, string> = { Accept: 'text/event-stream' };
-    // The server need not send again what is here; whether Temporal answers it must say.
+    // The server need not repeat pictures at hand, except whether Temporal answers.
     const known = topics.filter((topic) => this.#digests.has(topic) && topic !== 'server');
     if (known.length > 0) headers['Last-Event-ID'] = known.map((topic) => `${named(topic)}=${this.#digests.get(topic)}`).join(',');
     let watchdog: ReturnType<typeof setTimeout> | undefined;
@@ -212,7 +209,7 @@ class Stream {
       }
       void reader.cancel();
     } catch {
-      // The line is cut, or nobody reads it any more.
+      // The connection broke, or the reader has stopped.
     } finally {
       clearTimeout(watchdog);
     }
@@ -242,7 +239,7 @@ class Stream {
     for (const listener of this.#listeners.get(topic) ?? []) listener(news);
   }
 
-  // sort finds out which of the topics are refused: a stream is refused as a whole.
+  // sort finds the refused topics, since a stream is refused as a whole.
   async #sort(topics: string[]) {
     for (const [path, topic] of Object.entries(lists)) {
       if (!topics.includes(topic)) continue;

@@ -1,4 +1,4 @@
-// Times are shown in the chosen zone, with the zone's name, and relative to now.
+// Times in the chosen zone with its name, and relative to now.
 import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
 import { clock } from './clock';
 
@@ -21,7 +21,7 @@ export function setZone(zone: string) {
   try {
     localStorage.setItem(key, zone);
   } catch {
-    // The choice lasts as long as the page.
+    // The choice lasts until the page is closed.
   }
   for (const listener of listeners) listener();
 }
@@ -101,7 +101,7 @@ export function span(ms: number): string {
   return two(Math.floor(h / 24), 'd', h % 24, 'h');
 }
 
-// duration reads what the API writes, 1h30m5.2s, as milliseconds.
+// duration parses the API's durations, such as 1h30m5.2s, to milliseconds.
 export function duration(text: string | undefined): number {
   const units: Record<string, number> = {
     ns: 1e-6,
@@ -122,7 +122,7 @@ export function duration(text: string | undefined): number {
 const zero = '0001-01-01T00:00:00Z';
 export const isSet = (at: string | undefined): at is string => at !== undefined && at !== '' && at !== zero;
 
-// useNow lets relative times advance together.
+// useNow advances all relative times together.
 const ticking = new Set<(now: number) => void>();
 setInterval(() => {
   const now = clock();
@@ -151,7 +151,7 @@ export function Time({ at, relative = true }: { at?: string | undefined; relativ
   );
 }
 
-// Took is how long something has lasted.
+// Took shows a duration.
 export function Took({ from, to }: { from?: string | undefined; to?: string | undefined }) {
   const current = useNow();
   if (!isSet(from)) return <span class="faint">–</span>;

@@ -1,11 +1,10 @@
-// What the API answers, under the names that the pages use. openapi.d.ts is generated
-// from docs/openapi.yaml by each build, so that a page that reads what no answer has
-// does not compile.
+// Types of the API's answers, under the pages' names. Each build generates openapi.d.ts from docs/openapi.yaml, so a
+// page that reads an unknown field does not compile.
 import type { components } from './openapi';
 
 type Schemas = components['schemas'];
 
-// Filled is an answer whose lists are never null: the API writes an empty one as [].
+// Filled is an answer whose lists are never null, since the API writes an empty list as [].
 type Filled<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
 export type RunRef = Schemas['RunRef'];
@@ -64,8 +63,7 @@ export type RemovedWorkers = Schemas['RemovedWorkers'];
 export type Backfilled = Schemas['Backfilled'];
 export type Requested = Schemas['Requested'];
 
-// Schema is the part of JSON Schema that forms are made of: a handler's own, which the
-// API passes on as it is.
+// Schema is the part of JSON Schema for forms. It is the handler's own and passed unchanged by the API.
 export interface Schema {
   type?: string | string[];
   title?: string;

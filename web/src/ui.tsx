@@ -9,15 +9,14 @@ import { icon, Pill, type Role, roleOf, State } from './design/state';
 
 export { State };
 
-// Head is what the header of a page says besides its name.
+// Head is the content of a page's header except its name.
 export interface Head {
   state?: { word: string; role?: Role | undefined } | undefined;
   age?: ComponentChildren;
   cause?: ComponentChildren;
 }
 
-// Page has the header of every page: name, state, age, cause, and its actions, of which
-// the first is the primary one.
+// Page has the common header: name, state, age, cause and actions. The first action is the primary one.
 export function Page({
   title,
   crumbs = [],
@@ -61,7 +60,7 @@ export function Page({
   );
 }
 
-// Section is a card. One that says only that there is nothing folds into one line.
+// Section is a card. One without content folds into one line.
 export function Section({
   title,
   note,
@@ -70,7 +69,7 @@ export function Section({
 }: {
   title: string;
   note?: ComponentChildren;
-  // look: it shows what failed, or what needs a person.
+  // look marks a section with failures, or with states that need a person.
   look?: 'alarm' | 'ask' | undefined;
   children?: ComponentChildren;
 }) {
@@ -84,7 +83,7 @@ export function Section({
   );
 }
 
-// Empty says what to do where there is nothing to see.
+// Empty gives advice in place of missing data.
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
 
 export function Failure({ error, what }: { error: unknown; what?: string }) {
@@ -109,8 +108,8 @@ export function Failure({ error, what }: { error: unknown; what?: string }) {
   );
 }
 
-// Loaded shows what a query has, or why it has nothing. A picture that is there stays;
-// that of other filters is called busy until theirs is there.
+// Loaded shows the data of a query or its error. Old data stay; data of other filters are marked busy until the new
+// data arrive.
 export function Loaded<T>({
   of,
   what,
@@ -139,22 +138,22 @@ export interface Column<T> {
   name: string;
   show: (row: T) => ComponentChildren;
   number?: boolean;
-  // Narrow screens hide optional columns; wide ones take the room that is left.
+  // Narrow screens hide optional columns. Wide columns share the remaining width.
   optional?: boolean;
   wide?: boolean;
-  // width counts for Rows; the default is 8rem.
+  // width applies to Rows. Default 8rem.
   width?: string;
-  // sort is the name of the order by this column, for Rows that are sorted.
+  // sort is the name of the order by this column, for sortable Rows.
   sort?: string;
 }
 
-// Sorting is the order of rows, as the API writes it, and what changes it.
+// Sorting is the order of rows in the API's form, with its setter.
 export interface Sorting {
   by: string;
   set: (by: string) => void;
 }
 
-// Table is an ordinary table; for thousands of rows there is Rows.
+// Table is an ordinary table; Rows is for thousands of rows.
 export function Table<T>({
   rows,
   columns,
@@ -168,7 +167,7 @@ export function Table<T>({
   id: (row: T) => string;
   label: string;
   empty: ComponentChildren;
-  // stacked: narrow screens show the cells of a row below each other.
+  // stacked shows the cells of a row below each other on narrow screens.
   stacked?: boolean;
 }) {
   if (rows.length === 0) return <Empty>{empty}</Empty>;
@@ -215,7 +214,7 @@ const onNarrow = (changed: () => void) => {
 };
 export const useNarrow = () => useSyncExternalStore(onNarrow as never, () => narrow.matches);
 
-// Rows shows any number of rows, of which only those on screen are elements.
+// Rows shows any number of rows. Only visible rows are elements.
 export function Rows<T>({
   rows,
   columns: all,
@@ -227,7 +226,7 @@ export function Rows<T>({
   onShown,
   sorting,
 }: {
-  // Rows that are not there yet are undefined.
+  // Rows not loaded yet are undefined.
   rows: (T | undefined)[];
   columns: Column<T>[];
   id: (row: T) => string;
@@ -235,7 +234,7 @@ export function Rows<T>({
   empty: ComponentChildren;
   total?: number;
   onEnd?: () => void;
-  // onShown tells which rows are on screen.
+  // onShown reports the visible rows.
   onShown?: (first: number, last: number) => void;
   sorting?: Sorting;
 }) {
@@ -257,14 +256,14 @@ export function Rows<T>({
   useEffect(() => {
     if (last >= rows.length - 1) onEnd?.();
   }, [last, rows.length, onEnd]);
-  // A browser glides to the end, past all that is between, which would be read for nothing.
+  // A smooth scroll to the end would load all pages on the way.
   const jump = (event: KeyboardEvent) => {
     if (event.target !== scroll.current || (event.key !== 'End' && event.key !== 'Home')) return;
     event.preventDefault();
     scroll.current?.scrollTo({ top: event.key === 'End' ? scroll.current.scrollHeight : 0, behavior: 'instant' });
   };
   if (rows.length === 0) return <Empty>{empty}</Empty>;
-  // Each row is a grid of its own: that columns are in line, no width may hang on what is in them.
+  // Each row is its own grid. So that columns align, no width may depend on the content.
   const least = columns.map((c) => (c.wide ? (small ? '6rem' : '12rem') : (c.width ?? '8rem')));
   const grid = {
     gridTemplateColumns: columns.map((c, i) => (c.wide ? `minmax(${least[i]}, 1fr)` : least[i])).join(' '),
@@ -311,8 +310,8 @@ export function Rows<T>({
   );
 }
 
-// Heading is the name of a column. A click sorts by it, one more the other way, and a
-// third is the order of before.
+// Heading is the name of a column. A click sorts by it, a second click reverses the order, a third restores the
+// default.
 function Heading<T>({ of, sorting }: { of: Column<T>; sorting?: Sorting | undefined }) {
   if (!sorting || !of.sort) {
     return (
@@ -333,13 +332,14 @@ function Heading<T>({ of, sorting }: { of: Column<T>; sorting?: Sorting | undefi
   );
 }
 
-// causeLength is how much of an error's end Cause keeps: it fits into the narrowest column.
+// causeLength is the number of characters at an error's end that Cause keeps, so that they fit into the narrowest
+// column.
 const causeLength = 40;
 
-// Cause is an error in one line. The cause of an error is its end, so the middle is cut.
+// Cause shows an error in one line. The middle is cut, since the cause is at its end.
 export function Cause({ of }: { of: string }) {
   const line = [...of.replace(/\s+/g, ' ').trim()];
-  const start = line.length > causeLength + 4 ? line.length - causeLength : 0; // Four letters are no start of their own.
+  const start = line.length > causeLength + 4 ? line.length - causeLength : 0; // Four letters are too few for a beginning.
   return (
     <span class="cause" title={of}>
       <span>{line.slice(0, start).join('')}</span>
@@ -375,7 +375,7 @@ export function Meter({ used, of, label }: { used: number; of: number; label: st
   );
 }
 
-// Choice is a filter whose value is in the address.
+// Choice is a filter with its value in the address.
 export function Choice({ label, value, of, set }: { label: string; value: string; of: [string, string][]; set: (value: string) => void }) {
   return (
     <label class="choice">
@@ -391,10 +391,10 @@ export function Choice({ label, value, of, set }: { label: string; value: string
   );
 }
 
-// typing is how long somebody types on before a search begins.
+// typing is the delay in milliseconds between the last key and a search.
 const typing = 250;
 
-// Find is a search whose text is in the address. It begins when nobody types any more.
+// Find is a search with its text in the address. It begins when the user pauses.
 export function Find({ label, value, set }: { label: string; value: string; set: (value: string) => void }) {
   const [text, setText] = useState(value);
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -1,4 +1,4 @@
-// What can be done to pools and to what is held back.
+// Actions on pools and holds.
 import type { Act } from '../action';
 import { quote, segment } from '../api';
 import { update } from './shell';

@@ -1,11 +1,11 @@
-// What can be done to jobs and tasks.
+// Actions on jobs and tasks.
 import type { Act } from '../action';
 import { quote } from '../api';
 import { itemPath } from '../runs';
 import type { Item } from '../types';
 import { filled, flag, signal, update } from './shell';
 
-// Of is what names an item.
+// Of identifies an item.
 export type Of = Pick<Item, 'run' | 'id'>;
 
 interface Lines {
@@ -13,7 +13,7 @@ interface Lines {
   temporal: (id: string, text: string | undefined) => string;
 }
 
-// onItem is what one request does to one item; field names what it may say about it.
+// onItem is an action with one request about one item. field is its optional text.
 function onItem(item: Of, action: string, act: Pick<Act, 'label' | 'effect' | 'danger'>, lines: Lines, field: 'note' | 'reason' | '' = 'note'): Act {
   return {
     ...act,
@@ -100,7 +100,7 @@ export const expireJob = (item: Of): Act =>
     'reason',
   );
 
-// buttons are those of the operations on items, by their ids in the API.
+// buttons by the ids of their operations in the API.
 const buttons: Record<string, (item: Item) => Act> = {
   'approve-item': approve,
   'reject-item': reject,
@@ -110,5 +110,5 @@ const buttons: Record<string, (item: Item) => Act> = {
   'expire-item': expireJob,
 };
 
-// actsOnItem are the buttons of the operations that the API lists for an item.
+// actsOnItem returns the buttons of the operations that the API lists for an item.
 export const actsOnItem = (item: Item): Act[] => (item.standing.operations ?? []).flatMap((operation) => buttons[operation]?.(item) ?? []);

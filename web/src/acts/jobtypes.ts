@@ -1,4 +1,4 @@
-// What can be done to job types.
+// Actions on job types.
 import type { Act } from '../action';
 import { quote, segment } from '../api';
 import { filled, flag, schedule } from './shell';

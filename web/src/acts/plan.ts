@@ -1,11 +1,11 @@
-// What can be done with a configuration.
+// Actions on a configuration.
 import type { Act } from '../action';
 import { query, type Request } from '../api';
 import { plural } from '../words';
 
 const none = () => ({ none: 'the control plane makes the Schedules of a configuration, and dry runs with its settings' });
 
-// detectPlanned starts dry runs with the new settings: what would they find?
+// detectPlanned starts dry runs with the new settings.
 export const detectPlanned = (text: string, names: string[]): Act => ({
   label: 'Dry detection',
   title: `What would ${names.length === 1 ? names[0] : `${names.length} job types`} find?`,

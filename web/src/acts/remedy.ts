@@ -1,9 +1,9 @@
-// What the API lists as actions: the console makes the dialog of them and knows none.
+// Actions listed by the API. The console builds their dialogs and has no list of its own.
 import type { Act, Field } from '../action';
 import { type Method, quote, segment } from '../api';
 import type { Remedy } from '../types';
 
-// actOf is the dialog of an action: its inputs become fields.
+// actOf returns the dialog of an action. Its inputs become fields.
 export function actOf(action: Remedy): Act {
   const { request } = action;
   const inputs = action.inputs ?? [];

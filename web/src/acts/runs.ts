@@ -1,4 +1,4 @@
-// What can be done to runs.
+// Actions on runs.
 import { type ComponentChildren, h } from 'preact';
 import type { Act } from '../action';
 import { quote } from '../api';
@@ -80,8 +80,8 @@ export const addTasks = (id: string): Act => ({
   temporal: ({ text }) => update(id, 'add-tasks', { text }),
 });
 
-// actsOnRun are the buttons of the operations that the API lists for a run. The preview
-// shows the effect of a retry.
+// actsOnRun returns the buttons of the operations that the API lists for a run. The preview shows the
+// effect of a retry.
 export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
   const id = run.workflow_id;
   const acts: Record<string, () => Act> = {

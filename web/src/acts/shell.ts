@@ -1,10 +1,10 @@
-// The lines for a shell that stand next to each button.
+// Shell lines shown with each button.
 import { quote } from '../api';
 
-// flag is an option of roundsman, if it has a value.
+// flag returns an option of roundsman, or nothing for an empty value.
 export const flag = (name: string, text: string | undefined) => (text ? ` --${name} ${quote(text)}` : '');
 
-// filled leaves out what is empty, as the API and the messages do.
+// filled removes empty values, as the API and the messages do.
 export function filled(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== '' && value !== false));
 }
@@ -14,8 +14,8 @@ const input = (values: Record<string, unknown>) => {
   return Object.keys(some).length === 0 ? '' : ` --input ${quote(JSON.stringify(some))}`;
 };
 
-// signal and update are messages to a workflow, sent by Temporal's own command line.
-// Temporal itself records who sends them.
+// signal and update return messages to a workflow with Temporal's command line. Temporal records their
+// sender.
 export const signal = (workflow: string, name: string, values: Record<string, unknown> = {}) =>
   `temporal workflow signal --workflow-id ${quote(workflow)} --name ${name}${input(values)}`;
 

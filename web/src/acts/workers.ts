@@ -1,4 +1,4 @@
-// What can be done to workers.
+// Actions on workers.
 import type { Act } from '../action';
 import { quote, segment } from '../api';
 import { filled, flag, update } from './shell';
@@ -6,7 +6,7 @@ import { filled, flag, update } from './shell';
 const path = (id: string) => `/workers/${segment(id)}`;
 const why = { name: 'reason', label: 'Why', hint: "Kept in the worker's history and in the audit log." };
 
-// operate is a request that names the worker and may say why.
+// operate is a request about a worker with an optional reason.
 const operate = (id: string, action: string, verb: string, act: Pick<Act, 'label' | 'title' | 'effect' | 'danger'>): Act => ({
   ...act,
   fields: [why],

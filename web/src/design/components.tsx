@@ -1,4 +1,4 @@
-// Every component in each of its states, light beside dark: the page for whoever changes one.
+// Every component in each of its states, light beside dark, for developers.
 import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
 import { Pill, type Role, State } from './state';
 import { Strip } from './strip';

@@ -1,4 +1,4 @@
-// A state is a glyph, a word and a color, never one alone. The word is the API's.
+// A state has a glyph, a word and a color, never just one of them. The word is the API's.
 
 export type Role =
   | 'failed'
@@ -35,7 +35,7 @@ const roles = new Map(Object.entries(words).flatMap(([role, all]) => all.map((wo
 
 export const roleOf = (word: string): Role | undefined => roles.get(word);
 
-// looks are the classes of a role: its color and its glyph.
+// looks returns the classes of a role, for its color and its glyph.
 export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : 'plain');
 
 export function State({ word, role, title }: { word: string; role?: Role; title?: string | undefined }) {
@@ -46,14 +46,13 @@ export function State({ word, role, title }: { word: string; role?: Role; title?
   );
 }
 
-// spoken writes upstream_failed as words; a code in capitals stays a code.
+// spoken writes upstream_failed as words. A code in capitals stays unchanged.
 const spoken = (word: string) => (word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
 
 // Pill is the state of a page, in its header.
 export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{spoken(word)}</span>;
 
-// icon shows in the tab of the browser whether the page has a failure, or something that
-// needs a person.
+// icon marks the tab of the browser if the page has a failure or needs a person.
 export function icon(role: Role | undefined) {
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
   const name = role === 'failed' || role === 'timeout' || role === 'partial' ? 'favicon-failed' : role === 'person' ? 'favicon-person' : 'favicon';

@@ -1,6 +1,5 @@
-// The last runs of a job type, the newest at the right: height is duration, color is the
-// outcome, and what did not complete has a mark below. It is one picture with few
-// elements: a list has hundreds of them.
+// The last runs of a job type, the newest at the right. Height is duration, color is the outcome, and a mark
+// below shows a run that did not complete. It is one picture with few elements, since a list has hundreds.
 import { span } from '../time';
 import { type Role, roleOf } from './state';
 

@@ -1,4 +1,4 @@
-// A row of work says what is wrong, then why, and has its remedy beside it.
+// A row of work has the fault, its cause, and the remedy next to it.
 import type { ComponentChildren } from 'preact';
 import { looks, type Role } from './state';
 

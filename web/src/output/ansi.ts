@@ -1,5 +1,5 @@
-// The colors and letters of a terminal, as classes. No color is taken over as it is: each
-// becomes one of eight roles, which can be read in both themes.
+// Colors and characters of a terminal as classes. Each color becomes one of eight roles that are legible in both
+// themes.
 
 export interface Style {
   fg?: number | undefined;
@@ -16,15 +16,15 @@ export interface Span {
   style: Style;
 }
 
-// escape is a sequence for a terminal: CSI with its end, OSC until BEL or ST, or two letters.
+// escape matches a terminal sequence: CSI with its end, OSC until BEL or ST, or two letters.
 const escape = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g;
 
-// hidden are letters that are not seen, or that turn the direction of others.
+// hidden matches invisible characters and those that change the text direction.
 const hidden = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
 const named = (letter: string) => `⟨U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 const visible = (text: string) => text.replace(hidden, named);
 
-// spansOf are the parts of one line that begins with a style, and the style of its end.
+// spansOf returns the parts of one line that begins with a style, and the style at its end.
 export function spansOf(line: string, begin: Style): { spans: Span[]; end: Style } {
   const spans: Span[] = [];
   let style = begin;
@@ -42,7 +42,7 @@ export function spansOf(line: string, begin: Style): { spans: Span[]; end: Style
   return { spans, end: style };
 }
 
-// styled is a style after the parameters of one SGR sequence.
+// styled applies the parameters of one SGR sequence to a style.
 function styled(before: Style, text: string): Style {
   const codes = text.split(/[;:]/).map(Number);
   let style = { ...before };
@@ -74,7 +74,7 @@ function styled(before: Style, text: string): Style {
   return style;
 }
 
-// ofPalette is one of the 256 colors: 16 of the terminal, a cube of six levels, greys.
+// ofPalette maps one of the 256 colors: 16 of the terminal, a cube of six levels, grays.
 function ofPalette(n: number): number {
   if (n < 16) return n % 8;
   if (n >= 232) return n < 244 ? 0 : 7;
@@ -82,7 +82,7 @@ function ofPalette(n: number): number {
   return nearest([level(Math.floor((n - 16) / 36)), level(Math.floor((n - 16) / 6) % 6), level((n - 16) % 6)]);
 }
 
-// nearest is the color of a terminal with the same hue: a bit each for red, green and blue.
+// nearest returns the terminal color with the same hue: one bit each for red, green and blue.
 function nearest([red = 0, green = 0, blue = 0]: number[]): number {
   const most = Math.max(red, green, blue);
   if (most - Math.min(red, green, blue) < 32) return most < 128 ? 0 : 7;

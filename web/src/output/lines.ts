@@ -1,7 +1,7 @@
-// What an attempt has printed, as far as it was read, and its lines.
+// The output of an attempt as read so far, and its lines.
 import { type Span, type Style, spansOf } from './ansi';
 
-// Read is a part of an output: bytes from its beginning, and their text.
+// Read is a part of an output: a range of bytes and its text.
 export interface Read {
   offset: number;
   next: number;
@@ -16,7 +16,7 @@ export interface Line {
 const bytes = new TextEncoder();
 const text = new TextDecoder();
 
-// cut takes bytes off the beginning of a part; undefined if its text has replaced bytes.
+// cut removes bytes from the beginning of a part. It returns undefined if its text has replacement characters.
 function cut(part: Read, n: number): Read | undefined {
   const all = bytes.encode(part.text);
   if (all.length !== part.next - part.offset) return undefined;
@@ -29,8 +29,7 @@ function until(part: Read, end: number): Read | undefined {
   return { offset: part.offset, next: end, text: text.decode(all.subarray(0, end - part.offset)) };
 }
 
-// joined is what was read with one more part. It is undefined if something between them is
-// missing, or if the place where they meet is not known.
+// joined appends a part. It returns undefined if there is a gap, or if the joint cannot be located.
 export function joined(read: Read | undefined, part: Read): Read | undefined {
   if (!read || read.next === read.offset) return { offset: part.offset, next: part.next, text: part.text };
   if (part.offset >= read.offset && part.next <= read.next) return read;
@@ -44,10 +43,10 @@ export function joined(read: Read | undefined, part: Read): Read | undefined {
   return rest && { offset: rest.offset, next: read.next, text: rest.text + read.text };
 }
 
-// most is how many letters are kept while new ones come: 1 MiB, after a cut half of it.
+// most is the number of characters kept while output is followed: 1 MiB, and half of it after a cut.
 export const most = 1 << 20;
 
-// shortened leaves the beginning out of what has become too long.
+// shortened drops the beginning of a text that is too long.
 export function shortened(read: Read): Read {
   if (read.text.length <= most) return read;
   const at = read.text.indexOf('\n', read.text.length - most / 2) + 1;
@@ -55,10 +54,10 @@ export function shortened(read: Read): Read {
   return { offset: read.offset + bytes.encode(read.text.slice(0, at)).length, next: read.next, text: read.text.slice(at) };
 }
 
-// longest is how much of a line is one line on screen.
+// longest is the number of characters shown of a line.
 const longest = 4000;
 
-// linesOf are the lines of a text. A line that was written over with \r is as it was last.
+// linesOf returns the lines of a text. For a line overwritten with \r it returns the last version.
 export function linesOf(text: string): Line[] {
   if (text === '') return [];
   const lines: Line[] = [];
@@ -75,14 +74,14 @@ export function linesOf(text: string): Line[] {
   return lines;
 }
 
-// found are the indices of the lines with a text.
+// found returns the indices of the lines that contain a text.
 export function found(lines: Line[], text: string): number[] {
   if (text === '') return [];
   const lower = text.toLowerCase();
   return lines.flatMap((line, i) => (line.plain.toLowerCase().includes(lower) ? [i] : []));
 }
 
-// lookOf marks a line whose own words call it an error or a warning.
+// lookOf returns the mark of a line that calls itself an error or a warning.
 export function lookOf({ plain }: Line): 'error' | 'warn' | undefined {
   if (/\b(error|fatal|panic)\b/i.test(plain)) return 'error';
   return /\bwarn(ing)?\b/i.test(plain) ? 'warn' : undefined;

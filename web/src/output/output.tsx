@@ -1,5 +1,5 @@
-// Output is what the attempts at an item have printed: lines of which only those on screen
-// are elements, followed while there come more, searched, and read backwards part by part.
+// The output of an item's attempts. Only visible lines are elements. The output is followed while it grows, can be
+// searched, and is read backwards in parts.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { base, get, query } from '../api';
@@ -13,7 +13,7 @@ import { classOf, type Span } from './ansi';
 import { found, joined, type Line, linesOf, lookOf, most, type Read, shortened } from './lines';
 import './output.css';
 
-// step is how much is read of what was printed before.
+// step is the number of bytes read per step backwards.
 const step = 256 * 1024;
 
 export function Output({ item, ended, attempt }: { item: ItemDetail; ended: boolean; attempt: number }) {
@@ -25,7 +25,7 @@ export function Output({ item, ended, attempt }: { item: ItemDetail; ended: bool
   const { refetch } = printed;
   const was = useRef(live);
   useEffect(() => {
-    if (was.current && !live) void refetch(); // The end of it may have come after the last picture.
+    if (was.current && !live) void refetch(); // Its end may have come after the last picture.
     was.current = live;
   }, [live]);
   const part = printed.data;
@@ -52,7 +52,7 @@ export function Output({ item, ended, attempt }: { item: ItemDetail; ended: bool
 
 const whole = ({ offset, next, text }: Printed): Read => ({ offset, next, text });
 
-// useRead is what was read of an attempt: the part that is followed, and parts before it.
+// useRead returns the followed part of an attempt's output, with earlier parts.
 function useRead(part: Printed, path: string) {
   const [read, setRead] = useState<Read>(() => whole(part));
   const [busy, setBusy] = useState(false);
@@ -62,7 +62,7 @@ function useRead(part: Printed, path: string) {
   const fetched = useCallback((offset: number) => get<Printed>(`${path}${query({ attempt: part.attempt, offset })}`), [path, part.attempt]);
   useEffect(() => {
     let gone = false;
-    // What is missing between the parts is read, unless it is more than anybody has on screen.
+    // A gap between the parts is read, unless it is longer than the kept text.
     const follow = async () => {
       let next = joined(now.current, part);
       while (!next && part.offset - now.current.next < most) {
@@ -74,7 +74,7 @@ function useRead(part: Printed, path: string) {
       }
       setRead(shortened(next ?? whole(part)));
     };
-    follow().catch(() => !gone && setRead(whole(part))); // What follows is worth more than what is missing.
+    follow().catch(() => !gone && setRead(whole(part))); // The new part matters more than the gap.
     return () => {
       gone = true;
     };
@@ -121,7 +121,7 @@ function Viewer({ part, path, failed }: { part: Printed; path: string; failed: b
     else if (follow || first.current) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
     first.current = false;
   }, [lines, follow, wrap]);
-  // What is read before stays above what is on screen.
+  // The visible lines keep their position when earlier ones are added.
   const start = useRef({ offset: read.offset, count: lines.length });
   useEffect(() => {
     const added = lines.length - start.current.count;
@@ -260,7 +260,7 @@ function Viewer({ part, path, failed }: { part: Printed; path: string; failed: b
   );
 }
 
-// said is which part is shown.
+// said names the part shown.
 const said = (read: Read, lines: Line[]) =>
   read.offset === 0 ? `${plural(lines.length, 'line')}, ${size(read.next)}` : `The last ${size(read.next - read.offset)} of ${size(read.next)}`;
 

@@ -55,7 +55,7 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
       const page = await get<AuditList>(`${path}&cursor=${encodeURIComponent(next)}`);
       setOlder({ entries: [...(older?.entries ?? []), ...page.entries.reverse()], next: page.next, busy: false });
     } catch {
-      setOlder({ entries: older?.entries ?? [], next, busy: false }); // The banner says why; the next look tries again.
+      setOlder({ entries: older?.entries ?? [], next, busy: false }); // The banner has the reason; the next look tries again.
     }
   };
   const newest = [...first.entries].reverse();

@@ -1,4 +1,4 @@
-// What the next seven days bring, and what became of each instant of the last seven.
+// The instants of the next seven days and the outcomes of the last seven.
 import { query } from '../api';
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
@@ -43,7 +43,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   );
 }
 
-// Tick is an instant of either.
+// Tick is an instant of the forecast or of the ledger.
 type Tick = ForecastTick | LedgerTick;
 
 const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'missed';
@@ -110,7 +110,7 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
   );
 }
 
-// Cut says that the list and the bars lack instants.
+// Cut shows that the list and the bars are incomplete.
 function Cut({ more, which }: { more: number | undefined; which: string }) {
   if (!more) return null;
   return <p class="note">{plural(more, `${which} instant`)} not shown: choose a job type to see more.</p>;
@@ -167,7 +167,7 @@ function Past({ type, dropped }: { type: string; dropped: boolean }) {
   );
 }
 
-// Days is one bar a day: what runs, and what does not.
+// Days has one bar per day: ticks that run and ticks that do not.
 function Days({ ticks }: { ticks: Tick[] }) {
   const days = new Map<string, { ran: number; dropped: number; missed: number }>();
   for (const tick of ticks) {

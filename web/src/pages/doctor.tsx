@@ -4,7 +4,7 @@ import { Remedies } from '../remedies';
 import type { Doctor as DoctorReport, Version } from '../types';
 import { Loaded, Page, Section, State, Table } from '../ui';
 
-// What is wrong comes first, then what is to look at.
+// Faults come first, then warnings.
 const rank = (verdict: string) => ({ ok: 2, warn: 1 })[verdict] ?? 0;
 
 const headline = (ok: boolean, warnings: number) =>

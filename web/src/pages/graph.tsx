@@ -1,5 +1,5 @@
-// The graph of a run of a DAG. The server places the boxes; a large one is a map with
-// a square for each task, in which one can be chosen.
+// The graph of a run of a DAG. The server places the boxes. A large graph is a map with a selectable square per
+// task.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
@@ -52,8 +52,7 @@ function Legend({ of }: { of: Record<string, number> }) {
 
 const lineHeight = 16;
 
-// Picture draws boxes and lines. Each box is a link: to its task, or to the list of
-// those of a fan-out.
+// Picture draws boxes and lines. Each box links to its task, or to the list of its fan-out's tasks.
 function Picture({ drawing, run, label = 'Graph of the tasks' }: { drawing: Drawing; run: Snapshot; label?: string }) {
   return (
     <div class="scroll graph" role="region" aria-label={label} tabIndex={0}>
@@ -82,7 +81,7 @@ function Picture({ drawing, run, label = 'Graph of the tasks' }: { drawing: Draw
   );
 }
 
-// colors of the states as the theme has them, as red, green, blue.
+// colorsOf returns the theme's colors of the states as red, green and blue.
 function colorsOf(states: string[]): [number, number, number][] {
   const probe = document.createElement('span');
   document.body.append(probe);
@@ -97,7 +96,7 @@ function colorsOf(states: string[]): [number, number, number][] {
 
 const height = 420;
 
-// Map has a square for each task, in declaration order, from left to right.
+// Map has a square per task in declaration order, from left to right.
 function Map({ graph, chosen }: { graph: RunGraph; chosen: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
@@ -183,7 +182,7 @@ function Map({ graph, chosen }: { graph: RunGraph; chosen: string }) {
   );
 }
 
-// Task is the chosen one of a map, with those next to it.
+// Task is the selected task of a map with its neighbors.
 function Task({ run, at, open }: { run: Snapshot; at: number; open: boolean }) {
   const found = useGet<RunGraph>(`${runPath(run.workflow_id)}/graph${query({ at })}`, open);
   return (

@@ -1,4 +1,4 @@
-// A job or a task: what it does or what came of it, its attempts, and what it printed.
+// A job or a task: its progress or result, its attempts, and its output.
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { quote } from '../api';
@@ -65,7 +65,7 @@ function headOf(item: ItemDetail): Head {
   };
 }
 
-// shownNeeds are links: a task may need 100,000 others.
+// shownNeeds bounds the links to needs: a task may have 100,000.
 const shownNeeds = 100;
 
 function Now({ item }: { item: ItemDetail }) {
@@ -118,7 +118,7 @@ function Now({ item }: { item: ItemDetail }) {
   );
 }
 
-// Given is what the worker was told to do.
+// Given shows the command and params sent to the worker.
 function Given({ item }: { item: ItemDetail }) {
   const command = item.command ?? [];
   if (command.length === 0 && item.params === undefined) return null;
@@ -142,7 +142,7 @@ const Percent = ({ of }: { of: number }) => (
   </span>
 );
 
-// startOf is when an attempt began: of one that runs the run knows it, no history yet.
+// startOf returns the start of an attempt. For a running attempt only the run has it, not yet the history.
 function startOf(attempt: { started_at?: string; ended_as?: string }, item: ItemDetail) {
   const at = attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at);
   return at ? exact(at) : <span class="faint">–</span>;

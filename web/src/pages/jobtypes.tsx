@@ -86,7 +86,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
   );
 }
 
-// strip are the runs of a job type that the API has, the newest last.
+// strip returns the runs of a job type in the API's answer, the newest last.
 export const strip = (type: JobType): Past[] =>
   (type.recent ?? [])
     .slice(0, 30)

@@ -1,4 +1,4 @@
-// Who holds what, who waits for it, and since when; and who held it before.
+// Present and past holders of lanes, pools and objects, and the waiters.
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
@@ -99,7 +99,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
   );
 }
 
-// headOf is the header: what waits, the longest of them first.
+// headOf is the header with the number of waiters and the longest wait.
 function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): Head {
   if (!lanes || !pools || !objects) return {};
   if (lanes.recovering) return { state: { word: 'recovering', role: 'unknown' } };

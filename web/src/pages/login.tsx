@@ -1,5 +1,4 @@
-// Who are you? Shown in place of a page when the server asks; afterwards the same page is
-// there again.
+// The log-in, shown in place of a page when the server requires it. Afterwards the page returns.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'preact/hooks';
 import { client } from '../data';
@@ -72,7 +71,7 @@ function entered() {
   void client.resetQueries();
 }
 
-// back restores the page that somebody left for the identity provider.
+// back restores the page from before the visit to the identity provider.
 export function back() {
   const page = sessionStorage.getItem(backKey);
   sessionStorage.removeItem(backKey);

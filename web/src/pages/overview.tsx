@@ -1,5 +1,5 @@
-// The overview is a work list: what needs a person, what waits, what failed since
-// yesterday, what comes tonight. Counts come last.
+// The overview is a work list: states that need a person, waits, failures since yesterday, and runs of the coming
+// night. Counts come last.
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
@@ -12,11 +12,11 @@ import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, Lane
 import { Empty, Loaded, Meter, Page, Section, Table } from '../ui';
 import { plural } from '../words';
 
-// most is how many rows a section has; the others are behind its link.
+// most is the number of rows in a section. Its link shows the rest.
 const most = 10;
 const hour = 3_600_000;
 
-// yesterday is the same address for an hour, so that one picture serves it.
+// yesterday keeps the same address for an hour, so that viewers share one picture.
 const yesterday = () => new Date(Math.floor(Date.now() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export function Overview() {
@@ -170,8 +170,7 @@ function Tonight() {
   );
 }
 
-// Waits is what waits for something that another run has, with who has it, and the job
-// types that are stopped and that no row before has told of.
+// Waits shows waits for resources of other runs, with the holders, and stopped job types without a row above.
 function Waits({ told }: { told: Set<string> }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');

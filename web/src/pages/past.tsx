@@ -1,4 +1,4 @@
-// Who held lanes, pools and objects before, for how long, and how long that was waited for.
+// Past holders of lanes, pools and objects, how long they held them, and how long they waited.
 import { useList } from '../data';
 import { query } from '../api';
 import { href, runHref } from '../route';

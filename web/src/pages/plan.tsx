@@ -1,5 +1,5 @@
-// Plan and apply: a configuration, its faults at their lines, what it would change and
-// who changed something since, what changed job types would do, and exactly that applied.
+// Plan and apply: a configuration, its faults at their lines, its changes with later edits by others, dry runs of
+// changed job types, and the apply of exactly this plan.
 import type { Role } from '../design/state';
 import { useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
@@ -11,7 +11,7 @@ import type { Applied, Detecting, Plan, PlannedChange } from '../types';
 import { Empty, Failure, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
-// kept is the text while somebody looks at another page: it may have taken long to write.
+// kept holds the text while another page is shown.
 let kept = '';
 
 const example = `version: 1
@@ -73,7 +73,7 @@ export function PlanPage() {
   );
 }
 
-// Source is an editor with numbered lines, those with faults marked.
+// Source is an editor with line numbers, which mark faults.
 function Source({ text, set, faults }: { text: string; set: (text: string) => void; faults: { line: number | undefined; message: string }[] }) {
   const numbers = useRef<HTMLPreElement>(null);
   const bad = new Map(faults.map(({ line, message }) => [line, message]));

@@ -1,5 +1,5 @@
-// The effect of a retry: what is executed again, what is taken over from which run, and
-// what is left out and why.
+// The effect of a retry: the items executed again, those taken over with their run, and those left out with the
+// reason.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { send } from '../api';
@@ -45,8 +45,8 @@ export function Preview({ id }: { id: string }) {
   );
 }
 
-// Jobs is the effect for a run of a job type: each job with its former error, or with the
-// reason why it is left out.
+// Jobs is the effect for a run of a job type: each job with its former error, or with the reason why it is left
+// out.
 function Jobs({ plan }: { plan: NonNullable<RetryPreview['jobs']> }) {
   const nameOf = ({ dedupe_key, job, summary }: { dedupe_key?: string; job?: string; summary?: string }) => dedupe_key || summary || job || '';
   return (

@@ -1,4 +1,4 @@
-// A run: what it does or what came of it, its items, and why it does not continue.
+// A run: its progress or result, its items, and the reason why it does not continue.
 import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { actsOnRun } from '../acts/runs';
@@ -61,7 +61,7 @@ function headOf(run: Snapshot): Head {
   };
 }
 
-// Wrong is the first block of a run in which something failed.
+// Wrong is the first block of a run with failures.
 function Wrong({ run }: { run: Snapshot }) {
   const failed = run.progress?.failed ?? 0;
   if (!run.failure && failed === 0) return null;
@@ -74,7 +74,7 @@ function Wrong({ run }: { run: Snapshot }) {
   );
 }
 
-// FailedFirst are the first jobs that failed, with their errors.
+// FailedFirst shows the first failed jobs with their errors.
 function FailedFirst({ run }: { run: Snapshot }) {
   const found = useGet<{ items: Item[] | null }>(`${runPath(run.workflow_id)}/items?state=failed&limit=${firstFailed}`, isOpen(run));
   return (
@@ -142,7 +142,7 @@ function Now({ run }: { run: Snapshot }) {
   );
 }
 
-// Phases are how a run of a job type came to where it is.
+// Phases shows the past phases of a run of a job type.
 function Phases({ run }: { run: Snapshot }) {
   const now = useNow();
   const phases = run.group?.phases ?? run.result?.phases ?? [];
@@ -173,7 +173,7 @@ function Phases({ run }: { run: Snapshot }) {
   );
 }
 
-// Counts are all numbers of a run that are not zero.
+// Counts shows the nonzero counts of a run.
 function Counts({ of }: { of: Record<string, number> }) {
   const shown = Object.entries(of).filter(([, n]) => n > 0);
   if (shown.length === 0) return null;
@@ -193,13 +193,13 @@ const states = {
   dag: ['pending', 'ready', 'running', 'completed', 'warning', 'failed', 'upstream_failed', 'skipped', 'canceled'],
 };
 
-// pageOf is how many items a request asks for.
+// pageOf is the number of items per request.
 const pageOf = 100;
 
 function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const [state, of, find, sort] = ['state', 'id', 'find', 'sort'].map((key) => params.get(key) ?? '') as [string, string, string, string];
   const path = `${runPath(run.workflow_id)}/items${query({ state, id: of, find, sort })}`;
-  // The last task may need 100,000. All that is sorted is read for each page: it is read once.
+  // The last task may have 100,000 needs. A sorted list is read as a whole for each page, so it is read once.
   const found = useWindow<Item>(path, pageOf, run.kind === 'group' && sort === '', isOpen(run) && sort === '');
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
   const filtered = state !== '' || of !== '' || find !== '';
@@ -236,7 +236,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   );
 }
 
-// noneOf names the filters that leave nothing, and how much they were applied to.
+// noneOf names the filters without a match and the number of filtered items.
 function noneOf(run: Snapshot, what: string, find: string, state: string) {
   const total = run.progress?.total;
   return (
@@ -291,7 +291,7 @@ function List({ run, items, show, label, none, sorting }: Listed) {
   );
 }
 
-// Bar is when an item ran within the time of its run: a line of a Gantt chart.
+// Bar shows an item's time within its run, as a row of a Gantt chart.
 function Bar({ item, run }: { item: Item; run: Snapshot }) {
   const now = useNow();
   const from = Date.parse(run.started_at ?? '');
@@ -327,7 +327,7 @@ const keyOf = (item: Item) => (
   </span>
 );
 
-// saying is one line about an item without an error: what it waits for, or how far it is.
+// saying returns one line about an item without an error: its wait or its progress.
 function saying(item: Item): string {
   const at = item.active?.progress;
   if (item.waiting) return item.waiting;

@@ -11,8 +11,8 @@ import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
-// startedWithin is the time so many hours ago. It moves once a minute only, so that the
-// list is not another one at each look.
+// startedWithin returns the time some hours ago, rounded to a minute, so that the list keeps its address for a
+// minute.
 function startedWithin(hours: string): string {
   const minute = 60_000;
   return Number(hours) > 0 ? new Date(Math.floor(clock() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
@@ -87,7 +87,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
   );
 }
 
-// Jobs are those with a key, of all runs.
+// Jobs shows the jobs with a key, of all runs.
 function Jobs({ of, jobType, since }: { of: string; jobType: string; since: string }) {
   const found = useGet<FoundItems>(`/items${query({ key: of, job_type: jobType, since })}`);
   return (

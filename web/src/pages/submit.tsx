@@ -1,5 +1,4 @@
-// Submit jobs: run a job of a job type now, without a detection. The form is the
-// handler's own.
+// Submit a job of a job type without a detection. The form comes from the handler.
 import { useState } from 'preact/hooks';
 import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
@@ -12,7 +11,7 @@ import { plural } from '../words';
 
 const blank: Submission = { key: '', summary: '', priority: '', node: '', params: {}, ignore: false };
 
-// kept are the forms that were not sent yet, by job type.
+// kept holds unsent forms by job type.
 const kept = new Map<string, Submission>();
 
 export function SubmitPage({ name }: { name: string }) {

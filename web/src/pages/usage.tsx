@@ -1,4 +1,4 @@
-// How much of its slots a worker used in the last hours, as its process remembers it.
+// The use of a worker's slots in the last hours, recorded by its process.
 import { segment } from '../api';
 import { useGet } from '../data';
 import { span, Time } from '../time';
@@ -10,8 +10,7 @@ type Part = Usage['spans'][number];
 
 const minutes = (part: Part) => (Date.parse(part.to) - Date.parse(part.from)) / 60_000;
 
-// within are the spans of the last hours, and what they come to: the share of the slots
-// that was in use, and for how many minutes none of them was free.
+// within returns the share of the slots in use over the last hours, and the minutes without a free slot.
 export function within(spans: Part[], hours: number): { share: number; full: number } {
   const since = Date.parse(spans.at(-1)?.to ?? '') - hours * 3_600_000;
   let [used, room, full] = [0, 0, 0];
@@ -49,11 +48,10 @@ export function SlotsOverTime({ id, silent }: { id: string; silent: string | und
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-// last names the last hours, or what is known of them.
+// last names the last hours, or the recorded part of them.
 const last = (hours: number, known: number) => (known < hours - 0.1 ? span(known * 3_600_000) : hours === 1 ? 'hour' : `${hours} hours`);
 
-// Chart is one path for what was in use, whatever there is to show, and one for how
-// many slots there were.
+// Chart has one path for the slots in use and one for all slots.
 function Chart({ spans }: { spans: Part[] }) {
   const [from, to] = [Date.parse(spans[0]?.from ?? ''), Date.parse(spans.at(-1)?.to ?? '')];
   const top = Math.max(...spans.map((span) => Math.max(span.slots, span.used)), 1);

@@ -116,7 +116,7 @@ function Actions({ worker }: { worker: Worker }) {
   );
 }
 
-// The verdict is the API's: this page only shows it.
+// The verdict comes from the API.
 function Reboot({ worker }: { worker: Worker }) {
   const verdict = useGet<MayReboot>(`${path(worker.registration.id)}/reboot`);
   return (

@@ -14,7 +14,6 @@ type bench struct {
 	out, log io.Writer
 }
 
-// line is one printed result.
 type line struct {
 	Name  string  `json:"name"`
 	N     int     `json:"n"`
@@ -25,9 +24,8 @@ type line struct {
 	Baseline float64 `json:"baseline,omitempty"`
 	Ratio    float64 `json:"ratio,omitempty"`
 	Reps     int     `json:"reps"`
-	// Min and Max are the extremes of the values.
-	Min float64 `json:"min"`
-	Max float64 `json:"max"`
+	Min      float64 `json:"min"`
+	Max      float64 `json:"max"`
 	// More are further figures of the same runs.
 	More map[string]float64 `json:"more,omitempty"`
 }
@@ -83,7 +81,6 @@ func percentile(values []float64, p float64) float64 {
 	return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))]
 }
 
-// round keeps four significant digits.
 func round(v float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v

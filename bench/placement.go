@@ -35,7 +35,6 @@ func (c *cluster) runSleepers(ctx context.Context, spec contract.JobTypeSpec, n 
 	return done, err
 }
 
-// placementRun is one measured run of placementJobs.
 type placementRun struct {
 	// seconds is the duration of the workflow. busy is the share of the slots in use in that time, busyInside that
 	// between the first job's start and the last one's end.

@@ -52,7 +52,6 @@ func placementSharedFleet(ctx context.Context, b *bench) error {
 	return b.compared("placement_shared_fleet", sharedFleetJobs, "jobs/s", beside, alone, map[string]float64{"placed_again": round(median(replaced))})
 }
 
-// sharedRun is one measured run of the second group.
 type sharedRun struct {
 	seconds  float64
 	replaced int

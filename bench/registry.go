@@ -163,7 +163,6 @@ func (c *cluster) fresh(ctx context.Context) int {
 // senders is the number of goroutines that send registrations.
 const senders = 8
 
-// registerCrowd registers the workers of a crowd.
 func registerCrowd(ctx context.Context, temporal client.Client) error {
 	faults := make([]error, senders)
 	var all sync.WaitGroup

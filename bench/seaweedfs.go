@@ -76,7 +76,6 @@ func weedDetection(ctx context.Context, b *bench) error {
 	return errors.Join(b.values("seaweedfs_detect_100k", 100_000, "s", seconds, nil), b.values("seaweedfs_detect_100k_process", 100_000, "MB", grown, nil))
 }
 
-// weedConfig is a job type for `roundsman dev`.
 const weedConfig = `version: 1
 cluster: {masters: ["%s"]}
 job_types:

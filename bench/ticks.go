@@ -107,7 +107,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// applied holds the durations of a plan and its apply.
 type applied struct{ plan, apply time.Duration }
 
 // apply applies a configuration, whose handlers may be unknown.

@@ -119,7 +119,6 @@ func (c *cluster) applyTypes(ctx context.Context) error {
 	return err
 }
 
-// audience holds all viewers.
 type audience struct {
 	base string
 	// note is the text that the viewers wait for; seen receives when a viewer has it.
@@ -262,10 +261,8 @@ func (a *audience) post(ctx context.Context, on bool, note string) error {
 	return response.Body.Close()
 }
 
-// anyone authenticates every caller as an administrator.
 type anyone struct{}
 
-// Authenticate implements api.Authenticator.
 func (anyone) Authenticate(*http.Request) (api.Caller, error) {
 	return api.Caller{Name: "bench", Auth: api.AuthNone, Rights: access.All()}, nil
 }
@@ -320,7 +317,6 @@ func beViewed(ctx context.Context, o options) error {
 	return nil
 }
 
-// rssBytes returns the resident memory of this process.
 func rssBytes() (float64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

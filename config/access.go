@@ -82,7 +82,6 @@ func (l *loader) access(n *yamlread.Node) Access {
 	return read
 }
 
-// wholePolicy checks roles and bindings after they are read.
 func (l *loader) wholePolicy(n *yamlread.Node, read Access) {
 	if err := (access.Policy{Roles: read.Roles}).Validate(); err != nil {
 		l.fault(n.Get("roles").Place(), "access.roles", "%s", err)

@@ -15,7 +15,6 @@ const (
 	maxAge = maxEvery
 )
 
-// successes reads the rules about past successes.
 func (l *loader) successes(e entry, read *JobType) {
 	if n, path := e.node.Get("run_if_not_succeeded_for"), e.path+".run_if_not_succeeded_for"; n != nil {
 		l.age(n, path, &read.RunIfNotSucceededFor)
@@ -75,7 +74,6 @@ func (l *loader) chains(section *yamlread.Node, types map[string]JobType) {
 	}
 }
 
-// awaitedBy lists the job types that wait for one.
 func (c *Config) awaitedBy(name string) []string {
 	return slices.DeleteFunc(sortedKeys(c.JobTypes), func(other string) bool {
 		_, waits := c.JobTypes[other].After[name]

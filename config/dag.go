@@ -73,7 +73,6 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 	return &contract.DAGSource{Name: loaded.Name, File: file, Text: string(text), Files: files.read}
 }
 
-// dagParams replaces declared params of the DAG by the job type's.
 func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	params := e.node.Get("params")
 	if params == nil || params.Kind != yamlread.Object {
@@ -141,7 +140,6 @@ type tree struct {
 	read map[string]string
 }
 
-// ReadFile implements [spec.Files].
 func (t *tree) ReadFile(name string) ([]byte, error) {
 	file, err := t.root.Open(filepath.FromSlash(name))
 	if err != nil {

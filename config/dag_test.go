@@ -18,7 +18,6 @@ const dagOfHosts = "version: 1\nname: rounds\ndeadline: 2h\nparams: {hosts: [a],
 
 const dagBelow = "version: 1\nname: below\ntasks:\n  - {id: a, noop: true}\n"
 
-// loadTree writes a configuration and its DAGs and loads the configuration.
 func loadTree(t *testing.T, configuration string, files map[string]string) (*Config, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,8 +16,7 @@ type Fault struct {
 	Column int `json:"column,omitempty"`
 	// Path is the path of the setting, such as job_types.scrub.policy.retry_limit. Empty for the file
 	// itself.
-	Path string `json:"path,omitempty"`
-	// Message is the fault and its remedy.
+	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
 }
 

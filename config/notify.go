@@ -77,7 +77,6 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 	return read
 }
 
-// shell converts a script to argv.
 func (l *loader) shell(n *yamlread.Node, path string, into *receiver.Command) {
 	written := n.Get("shell")
 	if written == nil {

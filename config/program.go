@@ -38,7 +38,6 @@ func (l *loader) program(n *yamlread.Node, path string) launch.Spec {
 	return read
 }
 
-// withProgram adds the schemas of keys for starting a program.
 func withProgram(properties object, keys []string) object {
 	all := maps.Clone(properties)
 	for _, key := range keys {
@@ -66,7 +65,6 @@ func (l *loader) withDefaults(tree *yamlread.Node) *yamlread.Node {
 	return tree.Without("defaults")
 }
 
-// defaultsOf merges defaults into the blocks of one job type.
 func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
 	written := jobType.Value.Get("handler")
 	if jobType.Value.Kind != yamlread.Object || written == nil {

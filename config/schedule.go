@@ -79,7 +79,6 @@ func (e entry) defaultInterval() jobtype.Duration {
 	return every
 }
 
-// noInterval returns the reason why a handler has no interval, for a message.
 func (e entry) noInterval() string {
 	if e.handler != nil {
 		return ", and handler " + e.handler.descriptor.Name + " has no default interval"

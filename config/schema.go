@@ -146,7 +146,6 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 	return schema
 }
 
-// scheduled requires a schedule with every or cron.
 func scheduled() object {
 	return object{
 		"required":   []string{"schedule"},

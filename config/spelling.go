@@ -2,7 +2,6 @@ package config
 
 import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
-// spelling is a DAG task's spelling of a policy setting.
 type spelling struct {
 	keys    []string // of the task
 	setting string   // of the policy

@@ -26,7 +26,6 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultAddress is the default address of a Temporal server.
 	DefaultAddress = "127.0.0.1:7233"
 	// DefaultNamespace is the namespace that every Temporal dev server creates.
 	DefaultNamespace = "default"

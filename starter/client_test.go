@@ -38,7 +38,6 @@ func TestDialGivesUpOnASilentServer(t *testing.T) {
 	require.Error(t, <-patient)
 }
 
-// closedPort returns an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -37,8 +37,7 @@ type DAGOptions struct {
 	// Name of the run within the DAG: the workflow id is dag/<name>/<run>. Default: the
 	// time and a random part.
 	Run string
-	// By is the person or program that starts the run.
-	By string
+	By  string
 	// Deadline bounds the run in addition to the deadline of the spec.
 	Deadline time.Duration
 	// Resources are the configured pool sizes. An undeclared pool has size 1. An operator's
@@ -180,7 +179,6 @@ func uniqueRun() string {
 	return time.Now().UTC().Format("20060102T150405") + "-" + hex.EncodeToString(random[:])
 }
 
-// maxRunName is the longest name of a run within its DAG.
 const maxRunName = 100
 
 // CheckRunName validates the name of a run within its DAG, which becomes part of a workflow

@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// dagArguments are the start arguments of a run.
 type dagArguments struct {
 	input contract.DAGInput
 	graph *dag.Graph
@@ -135,7 +134,6 @@ func (d DAGs) PreviewRetry(ctx context.Context, ref RunRef, retry DAGRetry) (DAG
 	return preview, nil
 }
 
-// preparedRetry is a retry ready to start.
 type preparedRetry struct {
 	name  string
 	next  *dag.Graph
@@ -201,6 +199,7 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DA
 	return prior, started.input, nil
 }
 
+// StartedWith reads the first arguments of a run from the first event of its history.
 func (r Runs) StartedWith(ctx context.Context, ref RunRef, into ...any) error {
 	history := r.client.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()

@@ -70,7 +70,6 @@ func unreadable(ref ItemRef, err error) bool {
 	return wellFormed && failed
 }
 
-// what returns the kind of the item.
 func (r ItemRef) what() string {
 	if r.Run.Kind() == KindDAG {
 		return "task"

@@ -13,8 +13,7 @@ import (
 type (
 	// ItemHistory lists the attempts and requests of an item.
 	ItemHistory = attempts.ItemHistory
-	// Attempt is one attempt at an item.
-	Attempt = attempts.Attempt
+	Attempt     = attempts.Attempt
 	// ItemRequest is one request of an operator.
 	ItemRequest = attempts.ItemRequest
 	// Render returns the command line and the params of an attempt.

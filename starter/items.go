@@ -104,7 +104,6 @@ func (i Item) DAGTask() contract.DAGTask {
 // Ended reports whether the item is in a final state.
 func (i Item) Ended() bool { return explain.EndedState(i.State) }
 
-// standing sets Standing. open is true if the run is open.
 func (i Item) standing(open bool) Item {
 	facts := explain.ItemStandingFacts{Open: open, Job: i.Kind == KindJob, Kind: i.Kind, State: i.State}
 	if i.Wait != nil {

@@ -158,7 +158,6 @@ type endedError struct {
 	status enumspb.WorkflowExecutionStatus
 }
 
-// Error implements error.
 func (e *endedError) Error() string {
 	return fmt.Sprintf("workflow %s was not asked: it has ended (%s)", e.ref.WorkflowID, e.status)
 }

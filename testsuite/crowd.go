@@ -22,7 +22,6 @@ const crowdSenders = 8
 // Crowd sends the heartbeats of simulated workers to a server: one request per worker and interval with the
 // entries of both queues, like the SDK. It does not register the workers.
 type Crowd struct {
-	// Service of the server.
 	Service workflowservice.WorkflowServiceClient
 	// Size is the number of workers, Interval the time between two heartbeats of one.
 	Size     int

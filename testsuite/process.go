@@ -122,7 +122,6 @@ func (p *process) log() string {
 	return p.out.String()
 }
 
-// portOf returns the port of a host:port or a URL; 0 for an empty address.
 func portOf(address string) (int, error) {
 	if address == "" {
 		return 0, nil

@@ -12,12 +12,10 @@ import (
 // watchers is the number of watching workflows, each with its own handler. Every fourth worker serves each of them.
 const watchers = 4
 
-// model is a registry of n workers.
 type model struct {
 	core *fleet.Registry
 	now  time.Time
 	n    int
-	// Number of steps.
 	turn int
 }
 

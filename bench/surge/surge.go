@@ -21,8 +21,7 @@ const limit = 3 * time.Minute
 type Fleet struct {
 	Temporal client.Client
 	Size     int
-	// Spawn starts the process.
-	Spawn func() (*exec.Cmd, error)
+	Spawn    func() (*exec.Cmd, error)
 }
 
 // Times are seconds since the start or the kill of the process.

@@ -20,7 +20,6 @@ import (
 // secretBytes is the length of the random secret that seals sessions.
 const secretBytes = 32
 
-// accessFiles holds the contents of the files in config.Access.
 type accessFiles struct {
 	tls        *tls.Config
 	secret     []byte

@@ -35,7 +35,6 @@ func identities() []string {
 	return []string{"none", "viewer", "operator", "scoped/scrub", "scoped/vacuum", "admin", "worker"}
 }
 
-// byHeader authenticates callers by the header Who.
 type byHeader map[string]access.Rights
 
 func (b byHeader) Authenticate(r *http.Request) (api.Caller, error) {
@@ -56,7 +55,6 @@ func (idle) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest
 	return &workflowservice.GetSystemInfoResponse{}, nil
 }
 
-// emptyServer returns a client of an idle Temporal server.
 func emptyServer(t *testing.T) *starter.Client {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -72,7 +72,6 @@ func (c *child) stop(budget time.Duration) {
 	}
 }
 
-// describe returns how the child ended, with its last output.
 func (c *child) describe() string {
 	how := "exit code 0"
 	if c.cmd.ProcessState != nil {
@@ -84,7 +83,6 @@ func (c *child) describe() string {
 	return how
 }
 
-// tail keeps the last output of a child for error messages.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -92,7 +90,6 @@ type tail struct {
 
 const keptTail = 4 << 10
 
-// Write implements io.Writer.
 func (t *tail) Write(text []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -133,14 +133,12 @@ func controlParts(plane *workers.Control, activities *control.Control, address s
 // keeper sets the thresholds of the worker registry and starts missing shared workflows.
 type keeper struct {
 	activities *control.Control
-	// Address of the server.
-	address string
-	log     *slog.Logger
-	stop    context.CancelFunc
-	done    chan struct{}
+	address    string
+	log        *slog.Logger
+	stop       context.CancelFunc
+	done       chan struct{}
 }
 
-// Start implements component.
 func (k *keeper) Start(ctx context.Context) error {
 	for _, ensure := range []func() error{
 		func() error { _, err := k.activities.Configure(ctx); return err },
@@ -161,13 +159,11 @@ func (k *keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// Wait implements component.
 func (*keeper) Wait(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// Stop implements component.
 func (k *keeper) Stop(context.Context) error {
 	if k.stop != nil {
 		k.stop()

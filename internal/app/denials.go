@@ -16,7 +16,6 @@ import (
 // requests causes one audit entry per interval.
 const denialsEvery = 10 * time.Second
 
-// mostDenials bounds the different refusals per interval.
 const mostDenials = 500
 
 // denials adds up requests without the required permission.

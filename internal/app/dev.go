@@ -20,7 +20,6 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// startDevWithin bounds the start of all parts together.
 const startDevWithin = 2 * time.Minute
 
 // devDrain bounds the drain after Ctrl-C; it is short, since a person waits.
@@ -35,8 +34,7 @@ type DevOptions struct {
 	Temporal config.Temporal
 	External bool
 	// Config is applied at the start.
-	Config *config.Config
-	// Ids of the node workers.
+	Config  *config.Config
 	Workers []string
 	// Handlers in addition to the built-in ones.
 	Handlers []jobtype.Handler
@@ -156,7 +154,6 @@ func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 	return err
 }
 
-// run starts the control plane and the workers in this process.
 func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	// All nodes share the handlers, since they run on the same machine and must see the same state
 	// of it.

@@ -45,7 +45,6 @@ type DevServer struct {
 	Temporary bool
 }
 
-// stopWithin is the time for an orderly stop.
 func (s DevServer) stopWithin() time.Duration {
 	if s.Temporary {
 		return 0

@@ -31,7 +31,6 @@ func serverOptions(t *testing.T) DevServer {
 	}
 }
 
-// notes collects the texts for the operator.
 type notes struct {
 	mu    sync.Mutex
 	lines []string

@@ -17,10 +17,8 @@ import (
 	"github.com/roundsman/roundsman/internal/app"
 )
 
-// root is the directory of the repository.
 var root = filepath.Join("..", "..")
 
-// example is a YAML document of the repository.
 type example struct {
 	name string
 	text []byte

@@ -71,7 +71,6 @@ type healthServer struct {
 	server *telemetry.Server
 }
 
-// Start implements component.
 func (s *healthServer) Start(ctx context.Context) error {
 	server, err := s.health.told.Listen(ctx, s.health.address, s.checks)
 	if err != nil {
@@ -82,7 +81,6 @@ func (s *healthServer) Start(ctx context.Context) error {
 	return nil
 }
 
-// Wait implements component.
 func (s *healthServer) Wait(ctx context.Context) error {
 	select {
 	case err := <-s.server.Failed():
@@ -92,10 +90,8 @@ func (s *healthServer) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop implements component.
 func (s *healthServer) Stop(ctx context.Context) error { return s.server.Close(ctx) }
 
-// answering returns an error if the server does not answer.
 func (h *Health) answering() error {
 	last := h.told.Traffic.LastAnswer()
 	if silent := time.Since(last); silent > h.patience {
@@ -123,7 +119,6 @@ func (h *Health) polling(queue string) error {
 	return nil
 }
 
-// controlChecks returns the checks of the control plane.
 func (h *Health) controlChecks() telemetry.Checks {
 	began := time.Now()
 	return telemetry.Checks{
@@ -132,7 +127,6 @@ func (h *Health) controlChecks() telemetry.Checks {
 	}
 }
 
-// nodeChecks returns the checks of a node worker.
 func (h *Health) nodeChecks(node *workers.Node) telemetry.Checks {
 	// A queue without free slots is not polled, which is correct.
 	began := time.Now()

@@ -209,7 +209,6 @@ func pages(bare bool) map[string]http.Handler {
 	return map[string]http.Handler{"/": console.Handler()}
 }
 
-// as returns a client that acts for a caller.
 func (h *HTTP) as(ctx context.Context, caller api.Caller) (*starter.Client, func(), error) {
 	client, err := h.client.For(ctx, starter.Person{Actor: caller.Name, From: caller.Address, Via: cmp.Or(caller.Via, contract.ViaAPI), Auth: caller.Auth}, func(err error) {
 		h.logger.Warn("not recorded in the audit log", "error", err)

@@ -41,7 +41,6 @@ func WatchRuns(options *starter.Options, health *Health, log *slog.Logger) error
 	return health.told.Add(ends)
 }
 
-// appliedTypes returns the names of the applied job types.
 func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied, error) {
 	var completed map[string]starter.Run
 	var values map[string]runend.LastValues
@@ -111,7 +110,6 @@ func lastValues(ctx context.Context, client *starter.Client, runs map[string]sta
 	return values
 }
 
-// usage is the usage of the whole namespace.
 type usage struct {
 	admission contract.AdmissionUsage
 	workers   []contract.WorkerDetail
@@ -164,7 +162,6 @@ func askUsage(client *starter.Client) func(context.Context) (usage, error) {
 	}
 }
 
-// Describe implements [prometheus.Collector].
 func (m *controlMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		m.up, m.queue, m.oldest, m.keys, m.disabled, m.laneBusy, m.laneWaiting, m.laneOldest, m.poolSize, m.poolUsed, m.poolWaiting, m.workers,
@@ -173,7 +170,6 @@ func (m *controlMetrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector].
 func (m *controlMetrics) Collect(out chan<- prometheus.Metric) {
 	known, err := m.current(time.Now())
 	now := time.Now()

@@ -42,7 +42,6 @@ func busy(context.Context) (usage, error) {
 	}, nil
 }
 
-// page returns the metrics as a scraper gets them.
 func page(t *testing.T, collectors ...prometheus.Collector) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -99,7 +99,6 @@ func StartNode(ctx context.Context, options NodeOptions) (*Node, error) {
 	return &Node{Process: process, worker: worker}, nil
 }
 
-// nodeParts returns the worker and its health listener.
 func nodeParts(options NodeOptions, worker *workers.Node) (parts, error) {
 	all := parts{{"worker " + worker.ID(), worker}}
 	if options.Health == nil {

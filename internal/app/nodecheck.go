@@ -47,7 +47,6 @@ func checkNode(ctx context.Context, options NodeOptions, handlers []jobtype.Hand
 	return errors.Join(faults...)
 }
 
-// mayServe reports whether the worker may get jobs of a job type.
 func mayServe(options NodeOptions, spec contract.JobTypeSpec) bool {
 	for name, value := range spec.Labels {
 		if options.Labels[name] != value {

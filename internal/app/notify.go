@@ -16,7 +16,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// newNotifier returns the activities that notify receivers.
 func newNotifier(client *starter.Client, told config.Notify, shim shimLine, log *slog.Logger) *notify.Activities {
 	return notify.New(notify.Options{
 		Source: notifySource{client}, Receivers: told.Receivers, Rules: told.Rules, Namespace: client.Namespace(), Log: log, Shim: shim,
@@ -29,10 +28,8 @@ const (
 	maxWaiting = 500
 )
 
-// notifySource reads the facts for notifications.
 type notifySource struct{ client *starter.Client }
 
-// TypeRules implements notify.Source.
 func (s notifySource) TypeRules(ctx context.Context) ([]decide.TypeRules, error) {
 	types, err := jobtypes.Of(s.client).List(ctx)
 	if err != nil {
@@ -68,7 +65,6 @@ func (s notifySource) Ended(ctx context.Context, since time.Time) (ended []decid
 	return ended, until, err
 }
 
-// Missed implements notify.Source.
 func (s notifySource) Missed(ctx context.Context, of decide.Ended) ([]string, error) {
 	shown, err := s.client.Runs().Show(ctx, starter.RunRef{WorkflowID: of.Run, RunID: of.RunID})
 	if err != nil || shown.Result == nil {
@@ -112,7 +108,6 @@ func groupOf(workflowID string) string {
 	return starter.JobTypeOfRun(group)
 }
 
-// Lost implements notify.Source.
 func (s notifySource) Lost(ctx context.Context) ([]decide.Worker, error) {
 	known, err := s.client.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
@@ -130,7 +125,6 @@ func (s notifySource) Lost(ctx context.Context) ([]decide.Worker, error) {
 	return lost, nil
 }
 
-// LastSuccess implements notify.Source.
 func (s notifySource) LastSuccess(ctx context.Context, jobType string) (time.Time, error) {
 	runs, err := s.client.Runs().List(ctx, starter.RunFilter{JobType: jobType, Outcomes: []contract.Outcome{contract.OutcomeCompleted}, Limit: 1})
 	if err != nil || len(runs) == 0 {

@@ -65,7 +65,6 @@ func start(ctx context.Context, drain time.Duration, logger *slog.Logger, option
 	return p, nil
 }
 
-// run appends the parts to the life cycle.
 func (p *Process) run(lifecycle fx.Lifecycle, all parts) {
 	for _, each := range all {
 		lifecycle.Append(fx.Hook{

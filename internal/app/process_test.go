@@ -32,7 +32,6 @@ func (j *journal) all() []string {
 	return slices.Clone(j.lines)
 }
 
-// fakePart returns the configured errors.
 type fakePart struct {
 	name     string
 	log      *journal

@@ -13,7 +13,6 @@ import (
 // drain one after the other.
 type group []component
 
-// together returns one part for several nodes.
 func together(name string, nodes []*workers.Node) part {
 	members := make(group, len(nodes))
 	for i, node := range nodes {
@@ -41,7 +40,6 @@ func (g group) Wait(ctx context.Context) error {
 	return waiting.Wait()
 }
 
-// Stop implements component.
 func (g group) Stop(ctx context.Context) error {
 	faults := make([]error, len(g))
 	var stopping errgroup.Group

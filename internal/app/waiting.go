@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// serverPause is the pause between attempts to connect.
 const serverPause = time.Second
 
 // Dial connects a serving process. It tries until a server answers or ctx ends, and logs each new reason.
@@ -60,7 +59,6 @@ func unanswered(err error) (why string, is bool) {
 	return "", false
 }
 
-// namespaceTimeout bounds one request about the namespace.
 const namespaceTimeout = 10 * time.Second
 
 // awaitNamespace waits until the server answers for the client's namespace. The checks judge any other answer.

@@ -47,7 +47,6 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 	return append(checks, types, holds, receivers, needs)
 }
 
-// maxNamed bounds the job types named in a check.
 const maxNamed = 5
 
 // checkServed names the enabled job types that no worker can serve.

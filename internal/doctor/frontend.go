@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// reachWithin bounds one connection to an address of this machine.
 const reachWithin = time.Second
 
 // checkFrontend warns if the frontend accepts calls of any client that can connect, since the API's

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/starter/explainer"
 )
 
-// checkNeeds names the first states that need a person.
 func checkNeeds(ctx context.Context, client *starter.Client) Check {
 	needs, err := explainer.NeedsPerson(ctx, client)
 	return needsCheck(needs, err)

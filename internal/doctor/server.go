@@ -40,7 +40,6 @@ type Check struct {
 	Actions []action.Action `json:"actions,omitempty"`
 }
 
-// help sets the remedy.
 func (c *Check) help(remedy explain.Remedy) { c.Fix, c.Actions = remedy.Text(), remedy.Actions }
 
 func hinted(hint string, actions ...action.Action) explain.Remedy {
@@ -57,8 +56,7 @@ func do(operation action.Operation, args ...string) action.Action {
 
 const (
 	// minServer is the oldest server with worker heartbeats and ListWorkers.
-	minServer = "1.29"
-	// minRetention is the minimum retention of closed runs.
+	minServer    = "1.29"
 	minRetention = 24 * time.Hour
 	// goodRetention is the retention in remedies.
 	goodRetention = "72h"

@@ -32,7 +32,6 @@ func checkStorage(ctx context.Context, c *starter.Client) Check {
 	return judgeStorage(err)
 }
 
-// judgeStorage judges the error of a write.
 func judgeStorage(err error) Check {
 	check := Check{Name: "storage", Verdict: VerdictOK, Found: "the server stores what it is sent"}
 	switch rpc.Code(err) {

@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// namedStuck bounds how many stuck workflows a check names.
 const namedStuck = 5
 
 // checkStuck queries visibility. The server reports a workflow there after five failures in a row, about

@@ -25,9 +25,8 @@ type Reader struct {
 	// Before is the ID of the previous workflow run; empty for the first one.
 	Before string
 
-	render Render
-	logger *slog.Logger
-	// workflow is the ID of the run.
+	render   Render
+	logger   *slog.Logger
 	workflow string
 	// keys are IDs by dedupe key, inner by the workflow ID of the item's own DAG.
 	keys, inner map[string]string
@@ -140,7 +139,6 @@ func (h *Reader) given(of *ItemHistory, worker string, input *commonpb.Payloads)
 	of.Command, of.Params = h.render(in)
 }
 
-// timeoutText returns the failure kind of a timeout.
 func timeoutText(kind enumspb.TimeoutType) string {
 	switch kind {
 	case enumspb.TIMEOUT_TYPE_HEARTBEAT:
@@ -250,7 +248,6 @@ func (h *Reader) update(at time.Time, accepted *historypb.WorkflowExecutionUpdat
 	}
 }
 
-// request adds a request about one item.
 func (h *Reader) request(at time.Time, id, action, by, note string) {
 	if of := h.Found[id]; of != nil {
 		of.Requests = append(of.Requests, ItemRequest{At: at, Action: action, By: by, Note: note})

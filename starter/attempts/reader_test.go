@@ -95,7 +95,6 @@ func (s *story) add(event *historypb.HistoryEvent) int64 {
 	return s.events
 }
 
-// send gives an activity to a worker.
 func (s *story) send(activity, worker string) int64 {
 	return s.add(&historypb.HistoryEvent{
 		EventType: enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
@@ -142,7 +141,6 @@ func (s *story) fail(scheduled int64, state contract.ExecuteState) {
 	})
 }
 
-// deliver is an outcome by signal.
 func (s *story) deliver(attempt int, state contract.ExecuteState) {
 	s.add(&historypb.HistoryEvent{
 		EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,

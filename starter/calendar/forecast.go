@@ -17,7 +17,6 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// parallel bounds the Schedules queried at once.
 const parallel = 8
 
 // ForecastTick is the forecast of one instant.
@@ -44,10 +43,9 @@ type ForecastType struct {
 	// Typical is the median of Of runs. Of 0 means unknown, and runs count as short.
 	Typical jobtype.Duration `json:"typical,omitempty"`
 	Of      int              `json:"of"`
-	// Counts of its ticks.
-	Due     int `json:"due"`
-	Runs    int `json:"runs"`
-	Skipped int `json:"skipped"`
+	Due     int              `json:"due"`
+	Runs    int              `json:"runs"`
+	Skipped int              `json:"skipped"`
 	// Reason why the job type is not in the forecast.
 	Fault string `json:"fault,omitempty"`
 }

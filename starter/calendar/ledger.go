@@ -157,7 +157,6 @@ func skippedFor(ctx context.Context, client *starter.Client, ref starter.RunRef)
 	return snapshot.Result.Code
 }
 
-// pausesOf returns the pauses of a job type in the audit log.
 func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Span {
 	var pauses []window.Span
 	open := false

@@ -19,7 +19,6 @@ type Memory struct {
 
 type show func(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 
-// usual returns the usual duration of the runs of a job type.
 func (m *Memory) usual(ctx context.Context, of jobtypes.JobType, read show) (contract.Usual, error) {
 	for _, run := range of.Recent {
 		m.mu.Lock()
@@ -51,7 +50,6 @@ func (m *Memory) remember(workflowID string, usual contract.Usual) {
 	m.left[workflowID] = usual
 }
 
-// forget drops runs that are no longer listed.
 func (m *Memory) forget(listed []jobtypes.JobType) {
 	recent := map[string]bool{}
 	for _, known := range listed {

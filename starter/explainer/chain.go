@@ -22,7 +22,6 @@ type Link struct {
 	Actions []action.Action `json:"actions,omitempty"`
 }
 
-// maxChain bounds the holders of one explanation.
 const maxChain = 8
 
 // chainOf follows holders from the first reason that has one; explained returns the explanation of a

@@ -73,7 +73,6 @@ func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended 
 	return nil
 }
 
-// endedRun returns the end of a closed run.
 func endedRun(run starter.Snapshot) *Ended {
 	ended := &Ended{Of: run.WorkflowID, Outcome: run.EndedAs(), At: run.Ended}
 	show := about(action.GetRun, "run", run.WorkflowID)

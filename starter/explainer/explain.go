@@ -21,9 +21,8 @@ import (
 // Explanation is the reason why something is not running, or its waits.
 type Explanation struct {
 	// Kind is job type, run, job, worker, dag run, dag task or receiver.
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	// State in one word.
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
 	State string `json:"state"`
 	// Reasons in order of urgency. Empty for a thing that runs or has ended, and for a worker that
 	// has work and free slots.
@@ -33,8 +32,7 @@ type Explanation struct {
 	// Text of an explanation without reasons.
 	Nothing string `json:"nothing,omitempty"`
 	// Ended is its end; for a job type, the end of its last run.
-	Ended *Ended `json:"ended,omitempty"`
-	// Deliveries of a receiver.
+	Ended    *Ended    `json:"ended,omitempty"`
 	Receiver *Receiver `json:"receiver,omitempty"`
 	// Pace compares a run with the usual duration; for a job type, its newest open run, or else
 	// its last run.
@@ -43,9 +41,8 @@ type Explanation struct {
 
 // Kinds of things that can be explained.
 const (
-	KindJobType = "job type"
-	KindWorker  = "worker"
-	// KindReceiver is a receiver of notifications.
+	KindJobType  = "job type"
+	KindWorker   = "worker"
 	KindReceiver = "receiver"
 
 	kindRun     = "run"
@@ -131,7 +128,6 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 	return facts, e.named(ctx, found, &facts)
 }
 
-// wholeRun explains a run of either kind.
 func (e *explainer) wholeRun(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	run, err := refs.Of(e.client).Run(ctx, found.Name)
 	if err != nil {
@@ -144,7 +140,6 @@ func (e *explainer) wholeRun(ctx context.Context, found *Explanation, facts *exp
 	return e.run(ctx, found, run, facts)
 }
 
-// item explains a job or a task.
 func (e *explainer) item(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	item, err := refs.Of(e.client).Item(ctx, found.Name)
 	if err != nil {
@@ -291,7 +286,6 @@ func (e *explainer) lastPoll(ctx context.Context) time.Time {
 }
 
 const (
-	groupPrefix = "group/"
-	// answerTimeout bounds the answer of the server.
+	groupPrefix   = "group/"
 	answerTimeout = 10 * time.Second
 )

@@ -274,10 +274,8 @@ func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
 	return nil
 }
 
-// explainHolds bounds the holds in an explanation.
 const explainHolds = 50
 
-// holds adds the holds of the job type.
 func (e *explainer) holds(ctx context.Context, facts *explain.Facts) error {
 	if facts.Down != "" {
 		return nil

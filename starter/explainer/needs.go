@@ -20,8 +20,7 @@ import (
 const (
 	// needRuns bounds the open runs that are queried, needHolds the holds.
 	needRuns, needHolds = 200, 1000
-	// needsAtOnce bounds the queries at the same time.
-	needsAtOnce = 8
+	needsAtOnce         = 8
 	// kindPlane is the kind of facts that all control planes share.
 	kindPlane = "control plane"
 )

@@ -63,7 +63,6 @@ func List(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Fil
 	return all[from:min(from+filter.Limit, len(all))], len(all), nil
 }
 
-// whole reads all chosen items.
 func whole(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Filter) ([]starter.Item, error) {
 	asked := filter.ItemFilter
 	asked.Offset, asked.Limit = 0, MaxSorted

@@ -90,7 +90,6 @@ func Read(ctx context.Context, client *starter.Client, ref starter.ItemRef, atte
 	return part.noted(answer.Files), nil
 }
 
-// workerOf returns the worker of an earlier attempt.
 func workerOf(ctx context.Context, client *starter.Client, item starter.Item, number int) (string, error) {
 	history, err := client.Runs().History(ctx, item)
 	if err != nil {

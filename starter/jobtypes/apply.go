@@ -15,10 +15,9 @@ import (
 // ApplyResult holds the result of each change of a plan.
 type ApplyResult struct {
 	// Applied are the changes made. Unchanged counts job types without a change.
-	Applied   []Change `json:"applied"`
-	Unchanged int      `json:"unchanged"`
-	// Changes that failed.
-	Failed []FailedChange `json:"failed,omitempty"`
+	Applied   []Change       `json:"applied"`
+	Unchanged int            `json:"unchanged"`
+	Failed    []FailedChange `json:"failed,omitempty"`
 	// Changes not begun before ctx ended.
 	NotAttempted []Change `json:"not_attempted,omitempty"`
 }

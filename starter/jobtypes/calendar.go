@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// flatCalendar lists windows and blackouts as text, one setting each.
 func flatCalendar(into map[string]string, prefix string, calendar *jobtype.Calendar) {
 	if calendar == nil {
 		return
@@ -30,7 +29,6 @@ func flatCalendar(into map[string]string, prefix string, calendar *jobtype.Calen
 	}
 }
 
-// calendarLines lists the windows of a job type as text.
 func calendarLines(spec contract.JobTypeSpec) []string {
 	flat := map[string]string{}
 	flatCalendar(flat, "", spec.Calendar)

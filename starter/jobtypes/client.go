@@ -173,7 +173,6 @@ func (s schedules) patchOwned(ctx context.Context, name string, patch *schedulep
 	return before, s.patch(ctx, name, patch)
 }
 
-// readOwned reads the Schedule of an applied job type.
 func (s schedules) readOwned(ctx context.Context, name string) (held, error) {
 	current, found, err := s.read(ctx, name)
 	switch {

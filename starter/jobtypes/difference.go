@@ -84,7 +84,6 @@ func handlerDefaults(spec contract.JobTypeSpec) []contract.FieldChange {
 	return override.Compare(nil, defaults)
 }
 
-// digestText replaces a text of many lines.
 func digestText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("%d lines, sha256 %s", strings.Count(text, "\n"), hex.EncodeToString(sum[:6]))
@@ -182,7 +181,6 @@ func (s schedules) text(payload *commonpb.Payload) string {
 	return text
 }
 
-// difference compares the server's Schedule with the wanted spec.
 func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]contract.FieldChange, error) {
 	stored, err := s.storedSpec(current.schedule)
 	if err != nil {

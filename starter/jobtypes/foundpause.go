@@ -32,7 +32,6 @@ const (
 	foundPageSize = 250
 )
 
-// foundPause is a pause in the server's history.
 type foundPause struct {
 	// Client identity; empty if unknown.
 	by string

@@ -24,7 +24,6 @@ import (
 // current (docs/adr/0052).
 const specKey = "spec"
 
-// specDigest returns "NAME@DIGEST" of a spec.
 func specDigest(spec contract.JobTypeSpec) (string, error) {
 	encoded, err := json.Marshal(spec)
 	if err != nil {

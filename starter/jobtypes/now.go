@@ -54,7 +54,6 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 	return Started{}, fmt.Errorf("start job type %s: other groups of it come and go too fast; try again, or see `roundsman runs %s`", name, name)
 }
 
-// awaitExists waits for the start of a buffered group.
 func (c Client) awaitExists(ctx context.Context, ref starter.RunRef) error {
 	for {
 		_, err := c.client.Runs().Describe(ctx, ref)
@@ -71,10 +70,8 @@ func (c Client) awaitExists(ctx context.Context, ref starter.RunRef) error {
 type Ticks struct {
 	// Open group, if any.
 	Running *starter.RunRef
-	// Newest run.
-	Last *starter.RunRef
-	// Number of runs ever started.
-	Runs int64
+	Last    *starter.RunRef
+	Runs    int64
 	// Next tick; zero if there is none.
 	Next time.Time
 }

@@ -270,7 +270,6 @@ type assessment struct {
 	state *schedulepb.ScheduleState
 }
 
-// assess reads one Schedule and returns the required change.
 func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (assessment, error) {
 	current, found, err := s.read(ctx, name)
 	if err != nil {

@@ -9,14 +9,12 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// recordSchedule records an action on a job type's Schedule.
 func (c Client) recordSchedule(ctx context.Context, name string, entry contract.AuditEntry) {
 	entry.JobType = name
 	entry.Object = cmp.Or(entry.Object, contract.ScheduleID(name))
 	c.client.Audit().Record(ctx, entry)
 }
 
-// recordChanges records the changes of an apply.
 func (c Client) recordChanges(ctx context.Context, changes []Change) {
 	entries := make([]contract.AuditEntry, len(changes))
 	for i, change := range changes {
@@ -44,7 +42,6 @@ func entryOf(change Change) contract.AuditEntry {
 	return entry
 }
 
-// beforeAndAfter returns the changed settings before and after, as text.
 func beforeAndAfter(fields []contract.FieldChange) (before, after string) {
 	var was, is []string
 	for _, field := range fields {

@@ -34,7 +34,6 @@ const (
 	maxSummary = 200
 )
 
-// schedules builds and reads the Schedules of job types.
 type schedules struct {
 	client    *starter.Client
 	converter converter.DataConverter
@@ -113,7 +112,6 @@ func summaryOf(spec contract.JobTypeSpec) string {
 	return jobtype.Clip(text, maxSummary)
 }
 
-// detailsOf returns Markdown for the Web UI.
 func detailsOf(spec contract.JobTypeSpec) string {
 	var text strings.Builder
 	if spec.Description != "" {
@@ -130,7 +128,6 @@ func detailsOf(spec contract.JobTypeSpec) string {
 	return text.String()
 }
 
-// executorText names the DAG of a job type, or else its handler.
 func executorText(spec contract.JobTypeSpec, handler string) string {
 	if spec.DAG != nil {
 		return spec.String()
@@ -164,7 +161,6 @@ func (s schedules) owned(memo *commonpb.Memo) bool {
 	return s.converter.FromPayload(payload, &owner) == nil && owner == ownerValue
 }
 
-// memo returns the memo with the owner and the spec.
 func (s schedules) memo(spec contract.JobTypeSpec) (*commonpb.Memo, error) {
 	fields := map[string]*commonpb.Payload{}
 	for key, value := range map[string]any{ownerKey: ownerValue, specKey: spec} {
@@ -177,7 +173,6 @@ func (s schedules) memo(spec contract.JobTypeSpec) (*commonpb.Memo, error) {
 	return &commonpb.Memo{Fields: fields}, nil
 }
 
-// storedSpec reads the job type from the Schedule's argument.
 func (s schedules) storedSpec(schedule *schedulepb.Schedule) (contract.JobTypeSpec, error) {
 	input, err := s.storedInput(schedule)
 	return input.Spec, err

@@ -19,10 +19,8 @@ import (
 // The SDK's ScheduleClient sends updates without a conflict token, so one of two writers would
 // lose unnoticed. These calls send the token, and a request id that survives retries.
 
-// schedulePage is the page size of lists of Schedules.
 const schedulePage = 500
 
-// held is a Schedule on the server.
 type held struct {
 	schedule *schedulepb.Schedule
 	info     *schedulepb.ScheduleInfo

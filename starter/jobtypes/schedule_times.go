@@ -79,7 +79,6 @@ func structured(calendar crontab.Calendar, comment string) *schedulepb.Structure
 	}
 }
 
-// run is an arithmetic progression.
 type run struct{ start, end, step int }
 
 // runs splits sorted values greedily into few progressions. Two values alone get no step.

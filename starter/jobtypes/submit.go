@@ -29,12 +29,10 @@ import (
 type Submitted struct {
 	starter.RunRef
 
-	// ID of the submission.
 	ID string `json:"id"`
 	// Already is true for a repeated submission; nothing was started.
 	Already bool `json:"already_submitted"`
-	// Number of proposals.
-	Jobs int `json:"jobs"`
+	Jobs    int  `json:"jobs"`
 }
 
 // submissionKey is the memo with the digest of the submission.

@@ -160,7 +160,6 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman show %s`; the server may be overloaded", name, triggerWait, name)
 }
 
-// firstNew returns the oldest action that is not in before.
 func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionResult {
 	for _, action := range now.GetRecentActions() {
 		if started(before, action.GetStartWorkflowResult().GetWorkflowId()) == nil {

@@ -46,7 +46,6 @@ type Key struct {
 	LastUsed time.Time `json:"last_used,omitzero"`
 }
 
-// stored is a key as the Schedule stores it.
 type stored struct {
 	Key
 	// Sum is the SHA-256 of the whole key, in hexadecimal.
@@ -73,7 +72,6 @@ func (k Key) Validate() error {
 	return errors.Join(faults...)
 }
 
-// valid reports whether the key may be used at this time.
 func (k Key) valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
@@ -91,7 +89,6 @@ func sumOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// idOf returns the id within a secret, or "".
 func idOf(secret string) string {
 	rest, is := strings.CutPrefix(secret, Prefix)
 	id, _, whole := strings.Cut(rest, "_")
@@ -104,7 +101,6 @@ func idOf(secret string) string {
 // NameOf returns the public part of a secret, rmk_<id>, which names the sessions of that key.
 func NameOf(secret string) string { return Prefix + idOf(secret) }
 
-// match returns the key with this secret.
 func match(all []stored, secret string, now time.Time) (Key, error) {
 	id, sum := idOf(secret), sumOf(secret)
 	for _, each := range all {

@@ -19,7 +19,6 @@ const (
 	afreshBurst = 10
 )
 
-// readWithin bounds one read of the keys.
 const readWithin = 3 * time.Second
 
 // Ring checks keys. It reads the server at most once per freshFor, and for unknown keys.

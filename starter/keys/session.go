@@ -23,7 +23,6 @@ type Session struct {
 	At   time.Time `json:"at"`
 }
 
-// ended reports whether the list includes the session.
 func (r record) ended(session Session) bool {
 	return slices.ContainsFunc(r.Ended, func(e Session) bool {
 		return e.ID != "" && e.ID == session.ID || e.ID == "" && e.Name == session.Name && !session.At.After(e.At)

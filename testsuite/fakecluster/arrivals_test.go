@@ -69,7 +69,6 @@ func arrivals(id uint32, collection string) []question {
 	)
 }
 
-// fakeActs returns the events for the fake.
 func fakeActs(t *testing.T, c *fakecluster.Cluster, id uint32) map[string]func(string) {
 	t.Helper()
 	addresses := map[string]string{"source": "127.0.0.1:1", "target": "127.0.0.1:2"}
@@ -117,7 +116,6 @@ func held(t *testing.T, target string) (address string, release func()) {
 	return listener.Addr().String(), release
 }
 
-// realActs returns the events for a real cluster.
 func (a *asker) realActs() map[string]func(string) {
 	note := func(server string) bool {
 		ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Second)

@@ -33,7 +33,6 @@ func (c *Cluster) Arriving(address string, id uint32) bool {
 	return c.note(address, id) != ""
 }
 
-// note returns the .note file of a volume.
 func (c *Cluster) note(address string, id uint32) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -69,7 +69,6 @@ func (c *Cluster) Size(address string, id uint32, key uint64) uint64 {
 	return v.live()[key]
 }
 
-// idxFile returns the .idx file of a replica.
 func (c *Cluster) idxFile(address string, id uint32) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,6 +89,7 @@ func (c *Cluster) idxFile(address string, id uint32) ([]byte, error) {
 	return file, nil
 }
 
+// Check returns the share of garbage.
 func (c *Cluster) Check(address string, id uint32) (float64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,6 @@ func (c *Cluster) Copy(address, source string, id uint32) (lastAppend uint64, er
 	return from.lastAppend(), nil
 }
 
-// copyTo copies a volume with its .vif file.
 func (c *Cluster) copyTo(address, source string, id uint32) {
 	from, target := c.servers[source], c.servers[address]
 	made := from.volumes[id].clone()

@@ -121,7 +121,6 @@ func (c *Cluster) tick() uint64 {
 	return c.clock
 }
 
-// errDown is the error of an unreachable server.
 var errDown = errors.New("connection refused")
 
 func (c *Cluster) server(address string) (*Server, error) {

@@ -40,7 +40,6 @@ const (
 	realRestart = "ROUNDSMAN_TEST_SEAWEEDFS_RESTART"
 )
 
-// recordings are the conversations by file.
 var recordings = map[string]func(id uint32, collection string) []question{
 	"testdata/volume-servers.json": conversation,
 	"testdata/arrivals.json":       arrivals,
@@ -64,7 +63,6 @@ type exchange struct {
 	Error   string            `json:"error,omitempty"`
 }
 
-// question is one call of the conversation.
 type question struct {
 	note, server, method string
 	request              proto.Message
@@ -271,7 +269,6 @@ func (a *asker) anonymous(text string) string {
 // heldPort matches the port of a held copy.
 var heldPort = regexp.MustCompile(`(copying from source)\.\d+`)
 
-// host returns an address without the gRPC port.
 func host(address string) string {
 	name, ports, _ := strings.Cut(address, ":")
 	http, _, _ := strings.Cut(ports, ".")
@@ -375,7 +372,6 @@ func needleSize(content, name int) uint64 {
 	return uint64(4 + content + 1 + 1 + name + 1 + len(octets) + 5) //nolint:gosec // small
 }
 
-// octets is the content type of the objects.
 const octets = "application/octet-stream"
 
 // grow creates a volume of the collection `recorded` and returns its server.

@@ -14,7 +14,6 @@ type entry struct {
 	deleted bool
 }
 
-// volume is one replica.
 type volume struct {
 	collection string
 	log        []entry
@@ -74,7 +73,6 @@ func (v *volume) files() uint64 {
 	return files
 }
 
-// live returns the readable objects.
 func (v *volume) live() map[uint64]uint64 {
 	live := map[uint64]uint64{}
 	for _, e := range v.log {
@@ -87,7 +85,6 @@ func (v *volume) live() map[uint64]uint64 {
 	return live
 }
 
-// writes returns the number of writes of each live object.
 func (v *volume) writes() map[uint64]uint64 {
 	writes := map[uint64]uint64{}
 	for _, e := range v.log {
@@ -122,7 +119,6 @@ func (v *volume) lastAppend() uint64 {
 	return v.log[len(v.log)-1].at
 }
 
-// squeezed returns the log without garbage.
 func (v *volume) squeezed() []entry {
 	live := v.live()
 	var kept []entry

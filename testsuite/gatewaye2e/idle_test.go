@@ -56,7 +56,6 @@ func (c *calls) reset() (of map[string]int, all, visibility int) {
 // everybody is an administrator.
 type everybody struct{}
 
-// Authenticate implements api.Authenticator.
 func (everybody) Authenticate(*http.Request) (api.Caller, error) {
 	var p access.Policy
 	return api.Caller{Name: "ann", Auth: api.AuthNone, Rights: p.Grant(access.Admin, nil, nil)}, nil

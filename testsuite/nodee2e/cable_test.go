@@ -73,7 +73,6 @@ type cuttable struct {
 	*cable
 }
 
-// Write implements io.Writer.
 func (c cuttable) Write(data []byte) (int, error) {
 	c.uncut.RLock()
 	defer c.uncut.RUnlock()

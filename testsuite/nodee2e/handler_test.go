@@ -30,12 +30,10 @@ type stepParams struct {
 	Go string `json:"go"`
 }
 
-// Descriptor implements jobtype.Handler.
 func (s steps) Descriptor() jobtype.Descriptor {
 	return jobtype.Descriptor{Name: s.name, MaxExecuteConcurrency: s.cap}
 }
 
-// Detect implements jobtype.Handler.
 func (s steps) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	var params stepParams
 	if err := json.Unmarshal(in.Params, &params); err != nil {
@@ -52,7 +50,6 @@ func (s steps) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.P
 	return nil
 }
 
-// Execute implements jobtype.Handler.
 func (s steps) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	var params stepParams
 	if err := json.Unmarshal(job.Params, &params); err != nil {

@@ -239,7 +239,6 @@ type raw struct{}
 
 var _ encoding.Codec = raw{}
 
-// Marshal implements [encoding.Codec].
 func (raw) Marshal(v any) ([]byte, error) {
 	if message, ok := v.(*frame); ok {
 		return message.data, nil
@@ -247,7 +246,6 @@ func (raw) Marshal(v any) ([]byte, error) {
 	return nil, errors.New("not a frame")
 }
 
-// Unmarshal implements [encoding.Codec].
 func (raw) Unmarshal(data []byte, v any) error {
 	message, ok := v.(*frame)
 	if !ok {
@@ -257,5 +255,4 @@ func (raw) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// Name implements [encoding.Codec].
 func (raw) Name() string { return "proto" }

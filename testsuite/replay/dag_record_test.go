@@ -124,7 +124,6 @@ func (s *studio) awaitDAG(ref starter.RunRef, is func(contract.DAGStatus) bool) 
 // subFiles are the sub-DAGs of the scenes.
 type subFiles map[string]string
 
-// ReadFile implements spec.Files.
 func (f subFiles) ReadFile(name string) ([]byte, error) {
 	text, ok := f[name]
 	if !ok {

@@ -13,7 +13,6 @@ import (
 // roleEnv is the environment variable with the role of a process. Without it the process runs tests.
 const roleEnv = "ROUNDSMAN_ROLE"
 
-// role is the role of a roundsman.
 const role = "roundsman"
 
 // Main is TestMain. A process started by [Site.Play] plays its role. Without one it is a roundsman with handlers.

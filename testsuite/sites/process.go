@@ -61,6 +61,7 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Signal sends a signal.
 func (p *Process) Signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
 	require.NoError(t, p.Process.Signal(sig))

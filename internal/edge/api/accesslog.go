@@ -118,14 +118,12 @@ func pathWithoutLease(path string) string {
 	return before + "/leases/…/" + verb
 }
 
-// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status  int
 	written bool
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (s *statusWriter) WriteHeader(status int) {
 	if !s.written {
 		s.status, s.written = status, true
@@ -133,7 +131,6 @@ func (s *statusWriter) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (s *statusWriter) Write(p []byte) (int, error) {
 	s.written = true
 	return s.ResponseWriter.Write(p)

@@ -59,13 +59,11 @@ type Options struct {
 	// Denied is called for every refusal if not nil.
 	Denied func(caller Caller, operation string)
 	Guard  guard.Options
-	// Custom roles.
-	Roles []access.Role
+	Roles  []access.Role
 	// Handlers and Validators of the binary, as in config.Options.
 	Handlers   []jobtype.Descriptor
 	Validators map[string]jobtype.SettingsValidator
-	// Secret signs cursors.
-	Secret []byte
+	Secret     []byte
 	// Live has the topics of the events; New creates it if nil.
 	Live   *feed.Hub
 	Logger *slog.Logger
@@ -133,7 +131,6 @@ func New(options Options) *API {
 	return a
 }
 
-// description returns the head of the document.
 func (a *API) description() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	return huma.Config{
@@ -159,7 +156,6 @@ func (a *API) description() huma.Config {
 	}
 }
 
-// plainJSON writes JSON like --output json.
 func plainJSON() huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, value any) error {
@@ -222,7 +218,6 @@ func (a *API) Handler() http.Handler {
 	return a.logged(guard.Wrap(a.options.Guard, a.authenticated(a.operations())))
 }
 
-// operations serves requests of authenticated callers.
 func (a *API) operations() http.Handler { return repeatable(a.documents(conditional(a.mux))) }
 
 type callerKey struct{}
@@ -278,7 +273,6 @@ func under(prefix, path string) bool {
 	return len(path) >= len(prefix) && path[:len(prefix)] == prefix && (len(path) == len(prefix) || path[len(prefix)] == '/')
 }
 
-// unknownPath answers requests without an operation.
 func (a *API) unknownPath(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())

@@ -35,8 +35,7 @@ type BulkResult struct {
 // BulkResults holds the answers in the order of the requests.
 type BulkResults struct {
 	Results []BulkResult `json:"results"`
-	// Number of unsuccessful answers.
-	Failed int `json:"failed"`
+	Failed  int          `json:"failed"`
 }
 
 type bulkInput struct {

@@ -37,7 +37,6 @@ func conditional(next http.Handler) http.Handler {
 	})
 }
 
-// describeConditions adds the headers of conditional requests to the document.
 func describeConditions(o Operation, described *huma.Operation) {
 	header := func(name, text string) {
 		described.Parameters = append(described.Parameters, &huma.Param{Name: name, In: "header", Description: text, Schema: &huma.Schema{Type: huma.TypeString}})
@@ -73,7 +72,6 @@ func serveTagged(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	writeBody(w, r, kept.status, kept.body.Bytes())
 }
 
-// compressFrom is the minimum length of a compressed body.
 const compressFrom = 1 << 10
 
 func writeBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
@@ -137,18 +135,14 @@ func digest(body []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// buffered holds an answer back.
 type buffered struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header implements http.ResponseWriter.
 func (b *buffered) Header() http.Header { return b.header }
 
-// WriteHeader implements http.ResponseWriter.
 func (b *buffered) WriteHeader(status int) { b.status = status }
 
-// Write implements http.ResponseWriter.
 func (b *buffered) Write(part []byte) (int, error) { return b.body.Write(part) }

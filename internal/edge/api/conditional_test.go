@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answerHead is the head of an answer.
 type answerHead struct {
 	StatusCode int
 	Header     http.Header

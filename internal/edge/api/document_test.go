@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// walk visits every operation of the document.
 func walk(document *huma.OpenAPI, visit func(path, method string, operation *huma.Operation)) {
 	for path, item := range document.Paths {
 		for method, operation := range map[string]*huma.Operation{

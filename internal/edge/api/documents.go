@@ -51,7 +51,6 @@ func wrapped(body io.Reader) ([]byte, *problem.Problem) {
 	return encoded, nil
 }
 
-// operationAt returns the operation of a mux pattern.
 func (a *API) operationAt(pattern string) (Operation, bool) {
 	method, path, _ := strings.Cut(pattern, " ")
 	for _, o := range a.needs {
@@ -62,7 +61,6 @@ func (a *API) operationAt(pattern string) (Operation, bool) {
 	return Operation{}, false
 }
 
-// describeDocument adds the YAML media type to the document.
 func (a *API) describeDocument(o Operation) {
 	if !o.Document {
 		return

@@ -57,7 +57,6 @@ func (a *API) download(tag, item string) {
 	})
 }
 
-// writeOutput writes all parts, beginning with the given one.
 func writeOutput(ctx context.Context, call *Call, in *downloadInput, part joblogs.Part, to io.Writer) error {
 	if part.From == joblogs.FromResult {
 		_, err := fmt.Fprintf(to, "[only the end, from the result: %s]\n%s", part.Note, part.Text)

@@ -83,7 +83,6 @@ func (a *API) events() {
 	})
 }
 
-// seats returns the topics that the caller may view.
 func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
 	seats := make([]feed.Seat, 0, len(topics))
 	for _, name := range topics {

@@ -60,7 +60,6 @@ func (r route) parameter(name string) *huma.Param {
 	return r.operation.Parameters[at]
 }
 
-// required returns the required query parameters.
 func (r route) required() url.Values {
 	query := url.Values{}
 	for _, p := range r.operation.Parameters {

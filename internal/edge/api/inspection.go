@@ -22,6 +22,7 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
+// Version holds the versions of the program and of the API.
 type Version struct {
 	Version string `json:"version"`
 	API     string `json:"api"`

@@ -95,8 +95,7 @@ func (t TriggeredRun) Begun() starter.RunRef {
 }
 
 var (
-	viewJobTypes = access.Permission{Verb: access.View, Kind: access.JobTypes} //nolint:gochecknoglobals // constants
-	// viewConfiguration is the permission to see secrets.
+	viewJobTypes      = access.Permission{Verb: access.View, Kind: access.JobTypes}      //nolint:gochecknoglobals // constants
 	viewConfiguration = access.Permission{Verb: access.View, Kind: access.Configuration} //nolint:gochecknoglobals // constants
 	operateJobTypes   = access.Permission{Verb: access.Operate, Kind: access.JobTypes}   //nolint:gochecknoglobals // constants
 )

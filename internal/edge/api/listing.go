@@ -21,9 +21,8 @@ type Page struct {
 	// Cursor of the next page; empty on the last page.
 	Next string `json:"next,omitempty"`
 	// Total counts the matches, if exact.
-	Total int `json:"total"`
-	// Time of the answer.
-	AsOf time.Time `json:"as_of"`
+	Total int       `json:"total"`
+	AsOf  time.Time `json:"as_of"`
 }
 
 // sum is the length of a cursor's signature in bytes.

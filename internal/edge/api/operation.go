@@ -43,6 +43,7 @@ const (
 // Scoped is an input that names a job type or a DAG.
 type Scoped interface{ Scope() access.Scope }
 
+// Operation declares one operation of the API.
 type Operation struct {
 	// ID is unique and in kebab-case. Summary begins with a verb.
 	ID, Method, Path, Tag, Summary, Description string
@@ -75,8 +76,7 @@ func (o Operation) Writes() bool { return o.Method != http.MethodGet && !o.Safe 
 type Call struct {
 	Caller
 	// Client acts for the caller in operations that write, except in the protocol of workers.
-	Client *starter.Client
-	// SetHeader sets a header of the answer.
+	Client    *starter.Client
 	SetHeader func(name, value string)
 	// Request is the id of a request with an idempotency key, else empty.
 	Request string
@@ -92,7 +92,6 @@ type Call struct {
 // Sees reports whether the caller may use the operation in this scope.
 func (c *Call) Sees(scope access.Scope) bool { return c.Rights.Allows(c.operation.May, scope) }
 
-// byHandler reports whether the caller's rights depend on handlers.
 func (c *Call) byHandler() bool {
 	return c.operation.Writes() && c.operation.May.Verb != access.Work && c.Rights.ByHandler()
 }
@@ -109,7 +108,6 @@ func (c *Call) NeedHandlers(scope access.Scope, find func() ([]string, error)) e
 	return c.Need(scope)
 }
 
-// handlersOf lists the handlers of the thing named by an input.
 func handlersOf(ctx context.Context, client *starter.Client, in any, scope access.Scope) ([]string, error) {
 	if about, ok := in.(aboutRun); ok {
 		run := starter.RunRef{WorkflowID: about.workflowID()}
@@ -179,7 +177,6 @@ func Add[I, O any](a *API, o Operation, do func(ctx context.Context, call *Call,
 	a.describeDocument(o)
 }
 
-// declare checks and stores the operation.
 func (a *API) declare(o Operation) {
 	if o.May.Verb == "" || o.May.Kind == "" {
 		panic("operation " + o.ID + " declares no permission")
@@ -193,7 +190,6 @@ func (a *API) declare(o Operation) {
 // Operations returns all operations by id.
 func (a *API) Operations() map[string]Operation { return a.needs }
 
-// described returns the operation's description in the document.
 func described(a *API, o Operation, body reflect.Type) huma.Operation {
 	described := a.operation(o)
 	status := strconv.Itoa(cmp.Or(o.Status, http.StatusOK))
@@ -257,7 +253,6 @@ func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
 
 type wireKey struct{}
 
-// wire holds the data of a request that inputs lack.
 type wire struct {
 	setHeader func(name, value string)
 	wait      time.Duration
@@ -323,7 +318,6 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 	return ctx, call, end, nil
 }
 
-// failed converts an error to a problem, and logs unexpected errors.
 func (a *API) failed(o Operation, err error) error {
 	p := problem.From(err)
 	if p.Status == http.StatusInternalServerError {

@@ -24,7 +24,6 @@ import (
 // keyHeader makes a repeated request harmless.
 const keyHeader = "Idempotency-Key"
 
-// mostKey is the maximum length of a key.
 const mostKey = 200
 
 // keyed is a request with a key, and the digest of its method, address and body.
@@ -66,7 +65,6 @@ func repeatable(next http.Handler) http.Handler {
 	})
 }
 
-// unreadable returns the problem for an unreadable body.
 func unreadable(err error) *problem.Problem {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return problem.Newf(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", guard.MaxBody)
@@ -74,7 +72,6 @@ func unreadable(err error) *problem.Problem {
 	return problem.New(http.StatusBadRequest, "", "the body cannot be read: "+err.Error())
 }
 
-// takesKeys reports whether the operation accepts an idempotency key.
 func (o Operation) takesKeys() bool { return o.Writes() && o.May.Verb != access.Work && !o.Bulk }
 
 // claim records a request under its key, and marks the context as part of it. Each caller has its own

@@ -34,7 +34,6 @@ func (p RunPath) Scope() access.Scope { return scopeOfThing(p.Ref().WorkflowID) 
 
 func (p RunPath) workflowID() string { return p.Ref().WorkflowID }
 
-// aboutRun is an input that embeds a [RunPath].
 type aboutRun interface{ workflowID() string }
 
 type runList struct {
@@ -144,7 +143,6 @@ func (a *API) runActions(tag, one string) {
 	a.dagRunActions(tag, one)
 }
 
-// dagRunActions adds the actions on runs of DAGs only.
 func (a *API) dagRunActions(tag, one string) {
 	Add(a, Operation{
 		ID: "release-run", Method: http.MethodPost, Path: one + "/release", Tag: tag, Summary: "End a run of a DAG that is held after a failure",
@@ -180,7 +178,6 @@ func (a *API) dagRunActions(tag, one string) {
 	})
 }
 
-// ofDAG calls do for a run of a DAG, and refuses other runs.
 func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
 	if ref.Kind() != starter.KindDAG {
 		var none T
@@ -308,7 +305,6 @@ func (a *API) offsetOf(list, cursor string) (int, error) {
 	return offset, nil
 }
 
-// checkStates refuses unknown states of items.
 func checkStates(states []string) error {
 	for _, state := range states {
 		if !slices.Contains(starter.ItemStates(), state) {

@@ -11,7 +11,6 @@ import (
 // consoles, and protects memory and descriptors from a client that leaks streams.
 const MaxStreams = 1000
 
-// streams counts the open streams of each watcher.
 type streams struct {
 	mu   sync.Mutex
 	open map[watcher]int

@@ -110,7 +110,6 @@ func (a *API) changedLately(ctx context.Context) []string {
 	return names
 }
 
-// fetchAdmission returns the view for lanes, pools and objects.
 func (a *API) fetchAdmission(ctx context.Context) (contract.AdmissionView, error) {
 	return a.options.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
 }
@@ -128,10 +127,8 @@ type viewable struct {
 	answer    func(context.Context, *Call) (any, error)
 }
 
-// whole returns the parameters of a list as a topic.
 func whole() *struct{ Listing } { return &struct{ Listing }{Listing{Limit: mostListed}} }
 
-// mostListed is the most entries of a list.
 const mostListed = 1000
 
 // topics declares the lists that can be viewed. Each line has the topic, the operation with the topic's
@@ -182,7 +179,6 @@ func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (Serve
 	return ServerAnswers{OK: true}, nil
 }
 
-// topic declares one topic.
 func topic[I, O any](a *API, t feed.Topic, operation string, answer func(context.Context, *Call, *I) (O, error), in *I) {
 	a.live.Declare(t)
 	a.viewed[t.Name] = viewable{a.needs[operation], func(ctx context.Context, call *Call) (any, error) {
@@ -202,7 +198,6 @@ func (a *API) goneOn(ctx context.Context, workflowID string) (state string, over
 	return fmt.Sprint(info.GetExecution().GetRunId(), info.GetHistoryLength(), info.GetStatus()), !entity && info.GetCloseTime() != nil, nil
 }
 
-// dated is an answer with its time.
 type dated interface{ made() time.Time }
 
 func (p Page) made() time.Time { return p.AsOf }

@@ -17,7 +17,6 @@ import (
 
 // Placeholders in the Of of an [Operation]'s Live for a workflow named in the request.
 const (
-	// OfRun is the run in the path.
 	OfRun = "{run}"
 	// OfThing stands for all workflows that may concern the thing in the query.
 	OfThing = "{thing}"

@@ -77,7 +77,6 @@ func (a *API) workers() {
 	a.workerActions(tag, one)
 }
 
-// workerActions adds the actions that take effect at once.
 func (a *API) workerActions(tag, one string) {
 	for action, summary := range map[starter.WorkerAction]string{
 		starter.ActionCordon:   "Take no new work; what runs may finish",

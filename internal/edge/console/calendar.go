@@ -19,7 +19,6 @@ func Operations() func(*api.API) {
 	}
 }
 
-// calendarInput narrows a forecast or a ledger.
 type calendarInput struct {
 	JobType string `query:"job_type" maxLength:"63" doc:"Only this job type"`
 	Days    int    `query:"days" minimum:"1" maximum:"7" default:"7"`

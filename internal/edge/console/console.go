@@ -100,7 +100,6 @@ func newPage(from fs.FS, name string) (page, error) {
 	return page{plain: plain, zipped: zipped.Bytes(), kind: kind, forever: path.Dir(name) == app+"/assets"}, nil
 }
 
-// ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -50,7 +50,6 @@ type graphInput struct {
 	Task string `query:"task" maxLength:"1000" doc:"Only this task and those next to it"`
 }
 
-// shapes holds the graphs of recently viewed runs, newest first.
 type shapes struct {
 	mu   sync.Mutex
 	kept []starter.DAGShape
@@ -103,7 +102,6 @@ func addGraph(a *api.API) {
 	})
 }
 
-// drawn fills in the drawing.
 func (g *RunGraph) drawn(picture starter.DAGPicture, in graphInput) error {
 	g.DAG, g.Tasks, g.Counts, g.States = picture.DAG, picture.Len(), map[string]int{}, starter.TaskStates()
 	states := make([]byte, picture.Len())
@@ -122,7 +120,6 @@ func (g *RunGraph) drawn(picture starter.DAGPicture, in graphInput) error {
 	return err
 }
 
-// around draws a task with its needs and dependants.
 func (g *RunGraph) around(picture starter.DAGPicture, in graphInput) error {
 	at, known := picture.Index(in.Task)
 	if in.At > 0 {

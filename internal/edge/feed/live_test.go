@@ -45,7 +45,6 @@ func (w *world) is(state string, err error) {
 	w.state, w.err = state, err
 }
 
-// made returns the number of pictures.
 func (w *world) made() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

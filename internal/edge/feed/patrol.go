@@ -37,7 +37,6 @@ func (h *Hub) guard() {
 	}
 }
 
-// overState is the state of a workflow that has ended.
 const overState = "over"
 
 func (h *Hub) patrol(ctx context.Context) {

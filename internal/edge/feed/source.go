@@ -22,8 +22,7 @@ const (
 type Source[T any] struct {
 	fetch func(context.Context) (T, error)
 
-	mu sync.Mutex
-	// Number of calls of Stale.
+	mu  sync.Mutex
 	age int
 	// Newest answer; its AsOf is zero before the first.
 	kept Answer[T]
@@ -36,8 +35,7 @@ type Source[T any] struct {
 // Answer is a value of a [Source].
 type Answer[T any] struct {
 	Value T
-	// Start of its fetch.
-	AsOf time.Time
+	AsOf  time.Time
 	// Refused is the reason why it is not newer.
 	Refused error
 }

@@ -15,7 +15,6 @@ type Code string
 
 // The codes.
 const (
-	// CodeInvalid: the request is invalid.
 	CodeInvalid Code = "INVALID"
 	// CodeBadToken: the token, lease or cursor is not from this namespace's gateways.
 	CodeBadToken Code = "BAD_TOKEN"

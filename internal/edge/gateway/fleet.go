@@ -37,8 +37,7 @@ type fleet struct {
 	last map[contract.Incarnation]standing
 	// next collects the calls for the next query; nil if none is due.
 	next *question
-	// Time of the last query.
-	at time.Time
+	at   time.Time
 	// silent is true if the last query had no answer.
 	silent bool
 }

@@ -192,7 +192,6 @@ func (in Registration) registration() (contract.WorkerRegistration, error) {
 	return r, errors.Join(faults...)
 }
 
-// slots returns the configured number, or [DefaultSlots] if it is nil.
 func slots(written *int) int {
 	if written == nil {
 		return DefaultSlots
@@ -243,7 +242,6 @@ func inUse(id string, other *contract.RegisteredOther) *Error {
 	return e
 }
 
-// toSecond rounds a time for readers.
 func toSecond(d jobtype.Duration) jobtype.Duration {
 	return jobtype.Duration(d.Std().Round(time.Second))
 }

@@ -36,7 +36,6 @@ func (l leased) deadline() time.Time {
 
 func (l leased) overdue() bool { return l.Deadline != 0 && time.Now().UnixMilli() >= l.Deadline }
 
-// same reports whether both leases are for the same attempt.
 func (l leased) same(other leased) bool {
 	return l.Workflow == other.Workflow && l.Job == other.Job && l.Attempt == other.Attempt && l.Fence == other.Fence
 }
@@ -129,10 +128,9 @@ type Failure struct {
 	// Defer is the time until the next attempt of a job that cannot run now, 1s to 24h. A deferral is
 	// not a failure and costs no retry. Guard adds that a condition is not met and the work has not
 	// begun.
-	Defer jobtype.Duration `json:"defer,omitempty"`
-	Guard bool             `json:"guard,omitempty"`
-	// End of the output.
-	Output string `json:"output,omitempty"`
+	Defer  jobtype.Duration `json:"defer,omitempty"`
+	Guard  bool             `json:"guard,omitempty"`
+	Output string           `json:"output,omitempty"`
 	// Checkpoint for the next attempt. Default: that of the previous attempt, if any.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 }

@@ -71,5 +71,4 @@ func (s *sealer) open(purpose, text string, v any) error {
 	return json.Unmarshal(plain, v)
 }
 
-// randomInstance returns a name for a process.
 func randomInstance() string { return rand.Text()[:16] }

@@ -98,7 +98,6 @@ func profile(mux *http.ServeMux) {
 	}
 }
 
-// local reports whether only this machine can connect to the address.
 func local(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()

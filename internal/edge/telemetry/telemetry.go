@@ -8,7 +8,6 @@ import (
 
 // Telemetry holds the data of one process and its connection.
 type Telemetry struct {
-	// Traffic of the connection to the server.
 	Traffic *Traffic
 
 	registry *prometheus.Registry

@@ -18,8 +18,7 @@ const (
 	// workerLeaf is the cgroup for the worker itself: systemd allows no processes in a cgroup that has
 	// children.
 	workerLeaf = "worker"
-	// prefix is the prefix of programs' cgroups.
-	prefix = "program-"
+	prefix     = "program-"
 
 	memory, cpu, pids = "memory", "cpu", "pids"
 )
@@ -28,8 +27,7 @@ const (
 type Tree struct {
 	once sync.Once
 	// base is the parent directory; empty if cgroups cannot be created.
-	base string
-	// Controllers of the programs' cgroups.
+	base        string
 	controllers []string
 }
 
@@ -84,7 +82,6 @@ func (t *Tree) Create(name string, limits launch.Limits) (string, error) {
 	return directory, nil
 }
 
-// bound writes the limits of one cgroup.
 func (t *Tree) bound(directory string, limits launch.Limits) error {
 	rest := t.Rest(limits)
 	write := func(key, file, value string) error {

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// simple is a simple command of a script.
 type simple struct {
 	words []string
 	// piped: its output goes to the next command.
@@ -38,7 +37,6 @@ func split(script string) (commands []simple, sure bool) {
 	return l.commands, !slices.ContainsFunc(l.commands, inCase)
 }
 
-// step reads a character or a quoted text.
 func (l *lexer) step() {
 	c := l.text[l.at]
 	switch c {

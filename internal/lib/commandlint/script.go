@@ -36,7 +36,6 @@ func shellScript(argv []string) (at int, options string, ok bool) {
 	return 0, "", false
 }
 
-// script examines the script of a shell.
 func script(text, options string, at int) []Finding {
 	var found []Finding
 	commands, sure := split(text)

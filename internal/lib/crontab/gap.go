@@ -74,7 +74,6 @@ func days(expressions []Expression) iter.Seq2[int, []byte] {
 	}
 }
 
-// daysOf returns the number of days of a month.
 func daysOf(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }

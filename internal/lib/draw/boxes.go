@@ -21,13 +21,11 @@ type box struct {
 // standIn is the kind of the task in place of a fan-out over the result of another task.
 const standIn = "fan_out"
 
-// sketch is a drawing without coordinates.
 type sketch struct {
 	boxes []box
 	edges [][2]int
 }
 
-// entryOf returns the entry of a fan-out's task.
 func entryOf(id string) string {
 	entry, _, _ := strings.Cut(id, ".")
 	return entry
@@ -163,7 +161,6 @@ func (p *Picture) about(s sketch) string {
 	return text
 }
 
-// heading returns the title with the run.
 func (p *Picture) heading() string {
 	return strings.Join(slices.DeleteFunc([]string{"DAG " + p.Title, p.Subtitle}, func(part string) bool { return part == "" }), ", ")
 }

@@ -13,7 +13,6 @@ type Box struct {
 	// ID of the task or the fan-out. Tasks is the number of tasks in the box.
 	ID    string `json:"id"`
 	Tasks int    `json:"tasks"`
-	// Most urgent state.
 	State string `json:"state"`
 	// Lines of text in the box, the id first.
 	Lines  []string `json:"lines"`

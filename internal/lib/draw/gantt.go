@@ -27,7 +27,7 @@ const (
 )
 
 // Gantt writes the bars of a run as SVG, in the order of their start, on one time axis. A running task
-// extends to now. The thin line before a bar is the wait for a worker. Tasks that never started are counted
+// extends to now. The thin line before a bar is the wait since the task was ready. Tasks that never started are counted
 // below the bars.
 func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) (drawn int, err error) {
 	shown := slices.DeleteFunc(slices.Clone(bars), func(b Bar) bool { return b.Began.IsZero() })

@@ -114,7 +114,6 @@ func sizeOf(b box) point {
 	return point{max(float64(columns)*columnSize+2*padding, minWidth), float64(len(b.lines)*lineHeight + padding)}
 }
 
-// read reads the coordinates from the graph after the layout.
 func read(graph *dagro.Graph, s sketch, sizes []point) (placed, error) {
 	out := placed{sizes: sizes, middles: make([]point, len(s.boxes)), routes: make([][]point, len(s.edges))}
 	for i := range s.boxes {

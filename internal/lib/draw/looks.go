@@ -17,7 +17,6 @@ const (
 	line  = "#71717a"
 )
 
-// says returns the name of the look.
 func (l look) says() string {
 	name := strings.ReplaceAll(l.name, "_", " ")
 	if name == "" {

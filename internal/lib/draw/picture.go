@@ -35,6 +35,7 @@ type Picture struct {
 // Format is an output format.
 type Format string
 
+// The formats.
 const (
 	SVG     Format = "svg"
 	Dot     Format = "dot"
@@ -111,6 +112,7 @@ func reach(seen map[string]bool, start []string, next func(string) []string) {
 	}
 }
 
+// Draw writes the picture. SVG and Mermaid have limits; above them it returns a [*TooLargeError].
 func (p *Picture) Draw(w io.Writer, format Format, collapse Collapse) (Drawn, error) {
 	s := p.boxes(collapse == Always || collapse == Auto && len(p.Tasks) > autoCollapse)
 	drawn := Drawn{Tasks: len(p.Tasks), Boxes: len(s.boxes), Edges: len(s.edges)}

@@ -58,7 +58,6 @@ func rectangle(w *strings.Builder, l look, x, y, width, height float64) {
 		x, y, width, height, l.fill, l.stroke, dash)
 }
 
-// svgLegend returns the legend below the picture.
 func (p *Picture) svgLegend(s sketch, top float64) (text string, width float64) {
 	var w strings.Builder
 	x, middle := float64(margin), top+lineHeight
@@ -74,7 +73,6 @@ func (p *Picture) svgLegend(s sketch, top float64) (text string, width float64) 
 	return w.String(), x
 }
 
-// curve rounds the bends of a route.
 func curve(route []point) string {
 	var d strings.Builder
 	fmt.Fprintf(&d, "M%.1f %.1f", route[0].x, route[0].y)

@@ -51,7 +51,6 @@ func (s sketch) fitsMermaid(name string) error {
 	return nil
 }
 
-// mermaid writes a flowchart for Markdown pages.
 func (p *Picture) mermaid(w *strings.Builder, s sketch) {
 	direction := "LR"
 	if p.Down {

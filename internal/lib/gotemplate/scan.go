@@ -46,7 +46,6 @@ func Scan(text string, fields []string) ([]Reference, []error) {
 	return s.refs, s.faults
 }
 
-// fault converts an error of the parser.
 func fault(err error) error {
 	text, where := strings.TrimPrefix(err.Error(), "template: "), ""
 	if place, rest, ok := strings.Cut(text, ": "); ok {
@@ -198,7 +197,6 @@ func (s *scanner) operand(n parse.Node, root bool) {
 	}
 }
 
-// use records a reference to the data.
 func (s *scanner) use(path []string, pos parse.Pos) {
 	if !slices.Contains(s.fields, path[0]) {
 		where, hint := Reference{Line: s.line(pos)}.Where(), ""

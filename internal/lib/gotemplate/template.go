@@ -49,6 +49,7 @@ func Trusted(name, text string) (*Template, error) {
 	return &Template{name: name, tree: parsed.Tree}, nil
 }
 
+// Execute renders the template within the bounds. Exceeding a bound is an error.
 func (t *Template) Execute(data any) (string, error) {
 	if t.tree == nil {
 		return "", nil

@@ -33,6 +33,7 @@ type Sweeper struct {
 	state State
 }
 
+// State holds the totals of a sweeper since its creation.
 type State struct {
 	Deleted int
 	// Fault of the last sweep; nil if it was complete.

@@ -37,7 +37,6 @@ type site struct {
 	ended    *endings
 }
 
-// endings holds ended sessions.
 type endings struct {
 	list  []keys.Session
 	fault error
@@ -57,7 +56,6 @@ func newSite(t *testing.T) *site {
 	return newSiteAt(t, "")
 }
 
-// newSiteAt returns a site with an issuer at another address.
 func newSiteAt(t *testing.T, address string) *site {
 	t.Helper()
 	s := &site{issuer: newIssuer(t), now: time.Now(), ended: &endings{}}

@@ -25,8 +25,7 @@ const (
 type Options struct {
 	// Policy binds roles to subjects, groups, keys and certificates.
 	Policy access.Policy
-	// Keys checks API keys.
-	Keys interface {
+	Keys   interface {
 		Check(ctx context.Context, secret string) (keys.Key, error)
 	}
 	// Issued reports whether a key is still valid, also without log-ins by key, since a remote
@@ -178,7 +177,6 @@ func (a *Authenticator) openSession(text string) (session, error) {
 	return opened, err
 }
 
-// known adds the rights from the policy.
 func (a *Authenticator) known(caller api.Caller, subject access.Subject) (api.Caller, error) {
 	caller.Rights = a.options.Policy.Rights(subject)
 	return caller, nil

@@ -20,10 +20,8 @@ import (
 // unknown key id, which needs a fetch.
 const keysEvery = 5 * time.Second
 
-// mostKeysBytes bounds the answer with the keys.
 const mostKeysBytes = 1 << 20
 
-// errUnreachable reports that the identity provider does not answer.
 var errUnreachable = errors.New("the identity provider does not answer")
 
 // unreachable returns the problem for a token that cannot be checked now.
@@ -55,7 +53,6 @@ func newIssuerKeys(client *http.Client, url string, now func() time.Time) *issue
 	return k
 }
 
-// RoundTrip implements http.RoundTripper.
 func (k *issuerKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

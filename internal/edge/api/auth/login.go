@@ -8,10 +8,8 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
 
-// purposeKey is the purpose of a cookie with an API key.
 const purposeKey = "key"
 
-// mostLogInBytes bounds the body of a log-in.
 const mostLogInBytes = 4 << 10
 
 // Ways lists the ways to log in with a browser.

@@ -128,7 +128,6 @@ func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error)
 	return person, verified.Nonce, nil
 }
 
-// errNotIssued refuses a token of another issuer.
 var errNotIssued = errors.New("this is no token of the log-in's issuer")
 
 // issuedBy reports whether a token names the issuer. This proves nothing, but tokens of others can be

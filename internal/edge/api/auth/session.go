@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	// CookieName is the name of a session's cookie.
 	CookieName = "roundsman_session"
 	// SessionLasts is the lifetime of a session.
 	SessionLasts = 12 * time.Hour

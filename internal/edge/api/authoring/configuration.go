@@ -108,7 +108,6 @@ func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInp
 	return config.Load(options)
 }
 
-// orNone turns nil into an empty list.
 func orNone[L ~[]T, T any](list L) L {
 	if list == nil {
 		return L{}

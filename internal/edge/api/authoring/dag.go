@@ -154,7 +154,6 @@ func checkOptions(options starter.DAGOptions) error {
 	return nil
 }
 
-// retry converts the body of the request.
 func (s *service) retry(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetry, error) {
 	retry := starter.DAGRetry{From: in.Body.From, AcceptDiff: in.Body.AcceptDiff, Options: starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std()}}
 	if in.Body.Failed || in.Body.Missed || len(in.Body.Items) > 0 {
@@ -254,10 +253,8 @@ func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, er
 	return spec.Compile(loaded, files(written.Files))
 }
 
-// files are the files sent with a spec.
 type files map[string]string
 
-// ReadFile implements spec.Files.
 func (f files) ReadFile(name string) ([]byte, error) {
 	text, sent := f[name]
 	if !sent {

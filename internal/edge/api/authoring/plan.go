@@ -60,6 +60,7 @@ type DryRun struct {
 	starter.RunRef
 }
 
+// PlanInput is a request to plan a configuration.
 type PlanInput struct {
 	ConfigurationInput
 	Only []string `query:"only,explode" maxItems:"1000" doc:"Only these job types"`

@@ -27,7 +27,6 @@ type RetryPreview struct {
 	Jobs *rerun.Plan `json:"jobs,omitempty"`
 }
 
-// ofGroup reports whether the run is a run of a job type.
 func (in *retryInput) ofGroup() bool { return in.Ref().Kind() == starter.KindGroup }
 
 // choice checks the body of a retry of a run of a job type. Starting its jobs needs the permission to run
@@ -50,7 +49,6 @@ func (in *retryInput) choice(ctx context.Context, call *api.Call, starts bool) (
 	return choice, nil
 }
 
-// previewGroup returns the preview for a run of a job type.
 func previewGroup(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
 	choice, err := in.choice(ctx, call, false)
 	if err != nil {
@@ -60,7 +58,6 @@ func previewGroup(ctx context.Context, call *api.Call, in *retryInput) (RetryPre
 	return RetryPreview{DAGRetryPreview: starter.DAGRetryPreview{Resumes: in.Ref().WorkflowID, TakenOver: []starter.TakenOver{}, Executed: jobsOf(plan)}, Jobs: &plan}, err
 }
 
-// retryGroup starts a run that retries jobs of a run of a job type.
 func retryGroup(ctx context.Context, call *api.Call, in *retryInput) (Retried, error) {
 	choice, err := in.choice(ctx, call, true)
 	if err != nil {

@@ -207,7 +207,6 @@ func (g *guard) knows(written string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(g.options.Hosts, func(own string) bool { return strings.EqualFold(own, host) })
 }
 
-// withoutBase removes the base path unless the proxy has done so.
 func (g *guard) withoutBase(r *http.Request) *http.Request {
 	base := g.options.BasePath
 	if base == "" || r.URL.Path != base && !strings.HasPrefix(r.URL.Path, base+"/") {

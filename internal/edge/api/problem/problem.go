@@ -78,7 +78,6 @@ const (
 	codeRegistryGone      = "REGISTRY_GONE"
 )
 
-// codeOf returns the default code of a status.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

@@ -29,9 +29,8 @@ type heartbeatInput struct {
 
 // Verdict is the answer to a heartbeat.
 type Verdict struct {
-	Continue bool `json:"continue"`
-	// Cancel is the reason to stop.
-	Cancel gateway.Cancel `json:"cancel,omitempty" enum:"canceled,timeout,return"`
+	Continue bool           `json:"continue"`
+	Cancel   gateway.Cancel `json:"cancel,omitempty" enum:"canceled,timeout,return"`
 }
 
 func (s *service) heartbeat(ctx context.Context, in *heartbeatInput) (Verdict, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/gateway"
 )
 
-// statusOf returns the HTTP status of a gateway's code.
 func statusOf(code gateway.Code) int {
 	switch code {
 	case gateway.CodeInvalid:

@@ -99,13 +99,10 @@ type pollInput struct {
 	}
 }
 
-// polledJob is a job, or 204.
 type polledJob struct{ *gateway.Job }
 
-// HTTPStatus implements api.Statused.
 func (j polledJob) HTTPStatus() int { return statusOfPoll(j.Job == nil) }
 
-// statusOfPoll returns 204 for an empty poll.
 func statusOfPoll(nothing bool) int {
 	if nothing {
 		return http.StatusNoContent
@@ -129,10 +126,8 @@ type pollDetectionInput struct {
 	}
 }
 
-// polledDetection is a detection, or 204.
 type polledDetection struct{ *gateway.Detection }
 
-// HTTPStatus implements api.Statused.
 func (d polledDetection) HTTPStatus() int { return statusOfPoll(d.Detection == nil) }
 
 func (s *service) pollDetection(ctx context.Context, in *pollDetectionInput) (polledDetection, error) {

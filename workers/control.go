@@ -43,8 +43,8 @@ type ControlOptions struct {
 	// MaxWorkflowTasks bounds concurrent workflow tasks; 0 means the SDK's default.
 	MaxWorkflowTasks int
 	// Eager bounds the activities of the control plane's own queue that one workflow task may
-	// start directly in this process, at a third of the cost. The default is DefaultEager; a
-	// negative value means none. More than about 40 require a server with
+	// start directly in this process. A direct start has a third of the cost. The default is
+	// DefaultEager; a negative value means none. More than about 40 require a server with
 	// history.maximumBufferedEventsBatch above its default 100, as `roundsman dev` has. Other
 	// servers then fail workflow tasks and send whole histories again.
 	Eager       int

@@ -160,6 +160,7 @@ func (g *gate) admit() {
 	g.Poke()
 }
 
+// Poke signals changed.
 func (g *gate) Poke() {
 	select {
 	case g.changed <- struct{}{}:
@@ -186,6 +187,7 @@ func (g *gate) Resize(total int) {
 // pass records the use since the last change; the caller holds the lock.
 func (g *gate) pass() { g.past.pass(g.now(), g.total.used, g.total.cap) }
 
+// Usage returns the use until now.
 func (g *gate) Usage() []contract.WorkerUsageSpan {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -193,12 +195,14 @@ func (g *gate) Usage() []contract.WorkerUsageSpan {
 	return g.past.told()
 }
 
+// Waiting counts the tasks that wait to be admitted.
 func (g *gate) Waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting)
 }
 
+// Used counts the admitted tasks that have not left.
 func (g *gate) Used() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

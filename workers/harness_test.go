@@ -235,7 +235,7 @@ func ends(t *testing.T, run client.WorkflowRun) map[string]jobEnd {
 }
 
 // lasted returns the time from since to the end of a run on the server. At high load the server
-// drops the notification of an end, and a waiting client gets it with the next long poll, 20 s
+// drops the notification of an end. A waiting client then gets it with the next long poll, 20 s
 // later (history.longPollExpirationInterval).
 func (h *house) lasted(t *testing.T, since time.Time, run client.WorkflowRun) time.Duration {
 	t.Helper()

@@ -106,7 +106,7 @@ func randomName(bytes int) (string, error) {
 }
 
 // claim is this process's lock on a worker id on this node. The kernel releases the lock at any
-// end of the process, so its next owner can treat the incarnations named in the file as dead.
+// end of the process. So its next owner can treat the incarnations named in the file as dead.
 type claim struct {
 	file *os.File
 	// line is the entry of this incarnation in the file.

@@ -42,7 +42,7 @@ type NodeOptions struct {
 	// stored in DataDir.
 	ID string
 	// DataDir stores the id and undelivered outcomes; it belongs to this node. If empty, ID is
-	// required, undelivered outcomes are lost with the process, and a crashed worker's id is
+	// required and undelivered outcomes are lost with the process. A crashed worker's id is then
 	// free only after its heartbeat is stale.
 	DataDir string
 	// Labels are matched with those of proposals.

@@ -176,6 +176,7 @@ func (s *slots) Hold(prefix string) {
 	s.wake()
 }
 
+// Held reports whether the queue must not be polled.
 func (s *slots) Held(queue string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,6 +185,7 @@ func (s *slots) Held(queue string) bool {
 
 func (s *slots) holds(queue string) bool { return s.held != "" && strings.HasPrefix(queue, s.held) }
 
+// Used counts the slots in use.
 func (s *slots) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

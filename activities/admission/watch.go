@@ -73,7 +73,7 @@ func Register(r Registry, a *Activities) {
 // recovering admission grants nothing until each former holder has asserted its holdings or has
 // ended. Such holders are listed without a first run, and the watcher looks twice as often.
 //
-// If the control plane stops, it returns an error that is retried, so the next control plane
+// If the control plane stops, it returns an error that is retried. So the next control plane
 // continues within a second instead of after the heartbeat timeout.
 func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersResult, error) {
 	var result contract.WatchHoldersResult

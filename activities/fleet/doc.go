@@ -14,12 +14,11 @@
 // plus the time elapsed by the monotonic clock of this process. So
 // several control planes with different clocks agree.
 //
-// A missing entry is no evidence. The server keeps its list in memory: it is empty
-// after a restart until each worker beats again, and drops entries after five
-// minutes. A gap, in which the observer could not look (no control plane, no
-// server), does not count against a worker that beat before it. For a worker that was
-// silent before the gap the time continues, but nothing is reported until the observer
-// has looked for long enough to see a living worker.
+// A missing entry is no evidence. The server keeps its list in memory: it is empty after a
+// restart until each worker beats again, and drops entries after five minutes. A gap, in which
+// the observer could not look (no control plane, no server), does not count against a worker
+// that beat before it. For a worker that was silent before the gap the time continues. Nothing
+// is reported until the observer has looked for long enough to see a living worker.
 //
 // The list lacks the heartbeat's time, and reading one worker
 // costs one request. So the list is filtered by that time: the query selects the

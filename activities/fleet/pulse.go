@@ -34,8 +34,8 @@ func (p *pulse) last() time.Time {
 
 // news reports whether the registry needs a report of the incarnation. The registry drops an
 // incarnation that neither holds an id nor beats, so there are no reports of it. The server
-// lists the predecessor of a restarted worker as shutting down for five more minutes, and each
-// observation would otherwise end at once.
+// lists the predecessor of a restarted worker as shutting down for five more minutes. Reports of
+// it would end each observation at once.
 func (p *pulse) news() bool {
 	if !p.known && !p.Fresh {
 		return false
@@ -92,8 +92,8 @@ func (t timing) ahead() time.Duration  { return t.interval * 6 / 10 }
 // worker.
 func (t timing) aligned() time.Duration { return t.interval / 2 }
 
-// late is the age from which the exact time of a fresh worker's last change is
-// reported along with other news, so that the next observation continues from it.
+// late is the age from which the exact time of a fresh worker's last change is reported along
+// with other news. The next observation continues from it.
 func (t timing) late() time.Duration { return t.interval * 3 / 2 }
 
 // smallDrift is the change of a skew that is reported along with other news. Only a change of a

@@ -15,8 +15,7 @@ import (
 
 // DefaultCancelGrace is the time for a handler to end after its context was canceled, before it
 // counts as a zombie. It is above the 10 s that the command handler gives a program between
-// SIGTERM and SIGKILL, and below the margin that groups leave between a job's timeout and the
-// server's.
+// SIGTERM and SIGKILL. It is below the margin between a job's timeout and the server's.
 const DefaultCancelGrace = 12 * time.Second
 
 // Options of [New].
@@ -119,7 +118,7 @@ func New(options Options) (*Activities, error) {
 	return a, nil
 }
 
-// Drain ends every running handler with cause [jobtype.ErrDraining], and refuses new attempts.
+// Drain cancels every running handler with cause [jobtype.ErrDraining], and refuses new attempts.
 // The jobs are handed back with their last checkpoint. A repeat does nothing.
 func (a *Activities) Drain() { a.endIntake(jobtype.ErrDraining) }
 

@@ -93,7 +93,7 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	}
 	silent := b.silent(time.Now())
 	if silent && b.told {
-		// The server takes the job away one heartbeat timeout after the last beat and does not
+		// The server takes the job away one heartbeat timeout after the last beat. It does not
 		// report this, so the beater ends the handler itself.
 		if held.timeout > 0 && time.Since(b.last) > held.timeout+silenceMargin {
 			b.stop(jobtype.ErrLeaseLost)
@@ -127,9 +127,9 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 }
 
 // orphaned handles a beat whose activity the server no longer has. If the heartbeat timeout was
-// over before this beat, the server probably timed the activity out while it was away, and the
-// run will adopt the attempt. Until then the handler continues, for grace at most. Otherwise the
-// activity was ended, and the handler ends at once.
+// over before this beat, the server probably timed the activity out while it was away. The run
+// will then adopt the attempt. Until then the handler continues, for grace at most. Otherwise
+// the activity was ended, and the handler ends at once.
 func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct{}) (wait time.Duration, more bool) {
 	timedOut := held.timeout > 0 && time.Since(b.last)+silenceMargin >= held.timeout
 	select {

@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Pauses of delivery. A pause is at most a second, so that an outcome arrives within a group's
-// grace for a job whose heartbeat timer fired when the server came back (docs/adr/0004).
+// Pauses of delivery. A pause is at most a second. When a server comes back, the heartbeat timer
+// of a job may fire, and the outcome must arrive within the group's grace (docs/adr/0004).
 const (
 	firstDeliveryWait = 50 * time.Millisecond
 	maxDeliveryWait   = time.Second

@@ -114,8 +114,8 @@ func (a *Activities) infos() []contract.ReceiverInfo {
 }
 
 // WatchEvents is [contract.WatchEventsActivity]. It returns as soon as there is an event to
-// report, when this control plane has other receivers than the notifier, and when it is
-// canceled.
+// report. It also returns when this control plane has other receivers than the notifier, and
+// when it is canceled.
 //
 // A repeat resumes from the heartbeat of the previous attempt. It waits for a server that does
 // not respond. When the control plane stops it returns an error that is retried.

@@ -20,7 +20,7 @@ import (
 // plane within a few seconds.
 const beat = 3 * time.Second
 
-// permanentError marks a failure that a repeat cannot mend.
+// permanentError marks a failure that a repeat cannot fix.
 type permanentError struct{ error }
 
 func permanent(format string, args ...any) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// A run that is due to end does so in the first pause between requests that is long enough for
-// the length of its history.
+// A run that is due to end waits for a pause between requests. The longer its history, the
+// shorter that pause may be.
 func TestAdmissionEndsARunInALull(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -21,8 +21,8 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// rolledRun is a run that continues as new after every task, over any number of workflow runs,
-// with an admission that loses the first requests for a pool.
+// rolledRun is a run that continues as new after every task, over any number of workflow runs.
+// Its admission loses the first requests for a pool.
 type rolledRun struct {
 	t        *testing.T
 	loses    int64

@@ -533,8 +533,8 @@ func TestFleetRecordsATermination(t *testing.T) {
 	assert.Equal(t, "ann", b.audit.Entries()[0].Actor)
 }
 
-// A group that watches a rebuilt registry receives an incomplete view at once, then a change for
-// each worker that registers, and then a whole view without missing workers.
+// A group that watches a rebuilt registry receives an incomplete view at once. A change for each
+// worker that registers follows, and then a whole view without missing workers.
 func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

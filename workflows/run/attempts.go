@@ -66,8 +66,8 @@ func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCa
 	})
 }
 
-// Adopt starts another activity for an attempt whose first activity has timed out on the server,
-// while the worker may still run the attempt.
+// Adopt starts another activity for an attempt whose first activity has timed out on the server.
+// The worker may still run the attempt.
 func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	r.execute(ctx, d, executeCall{

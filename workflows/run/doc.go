@@ -9,8 +9,8 @@
 //		for _, event := range runner.Endings(item) { step(event) }  // and the other collect methods
 //	}
 //
-// The Runner holds attempts, probes, the subscription to the fleet, requests to admission
-// ([Link]), the audit recorder, timers, and the commands beyond one workflow task ([Backlog]).
+// The Runner holds attempts, probes, timers, the audit recorder and the subscription to the
+// fleet. [Link] has the requests to admission, [Backlog] the commands beyond one workflow task.
 // It has no rules about items.
 //
 // All code runs in one coroutine, on a context that a cancellation of the workflow does not

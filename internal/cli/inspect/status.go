@@ -51,7 +51,7 @@ type status struct {
 	// Needs are the states that wait for a person, as /needs of the API lists them.
 	Needs []explain.Need `json:"needs"`
 	// Since bounds the failed and the skipped runs. Holds and Changes by people are read for a hand-over.
-	HandOver bool `json:"-"`
+	HandOver bool                  `json:"-"`
 	Since    time.Time             `json:"since"`
 	Holds    []holds.Hold          `json:"holds,omitempty"`
 	Changes  []contract.AuditEntry `json:"changes,omitempty"`

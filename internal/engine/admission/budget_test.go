@@ -35,7 +35,7 @@ func (p *play) fails(who string, b *Budget, attempt int, keys ...string) []Decis
 	return p.step(e)
 }
 
-// claims claims keys as a group and returns those that are held back.
+// claims requests keys as a group and returns those that are held back.
 func (p *play) claims(t *testing.T, who string, b *Budget, keys ...string) []string {
 	t.Helper()
 	var hashes []uint64

@@ -57,8 +57,8 @@ func (c *Core) lane(name string) *lane {
 	return l
 }
 
-// askLane queues a request. Two groups of one job type would repeat the same work, so the second
-// is coalesced with the waiting one, unless one of them is distinct.
+// askLane queues a request. Two groups of one job type would repeat the same work. So the second
+// is coalesced with the waiting one, unless either is distinct.
 func (c *Core) askLane(r *request) {
 	l := c.lane(r.Lane)
 	if !r.Distinct && l.common[r.JobType] > 0 {

@@ -11,9 +11,8 @@ import (
 const (
 	// ReserveLimit is the time for which a free resource is reserved while the request waits for
 	// another one. It doubles after each failure, up to maxRounds times. Others could use the
-	// resource meanwhile. The holder of the other resource may even need it in order to end, for
-	// example a handler that submits a job and waits for it. For DAGs this is detected, see
-	// [Core.within].
+	// resource meanwhile. The holder of the other resource may even need it in order to end: its
+	// handler may submit a job and wait for it. For DAGs this is detected, see [Core.within].
 	ReserveLimit = time.Minute
 	maxRounds    = 7
 	// maxReserving bounds the aged requests that reserve at the same time, oldest first. The

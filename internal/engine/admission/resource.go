@@ -35,7 +35,7 @@ func newResources() resources {
 	}
 }
 
-// resource is a pool, which is shared out in amounts, or an object, which is held by one
+// resource is a pool or an object. A pool is shared out in amounts. An object is held by one
 // exclusive request or by several shared ones.
 type resource struct {
 	name   string

@@ -182,7 +182,7 @@ func (f Facts) ofType() []Reason {
 	return reasons
 }
 
-// windowClosed returns a reason: a due run ends at once, or waits for the opening.
+// windowClosed returns the reason for a closed window: a due run ends at once, or waits for it to open.
 func (t TypeFacts) windowClosed() Reason {
 	since := t.WindowSince
 	if since.IsZero() {

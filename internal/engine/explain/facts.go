@@ -35,7 +35,8 @@ type Facts struct {
 	Admission   *contract.AdmissionView
 	NoAdmission bool
 	Holds       []contract.AdmissionHold
-	// Down is the error of the control plane; DownSince is its last sign of life, if known.
+	// Down is the error of an unanswered query. DownSince is the control plane's last sign of
+	// life, if known.
 	Down      string
 	DownSince time.Time
 	// Frozen are queried workflows that were paused in Temporal itself. They do not respond.

@@ -55,8 +55,8 @@ type Registry struct {
 }
 
 // New returns an empty registry. Nil thresholds are unknown until an observation or [Configure]
-// brings them. Sequence numbers start at now, above those of any earlier registry of that name,
-// so a view of a lost registry never replaces a view of its successor.
+// brings them. Sequence numbers start at now, above those of any earlier registry of that name.
+// So a view of a lost registry never replaces a view of its successor.
 func New(config *contract.FleetConfig, now time.Time) *Registry {
 	r := empty(config)
 	r.seq = now.UnixMilli() * 1000
@@ -213,8 +213,8 @@ func (r *Registry) prune(who contract.Incarnation) {
 	}
 }
 
-// await schedules the judgement of a silent worker: at its next threshold, or with the next
-// observation if its state does not match the silence, because the observer had not settled or
+// await schedules the judgement of a silent worker at its next threshold. If its state does not
+// match the silence already, the next observation judges it: the observer had not settled, or
 // the thresholds have changed.
 func (r *Registry) await(w *worker) {
 	at := r.threshold(w)

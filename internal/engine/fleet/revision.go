@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// revisions lists the workers in the order of their last changes, so that the changes since a
-// view are found without a visit of the others. With 5,000 workers a change moves at most 120
-// KiB, a few microseconds.
+// revisions lists the workers in the order of their last changes. So the changes since a view
+// are found without a visit of the others. With 5,000 workers a change moves at most 120 KiB, a
+// few microseconds.
 type revisions struct {
 	list []revision
 	// floor is the oldest view since which all changes are listed: before it, workers were

@@ -45,8 +45,8 @@ type filter struct{ handler, jobType string }
 
 func (w *watcher) filter() filter { return filter{w.Watch.Handler, w.Watch.JobType} }
 
-// audience sums up the view of all watchers with one filter, so that a change of one worker
-// costs the digest of that worker alone.
+// audience sums up the view of all watchers with one filter. So a change of one worker costs
+// only the digest of that worker.
 type audience struct {
 	watchers int
 	members  map[string]member

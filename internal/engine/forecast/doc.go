@@ -1,6 +1,6 @@
 // Package forecast computes the runs of job types in the next days: the start and the end of the
-// run of each scheduled instant, and the skipped instants with the code that the run itself
-// would report.
+// run of each scheduled instant. A skipped instant has the code that the run itself would
+// report.
 //
 // It follows the rules of the Schedule (policy.overlap) and of a group before its turn. A run
 // waits for its window for one interval at most, and for its lane without a limit. An exclusive

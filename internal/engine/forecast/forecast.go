@@ -60,7 +60,8 @@ type Tick struct {
 	Waits jobtype.Duration `json:"waits,omitempty"`
 }
 
-// Of forecasts the instants of all job types from from on, in order of time and then of name.
+// Of forecasts the instants of all job types, in order of time and then of name. It omits
+// instants before from.
 func Of(from time.Time, types []JobType) []Tick {
 	s := newModel(from, types)
 	for {

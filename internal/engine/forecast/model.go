@@ -150,7 +150,7 @@ func (s *model) awaitLane(r *run) {
 	}
 }
 
-// begin starts the run's work at at, and computes its end.
+// begin sets the start of the run's work, and computes its end.
 func (s *model) begin(r *run, at time.Time) {
 	r.begun = true
 	ends := at.Add(r.of.Typical)

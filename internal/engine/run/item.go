@@ -145,8 +145,8 @@ type item struct {
 	Cut   bool   `json:"ct,omitempty"`
 	Cuts  int    `json:"cs,omitempty"`
 	Error string `json:"e,omitempty"`
-	// Reported is the attempt whose end its worker has reported, Charged the one that has cost a
-	// retry, Abandoned the one that is ended in its worker's place.
+	// Reported is the attempt whose end its worker has reported. Charged is the attempt that has
+	// cost a retry. Abandoned is the attempt that is ended in its worker's place.
 	Reported  int    `json:"rp,omitempty"`
 	Charged   int    `json:"ch,omitempty"`
 	Abandoned int    `json:"ab,omitempty"`

@@ -24,8 +24,8 @@ type row struct {
 
 // TestBothSourcesKeepTheSameRules plays each scenario with a group and with a DAG: a rule about
 // running an item applies to both. It follows the table of docs/adr/0025-one-run-engine.md,
-// except for the differences of the sources: a task has no window and no estimate, and a taken
-// id needs a sub-DAG or a job that is a DAG, which have tests of their own.
+// except for the differences of the sources: a task has no window and no estimate. A taken id
+// needs a sub-DAG or a job that is a DAG, which have tests of their own.
 func TestBothSourcesKeepTheSameRules(t *testing.T) {
 	t.Parallel()
 	rows := append(append(lossRows(), retryRows()...), append(resourceRows(), placeRows()...)...)

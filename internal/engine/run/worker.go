@@ -119,8 +119,8 @@ func (w *worker) detects(handler, jobType string) bool {
 	})
 }
 
-// room returns the known number of further attempts of a class that fit, the number to prefetch
-// if none fits, and the number that would fit without other runs.
+// room returns the known room for attempts of a class, the number to prefetch if there is none,
+// and the room without other runs.
 func (w *worker) room(c *class) (known, ahead, most int) {
 	slots := w.slots(c.handler, c.jobType)
 	most = min(w.MaxExecute-w.inFlight, slots-w.own[c.handler])

@@ -9,16 +9,16 @@ import (
 
 // call is a running request on the handler's side: the events since the last [call.take].
 type call struct {
-	// news has an entry if there are untaken events.
+	// news has an entry if there are unread events.
 	news chan struct{}
 
 	mu sync.Mutex
-	// pages are the untaken proposals of a detection.
+	// pages are the unread proposals of a detection.
 	pages []page
-	// advanced is the last untaken progress, alive a sign of life.
+	// advanced is the last unread progress, alive a sign of life.
 	advanced *session.Advanced
 	alive    bool
-	// printed is the end of the worker's untaken output.
+	// printed is the end of the worker's unread output.
 	printed []byte
 	ended   *session.Ended
 }
@@ -33,7 +33,7 @@ type page struct {
 
 func newCall() *call { return &call{news: make(chan struct{}, 1)} }
 
-// note adds an event of the request. New progress replaces untaken progress.
+// note adds an event of the request. New progress replaces unread progress.
 func (c *call) note(event session.Event) {
 	c.mu.Lock()
 	switch e := event.(type) {

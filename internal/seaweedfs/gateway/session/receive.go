@@ -12,8 +12,8 @@ import (
 
 const maxID = 256
 
-// atCapacity is the error of a worker without a free slot for a job, or for a detection if it
-// does not queue detections.
+// atCapacity is the error of a worker without a free slot for a job. Workers that do not queue
+// detections return it for those, too.
 const atCapacity = "is at capacity"
 
 // maxDenied is the number of denials after which a request does not exist: a worker accepts work

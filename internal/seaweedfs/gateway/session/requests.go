@@ -30,7 +30,7 @@ type request struct {
 	// not have the request.
 	canceled bool
 	denied   int
-	// proposals counts the proposals of a detection; bytes is the size of the untaken ones.
+	// proposals counts the proposals of a detection; bytes is the size of the unread ones.
 	proposals, bytes int
 }
 

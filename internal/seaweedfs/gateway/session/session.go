@@ -21,7 +21,7 @@ type Settings struct {
 type Limits struct {
 	// JobTypes bounds a hello, Requests the requests in flight.
 	JobTypes, Requests int
-	// Unconsumed bounds the bytes of untaken proposals, of all detections together.
+	// Unconsumed bounds the bytes of unread proposals, of all detections together.
 	Unconsumed int
 	// Refusals bounds the dropped messages before the session is closed; one is forgiven each
 	// second.

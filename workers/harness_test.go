@@ -27,7 +27,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("go.temporal.io/sdk/internal.(*coroutineState).initialYield"))
 }
 
-// fakeFleet is the part of a registry that a worker uses.
 func fakeFleet(ctx workflow.Context, _ contract.FleetInput) error {
 	known, settings := map[string]contract.WorkerRegistration{}, contract.WorkerSettings{}
 	err := workflow.SetUpdateHandler(ctx, contract.UpdateRegisterWorker,
@@ -176,7 +175,6 @@ func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, late ma
 	return end
 }
 
-// house is a server with a fake control plane.
 type house struct {
 	server *testsuite.Server
 	client client.Client

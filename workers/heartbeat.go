@@ -26,7 +26,6 @@ type heartbeat struct {
 	debug    func(message string, args ...any)
 }
 
-// follow adopts the registry's interval.
 func (h *heartbeat) follow(config *contract.FleetConfig) {
 	if config == nil || h.interval.Swap(int64(config.HeartbeatInterval)) == int64(config.HeartbeatInterval) {
 		return

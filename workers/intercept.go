@@ -64,7 +64,6 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	return a.Next.ExecuteActivity(ctx, in)
 }
 
-// pass admits a task through its gate, or returns the error of its refusal.
 func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []any, info activity.Info) (leave func(), err error) {
 	if _, _, _, private := contract.WorkerOfQueue(info.TaskQueue); private {
 		g.lately.note(time.Now())
@@ -88,7 +87,6 @@ func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []a
 	return leave, nil
 }
 
-// of returns the gate and the handler of an activity, by its argument.
 func (g *gates) of(args []any) (chosen *gate, handler string) {
 	if len(args) != 1 {
 		return nil, ""

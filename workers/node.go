@@ -134,7 +134,6 @@ func (n *Node) assemble(c client.Client) error {
 	return n.buildWorkers(c)
 }
 
-// openData claims the id and opens the outbox and the outputs, if there is a data directory.
 func (n *Node) openData() (*jobs.Outbox, *joblog.Archive, error) {
 	if n.options.DataDir == "" {
 		return nil, nil, nil

@@ -26,7 +26,6 @@ const (
 	maxRefusals = 256
 )
 
-// refusal is a run with a refused job, and the handler of the job.
 type refusal struct{ workflow, handler string }
 
 // refusals holds, in order, the runs whose jobs were refused for lack of a slot, each once.
@@ -43,7 +42,6 @@ func (r *refusals) note(one refusal) {
 	}
 }
 
-// take removes the first run for whose handler there is room.
 func (r *refusals) take(room func(handler string) bool) (one refusal, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +96,6 @@ func (h *notifier) run(ctx context.Context) {
 	}
 }
 
-// tellOne reports whether another run may be due for a message.
 func (h *notifier) tellOne(ctx context.Context) bool {
 	if h.refused.empty() || rpc.Wait(ctx, roomSettle) != nil {
 		return false

@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// dropping is a server that fails the first requests, and then accepts one.
 type dropping struct {
 	control.Client
 	faults []error

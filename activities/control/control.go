@@ -96,7 +96,6 @@ type Control struct {
 	auditEntries int
 	// auditAge bounds their age; negative means no bound.
 	auditAge jobtype.Duration
-	// notifies means that this control plane has receivers of notifications.
 	notifies bool
 	// visibilityLag is the longest delay before visibility shows an event.
 	visibilityLag time.Duration

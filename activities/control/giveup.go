@@ -26,7 +26,6 @@ func (c *Control) GiveUp(ctx context.Context, in contract.GiveUpInput) error {
 	return err
 }
 
-// isOpen reports whether a worker has started the attempt and not ended it.
 func (c *Control) isOpen(ctx context.Context, in contract.GiveUpInput) (bool, error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, in.WorkflowID, in.RunID)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {

@@ -73,7 +73,6 @@ func (c *Control) left(ctx context.Context, workflowID, runID string) (inherited
 	return inherited, nil
 }
 
-// newest returns the first distinct runs.
 func newest(runs []string) (kept []string) {
 	for _, run := range runs {
 		if len(kept) < maxPassed && !slices.Contains(kept, run) {

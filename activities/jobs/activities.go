@@ -91,8 +91,7 @@ type Activities struct {
 	began   time.Time
 	ended   time.Time
 	// sent are the last outcomes that went by signal, oldest first.
-	sent []sentOutcome
-	// unkept counts undelivered outcomes that are in no outbox.
+	sent   []sentOutcome
 	unkept atomic.Int64
 }
 

@@ -85,7 +85,6 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 	return r.conclude(result, true)
 }
 
-// completed queries the run for the missing common part, for as long as the attempt may run.
 func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobtype.Job, error) {
 	in, err := r.activities.commons.Fetch(ctx, r.key.group, in, r.progress.Alive)
 	if err != nil {
@@ -98,7 +97,6 @@ func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobt
 	return job, nil
 }
 
-// beat starts the beater and returns a function that stops it.
 func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func()) {
 	b := &beater{
 		server: r.activities.options.Server, hold: r.hold, progress: r.progress, interactive: in.Interactive,
@@ -128,7 +126,6 @@ func quietLimit(liveness jobtype.Liveness, stall jobtype.Duration) time.Duration
 	return stall.Std()
 }
 
-// refusal is the reason why a job does not start here.
 type refusal struct {
 	kind    contract.FailureKind
 	message string
@@ -177,7 +174,6 @@ func checkpointOf(ctx context.Context, in contract.ExecuteInput) json.RawMessage
 	return in.Job.Checkpoint
 }
 
-// workflowOf returns the group that receives the outcome.
 func workflowOf(ctx context.Context, in contract.ExecuteInput) string {
 	if in.Job.GroupID != "" {
 		return in.Job.GroupID

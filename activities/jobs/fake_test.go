@@ -182,7 +182,6 @@ func (b *bench) only(t *testing.T) (contract.ExecuteState, error) {
 	return state, outcomes[0].failure
 }
 
-// failed returns the one failure, after the checks that apply to every failure.
 func (b *bench) failed(t *testing.T) contract.ExecuteState {
 	t.Helper()
 	_, failure := b.only(t)

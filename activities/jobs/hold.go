@@ -8,7 +8,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// lease is the server's activity through which an attempt reports.
 type lease struct {
 	token []byte
 	// timeout is the server's heartbeat timeout; 0 if there is none.
@@ -82,7 +81,6 @@ func (h *hold) orphan(orphaned bool) {
 	h.orphaned = orphaned && h.outcome == nil
 }
 
-// describe returns whether the attempt waits for adoption, and its outcome, if any.
 func (h *hold) describe() (orphaned bool, outcome *contract.ExecuteState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

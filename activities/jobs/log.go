@@ -43,7 +43,6 @@ func (a *Activities) Artifact(in contract.ArtifactQueryInput) contract.ArtifactQ
 // PruneLogs deletes outputs on the disk that are too old or too many.
 func (a *Activities) PruneLogs(now time.Time) { a.logs.Prune(now) }
 
-// logEnd writes one line for each attempt of a job that ends in this process.
 func (a *Activities) logEnd(r *attempt, in contract.ExecuteInput, state contract.ExecuteState) {
 	level, outcome := slog.LevelInfo, outcomeCompleted
 	if state.Failure != "" {

@@ -116,7 +116,6 @@ func (p *progress) alive() time.Time {
 	return now
 }
 
-// snapshot returns the next beat and the times of the last report and change.
 func (p *progress) snapshot() (beat contract.Heartbeat, reported, changed time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

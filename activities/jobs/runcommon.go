@@ -21,8 +21,7 @@ const maxCommonBytes = 8 << 20
 type Commons struct {
 	runs Runs
 
-	mu sync.Mutex
-	// kept is in the order of use, the newest last.
+	mu    sync.Mutex
 	kept  []keptCommon
 	bytes int
 }

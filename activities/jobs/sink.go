@@ -137,7 +137,6 @@ func (s *sink) batchOf(proposal jobtype.Proposal) (string, error) {
 	return key, nil
 }
 
-// duplicate reports and counts a proposal whose key was emitted before.
 func (s *sink) duplicate(key string) bool {
 	if key == "" {
 		return false

@@ -104,7 +104,6 @@ func Register(r Registry, a *Activities) {
 	r.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: contract.DeliverActivity})
 }
 
-// infos returns the public data of the receivers for the notifier.
 func (a *Activities) infos() []contract.ReceiverInfo {
 	infos := []contract.ReceiverInfo{}
 	for _, name := range a.options.Receivers.Names() {

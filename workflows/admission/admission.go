@@ -51,7 +51,6 @@ type run struct {
 	inherited contract.Inherited
 }
 
-// question is one call that queries running workflows for their holdings.
 type question struct {
 	contract.AskHoldersInput
 	future workflow.Future
@@ -168,7 +167,6 @@ func (a *run) collectRequests() {
 	}
 }
 
-// collectAnswers releases the holders that no longer exist.
 func (a *run) collectAnswers() {
 	for _, holder := range a.outbox.collect(a.ctx) {
 		a.step(admission.Closed{Holder: holder})

@@ -17,7 +17,6 @@ func (a *run) auditDisabled() {
 	}
 }
 
-// auditedType returns the name of the job type or DAG, as in the audit entries of its runs.
 func auditedType(jobType string) string {
 	name, _ := contract.DAGOfTasks(jobType)
 	return name

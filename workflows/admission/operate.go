@@ -70,7 +70,6 @@ func (a *run) markDone(ctx workflow.Context, in contract.MarkDoneInput) (contrac
 	return a.auditHold(ctx, "hold.mark-done", in.By, a.operate(in.JobType, in.DedupeKey, a.markedOf(in))), nil
 }
 
-// operate applies an operator's message and returns the hold before and after.
 func (a *run) operate(jobType, key string, event admission.Event) contract.HoldResult {
 	result := contract.HoldResult{JobType: jobType, DedupeKey: key}
 	result.Failures, result.Before = a.holdOf(jobType, key)

@@ -72,7 +72,6 @@ func (o *outbox) add(answer *contract.AdmissionAnswer) *contract.AdmissionAnswer
 	return answer
 }
 
-// answer removes and returns the unsent answer to the holder.
 func (o *outbox) answer(holder contract.AdmissionHolder) contract.AdmissionAnswer {
 	answer := o.of[holder]
 	if answer == nil {

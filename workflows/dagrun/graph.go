@@ -255,7 +255,6 @@ func (r *dagRun) carry() contract.DAGInput {
 	return in
 }
 
-// finish releases the tasks' resources and returns the result.
 func (r *dagRun) finish() (contract.DAGResult, error) {
 	if err := r.runner.Close(); err != nil {
 		return contract.DAGResult{}, err
@@ -276,7 +275,6 @@ func (r *dagRun) finish() (contract.DAGResult, error) {
 	return result, nil
 }
 
-// failure returns the cause of a failed run, in one line.
 func (r *dagRun) failure(result contract.DAGResult) string {
 	failed, _ := r.core.Tasks(dagrun.Filter{States: []string{dag.Failed.String()}, Limit: 1})
 	switch {

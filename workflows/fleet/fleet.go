@@ -174,7 +174,6 @@ func (r *run) collect() {
 	r.step(fleet.Tick{})
 }
 
-// collectDelivered drops the watchers whose workflow does not exist.
 func (r *run) collectDelivered() {
 	waiting := r.sent[:0]
 	for _, view := range r.sent {

@@ -93,7 +93,6 @@ func (b *fleetBench) views(id string) []contract.FleetView {
 	return slices.Clone(b.sent[id])
 }
 
-// observe scripts the observer: one activity per look, each ending at its time.
 func (b *fleetBench) observe(looks ...look) {
 	previous := time.Duration(0)
 	for _, l := range looks {

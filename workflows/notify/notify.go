@@ -160,7 +160,6 @@ func (r *run) deliver() {
 	}
 }
 
-// wake returns the end of the next pause.
 func (r *run) wake() time.Time {
 	if r.closing {
 		return time.Time{}

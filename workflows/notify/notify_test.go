@@ -32,9 +32,8 @@ type model struct {
 	// result the watcher fails for good or, without any result, runs until canceled.
 	watched []contract.WatchEventsInput
 	results []contract.WatchEventsResult
-	// tried holds the attempts; fails returns the result of an attempt.
-	tried []string
-	fails func(contract.Delivery) contract.DeliverResult
+	tried   []string
+	fails   func(contract.Delivery) contract.DeliverResult
 }
 
 func newModel(t *testing.T) *model {

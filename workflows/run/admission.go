@@ -47,9 +47,8 @@ type Link struct {
 	answers       []contract.AdmissionAnswer
 	sent          contract.AdmissionRequest
 	repeat        backoff
-	// lost are undelivered endings, released the undelivered releases.
-	lost     []contract.AdmissionEndings
-	released []string
+	lost          []contract.AdmissionEndings
+	released      []string
 	// results are the last ones released with their keys.
 	results []contract.KeyResult
 	recent  []contract.AdmissionEndings
@@ -177,7 +176,6 @@ func (l *Link) reassert(keys func() []byte) {
 	l.dirty = true
 }
 
-// repeats reports whether something may have to be sent again.
 func (l *Link) repeats() bool { return l.waiting.len()+len(l.lost)+len(l.released) > 0 }
 
 // wake returns the time of the next repeat; zero for none.
@@ -267,7 +265,6 @@ func newest(results []contract.KeyResult) []contract.KeyResult {
 
 func (l *Link) idle() bool { return l.sending == nil && l.ensuring == nil }
 
-// ready reports whether a delivery has ended.
 func (l *Link) ready() bool {
 	return l.sending != nil && l.sending.IsReady() || l.ensuring != nil && l.ensuring.IsReady()
 }

@@ -187,7 +187,6 @@ func (r *Runner) endingOf(a *attempt) engine.Ending {
 	return EndingOf(state, r.options.Results)
 }
 
-// delivered returns the outcomes sent by workers whose attempts the server had ended.
 func (r *Runner) delivered(item func(name string) (int, bool)) []engine.Event {
 	var list []engine.Event
 	for {

@@ -38,7 +38,6 @@ func callEnsureAdmission(ctx workflow.Context, in contract.EnsureAdmissionInput)
 	return workflow.ExecuteActivity(ctx, contract.EnsureAdmissionActivity, in)
 }
 
-// callAdmission sends a request and awaits the answer within the workflow task.
 func callAdmission(ctx workflow.Context, in contract.AdmissionRequest) workflow.Future {
 	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("request of admission"))
 	return workflow.ExecuteLocalActivity(ctx, contract.CallAdmissionActivity, in)

@@ -144,7 +144,6 @@ func (r *Runner) Rooms() []engine.WorkerHasRoom {
 	}
 }
 
-// collectFleet handles the end of a subscription request, and repeats the subscription in time.
 func (r *Runner) collectFleet() {
 	f := &r.fleet
 	if f.sending != nil && f.sending.IsReady() {

@@ -78,7 +78,6 @@ func (r *Runner) Steers() []Steer {
 	return steers
 }
 
-// next reports whether a pause is next.
 func (s *steering) next(paused, resumed bool) bool {
 	for len(s.names) > 0 {
 		name := s.names[0]

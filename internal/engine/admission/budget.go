@@ -49,14 +49,12 @@ func perType(b *contract.RetryBudget) rule {
 }
 
 type off struct {
-	Code  string    `json:"code"`
-	Since time.Time `json:"since"`
-	Until time.Time `json:"until"`
-	// Failures is the number of failures that broke Rule.
+	Code     string                    `json:"code"`
+	Since    time.Time                 `json:"since"`
+	Until    time.Time                 `json:"until"`
 	Failures int                       `json:"failures,omitempty"`
 	Rule     *contract.RetryBudgetRule `json:"rule,omitempty"`
-	// By is the operator who marked the key as done.
-	By string `json:"by,omitempty"`
+	By       string                    `json:"by,omitempty"`
 }
 
 type record struct {

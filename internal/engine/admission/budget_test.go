@@ -295,9 +295,8 @@ func TestTheDurablePartOutlivesTheDesk(t *testing.T) {
 
 // ledger is the naive reference: it keeps all failures and counts them all each time.
 type ledger struct {
-	rule  Rule
-	fails map[int64]bool
-	// first is the start of the series; failures count from the time from.
+	rule        Rule
+	fails       map[int64]bool
 	first, from int64
 	until       int64
 	mark        bool

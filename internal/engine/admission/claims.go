@@ -96,7 +96,6 @@ func (s *claims) keysOf(r *request) []uint64 {
 	return list
 }
 
-// answerKeys answers the claims that arrived during the recovery.
 func (c *Core) answerKeys(now time.Time) {
 	var late []*request
 	for h := range c.order.all() {
@@ -114,7 +113,6 @@ func (c *Core) answerKeys(now time.Time) {
 	}
 }
 
-// answerKey claims every free key for the request.
 func (c *Core) answerKey(r *request, budget *contract.RetryBudget, now time.Time) {
 	if over := c.claims.held + len(r.keys) - MaxKeys; over > 0 {
 		n := len(r.keys)

@@ -31,11 +31,9 @@ type contention struct {
 type class struct {
 	key     string
 	members *sorted[*request]
-	// at is the bucket of the class; nil before the first visit.
-	at *bucket
+	at      *bucket
 }
 
-// bucket holds the classes that miss n of a resource.
 type bucket struct {
 	n       int
 	classes *sorted[*class]

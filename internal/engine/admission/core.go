@@ -43,11 +43,9 @@ type Core struct {
 	past     past
 	results  results
 	now      time.Time
-	// recovery is nil after the recovery.
 	recovery *recovery
-	// weight is the bounded size of the state in bytes, see [MaxWeight].
-	weight int
-	out    []Decision
+	weight   int
+	out      []Decision
 	// asked are this event's requests for resources that were not granted when they arrived.
 	asked []*request
 	// disabled collects the holds set by the retry budget since the last call of

@@ -64,7 +64,6 @@ func attemptID(holder contract.AdmissionHolder, attempt string) uint32 {
 	return hash.Sum32()
 }
 
-// disables refuses a request that must not start because its job type is disabled.
 func (c *Core) disables(r *request, budget *contract.RetryBudget, now time.Time) bool {
 	if r.Lane == "" && !r.Start || c.outcomes.typeOff(r.JobType, budget, now) == nil {
 		return false
@@ -124,7 +123,6 @@ func (c *Core) reportStopped(e Requested, now time.Time) {
 	}
 }
 
-// stopKey reports a hold to the holder of the key.
 func (c *Core) stopKey(hash uint64, budget *contract.RetryBudget, now time.Time) {
 	r := c.claims.holder(hash)
 	if r != nil && r.FreeAt.IsZero() && c.outcomes.keyOff(hash, budget, now) != nil {

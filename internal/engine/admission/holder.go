@@ -41,7 +41,6 @@ func (c *Core) requestsOf(id contract.AdmissionHolder) []*request {
 	return nil
 }
 
-// known returns a holder's request by its id, or nil.
 func (c *Core) known(id contract.AdmissionHolder, name string) *request {
 	if h := c.holders[id]; h != nil {
 		return h.byID[name]

@@ -32,8 +32,6 @@ func (w *world) resize() {
 	w.step(Resized{Pool: pool, Size: size})
 }
 
-// redeclare sends a request with the newest configuration, with other sizes. An operator's size
-// wins.
 func (w *world) redeclare() {
 	w.pass(time.Second)
 	h := w.holder()

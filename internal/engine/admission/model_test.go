@@ -17,14 +17,13 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // world is the naive reference: it records the grants and checks them for contradictions after
 // every step.
 type world struct {
-	t       *rapid.T
-	d       *Core
-	now     time.Time
-	restore bool
-	asked   map[name]Requested
-	granted map[name]grantOf
-	closed  map[Holder]time.Time
-	// sizes are those of the pools; used is their use at the last step.
+	t           *rapid.T
+	d           *Core
+	now         time.Time
+	restore     bool
+	asked       map[name]Requested
+	granted     map[name]grantOf
+	closed      map[Holder]time.Time
 	sizes, used map[string]int
 	last        int64
 	ids         int
@@ -35,7 +34,6 @@ type world struct {
 	past      map[name]Request
 	resetting Holder
 	believed  map[name]Request
-	// believing means that a holder asserts its grants.
 	believing bool
 }
 
@@ -45,8 +43,7 @@ type grantOf struct {
 	request Request
 	// settled are keys whose jobs have ended, by index.
 	settled map[int]bool
-	// until is set once the holder has ended.
-	until time.Time
+	until   time.Time
 }
 
 const grace = 30 * time.Second
@@ -217,7 +214,6 @@ func (w *world) ask() {
 	w.step(asked)
 }
 
-// some picks a grant or a request, by a stable order.
 func some[V any](t *rapid.T, m map[name]V) (name, bool) {
 	var names []string
 	byText := map[string]name{}

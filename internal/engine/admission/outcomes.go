@@ -10,11 +10,9 @@ import (
 )
 
 type outcomes struct {
-	Keys  map[uint64]*record `json:"keys,omitempty"`
-	Types map[string]*record `json:"types,omitempty"`
-	// Dropped counts the records of keys dropped at the bound.
-	Dropped int `json:"dropped,omitempty"`
-	// keyWeight and typeWeight are the sizes of Keys and Types in the state.
+	Keys                  map[uint64]*record `json:"keys,omitempty"`
+	Types                 map[string]*record `json:"types,omitempty"`
+	Dropped               int                `json:"dropped,omitempty"`
 	keyWeight, typeWeight int
 	// trimAt is the time of the next removal of expired records.
 	trimAt time.Time
@@ -44,7 +42,6 @@ func (o *outcomes) jobType(name string) *record {
 	return r
 }
 
-// change applies f to a record and updates the weights.
 func (o *outcomes) change(r *record, f func()) {
 	o.weigh(r, -1)
 	f()

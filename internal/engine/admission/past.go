@@ -87,7 +87,6 @@ func (p *pastRing) fit(most int) {
 	}
 }
 
-// makeRoom shrinks the records of releases to the room left by holders and waiters.
 func (p *past) makeRoom(room int) {
 	if p.turns.weight+p.uses.weight > room {
 		p.turns.fit(room / 2)

@@ -105,7 +105,6 @@ func TestPastIsBounded(t *testing.T) {
 	assert.Empty(t, p.past(contract.PastGrantsFilter{}))
 }
 
-// TestPastTravels: the next run, and an admission after a terminated one, have the records.
 func TestPastTravels(t *testing.T) {
 	t.Parallel()
 	p := ready()

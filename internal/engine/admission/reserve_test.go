@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// needs is a request for exclusive objects and one unit of each pool of size 2.
 func needs(objects []string, pools ...string) Request {
 	r := Request{ID: "job-1.1"}
 	for _, object := range objects {
@@ -21,7 +20,6 @@ func needs(objects []string, pools ...string) Request {
 	return r
 }
 
-// overtake has others pass the waiting requests until these are aged.
 func (p *play) overtake(t *testing.T, r Request) {
 	t.Helper()
 	for i := range MaxOvertakes {

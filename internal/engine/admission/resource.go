@@ -15,13 +15,11 @@ type resources struct {
 	classes        map[string]*class
 	// fresh are classes without a first visit; freed are resources with releases since the last
 	// service.
-	fresh []*class
-	freed []*resource
-	// aged were overtaken too often; reserving are the oldest of them.
-	aged      *sorted[*request]
-	reserving []*request
-	reserved  []*resource
-	// reservedChanged means that the reservations must be computed again.
+	fresh           []*class
+	freed           []*resource
+	aged            *sorted[*request]
+	reserving       []*request
+	reserved        []*resource
 	reservedChanged bool
 	// outer counts the granted requests by the task or job that they serve. Requests from within
 	// it pass reservations.
@@ -228,7 +226,6 @@ func (c *Core) refuseTooLarge(s *resource) {
 	}
 }
 
-// take counts the request's needs as used, without a check.
 func (c *Core) take(r *request) {
 	for _, need := range c.needsOf(r) {
 		need.holders.add(r)

@@ -35,7 +35,6 @@ type savedHolder struct {
 	Requests []savedRequest        `json:"q"`
 }
 
-// savedRequest has short names, and keys as bytes: eight each.
 type savedRequest struct {
 	ID       string        `json:"i"`
 	Lane     string        `json:"l,omitempty"`
@@ -250,7 +249,6 @@ func (s *savedRequest) restore(holder contract.AdmissionHolder) (*request, error
 	return r, err
 }
 
-// place adds a restored request to its lane, queue or resources.
 func (c *Core) place(r *request) {
 	switch {
 	case r.Lane != "" && r.Granted:

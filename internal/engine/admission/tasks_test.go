@@ -21,7 +21,6 @@ func taskBudget(task string, count int) contract.TaskBudget {
 	}
 }
 
-// ofTask is a run's request for one of its tasks.
 func ofTask(who string, b contract.TaskBudget, ask int) Requested {
 	return Requested{
 		Holder: group(who), JobType: "nightly", Grace: jobtype.Duration(grace),
@@ -39,7 +38,6 @@ func completed(who string, b contract.TaskBudget, at time.Time) Requested {
 	return Requested{Holder: group(who), JobType: "nightly", Endings: []Endings{{At: at, Tasks: []contract.TaskEnding{ending}}}}
 }
 
-// disable breaks the budget of a task by failures of that run.
 func (p *play) disable(t *testing.T, who string, b contract.TaskBudget) {
 	t.Helper()
 	for i := range b.Rule.Count {
@@ -115,7 +113,6 @@ func TestRunsLearnThatATaskIsDisabled(t *testing.T) {
 	assert.NotContains(t, fmt.Sprint(p.step(last)), "sender", "it has ended")
 }
 
-// TestATaskIsRefusedAfterARecovery: inherited holds decide the requests that arrived meanwhile.
 func TestATaskIsRefusedAfterARecovery(t *testing.T) {
 	t.Parallel()
 	p, load, late := ready(), taskBudget("load", 1), taskBudget("late", 1)

@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// admission adds the holders of the resources that the workflow waits for.
 func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
 	switch {
 	case f.NoAdmission:
@@ -55,7 +54,6 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 	return plain
 }
 
-// resources returns the full pools and held objects that the item waits for.
 func (f Facts) resources(item, workflow string) []Reason {
 	var reasons []Reason
 	for _, pool := range f.Admission.Pools {

@@ -57,8 +57,7 @@ type TypeFacts struct {
 	PausedAt time.Time
 	// Next is the coming tick, LastTick the one before; zero if there is none.
 	Next, LastTick time.Time
-	// ChangedAt is the time of the last apply of the Schedule.
-	ChangedAt time.Time
+	ChangedAt      time.Time
 	// WindowClosed is the reason for a closed maintenance window, or empty. WindowSince and
 	// WindowOpens are its bounds, if known.
 	WindowClosed             string

@@ -101,7 +101,6 @@ var (
 	newInterval = regexp.MustCompile(`(^|; )schedule: every `)
 )
 
-// poolSize restores the operator's size before, or 0 for the declared one.
 func poolSize(e contract.AuditEntry) PutBack {
 	found := sizeOfPool.FindStringSubmatch(e.Before)
 	if found == nil {
@@ -142,7 +141,6 @@ func settingsBefore(before, after string) action.Args {
 	return settings
 }
 
-// lasting returns the reason why an action cannot be reverted.
 func lasting(action string) string {
 	switch action {
 	case "apply.create":

@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// putBack is the command that reverts an entry, or the reason why there is none.
 func putBack(e contract.AuditEntry) string {
 	e.Kind = contract.AuditOperator
 	back := explain.PutBackOf(e)

@@ -42,7 +42,6 @@ func (f Facts) ofReceiver() []Reason {
 	return nil
 }
 
-// stateOfReceiver returns the state of the deliveries in one word.
 func (f Facts) stateOfReceiver() string {
 	r := *f.Receiver
 	switch mute := f.mute(contract.NotificationsWorkflowID); {
@@ -65,7 +64,6 @@ func (r ReceiverFacts) oldest() time.Time {
 	return r.Deliveries[0].At
 }
 
-// waits counts the waiting notifications, with the time of the oldest.
 func (r ReceiverFacts) waits() string {
 	text := counted(r.Waiting, "notification") + " waiting"
 	if at := r.oldest(); !at.IsZero() {

@@ -67,7 +67,6 @@ func (r Reason) with(remedy Remedy) Reason {
 
 func act(actions ...action.Action) Remedy { return Remedy{Actions: actions} }
 
-// or returns a remedy for a state that may pass by itself.
 func or(actions ...action.Action) Remedy { return Remedy{Wait: true, Actions: actions} }
 
 func about(operation action.Operation, name, value string) action.Action {
@@ -104,7 +103,6 @@ func OnlyWaiting(code Code) string {
 	return ""
 }
 
-// remedy returns the help that depends on the object alone.
 func remedy(code Code, object string) Remedy {
 	switch code { //nolint:exhaustive // the others follow in passing
 	case ControlPlaneDown:

@@ -16,8 +16,7 @@ type FrozenFacts struct {
 
 // StuckFacts is a workflow whose workflow task fails repeatedly.
 type StuckFacts struct {
-	ID string
-	// Message is the error of the code.
+	ID      string
 	Message string
 	// Times and Since are zero if only the error of a query showed it.
 	Times int
@@ -26,7 +25,6 @@ type StuckFacts struct {
 	Version string
 }
 
-// mute returns why a workflow does not respond, in one word; empty if unknown.
 func (f Facts) mute(id string) string {
 	switch {
 	case slices.ContainsFunc(f.Frozen, func(one FrozenFacts) bool { return one.ID == id }):

@@ -84,7 +84,6 @@ func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
 	return append(full, away...)
 }
 
-// whatStillRuns adds the running jobs of a worker without new work.
 func (f Facts) whatStillRuns(trouble []Reason) []Reason {
 	if r := f.Worker.Report; r != nil && r.Executing > 0 {
 		trouble[0].Detail += fmt.Sprintf("; it still runs %s: %s", counted(r.Executing, "job"), jobNames(executing(r.Jobs)))
@@ -160,7 +159,6 @@ func (w WorkerFacts) idle() Reason {
 	return r
 }
 
-// servedBy reports whether the worker could serve a part of the job type.
 func (t TypeFacts) servedBy(worker contract.WorkerDetail) bool {
 	return slices.ContainsFunc(t.Wants, func(wanted Wanted) bool { return wanted.CapableOf(worker) })
 }
@@ -173,7 +171,6 @@ func handlers(r contract.WorkerRegistration) []string {
 	return list
 }
 
-// troubleOf explains why a worker must not get work.
 func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	id := worker.Registration.ID
 	switch {
@@ -202,7 +199,6 @@ func because(t contract.WorkerTransition) string {
 	return " (" + t.Reason + ")"
 }
 
-// keptBy names the operator who keeps work from a worker, and the reason.
 func keptBy(worker contract.WorkerDetail) string {
 	return cmp.Or(worker.Kept.By, "an operator") + because(worker.Kept)
 }
@@ -266,7 +262,6 @@ func (f Facts) away(wanted Wanted) []Reason {
 	return away
 }
 
-// noWorker adds to a run's wait the workers that could serve if they were well, and the remedy.
 func (f Facts) noWorker(one Reason, jobType string) []Reason {
 	wanted := wantedOf(one.Object, jobType)
 	if one.Object == "" {

@@ -51,7 +51,6 @@ func (a *agenda) first() time.Time {
 	return a.list[0].at
 }
 
-// due returns the incarnations whose time has come, by id.
 func (a *agenda) due(now time.Time) []contract.Incarnation {
 	var due []contract.Incarnation
 	for _, e := range a.list {

@@ -41,7 +41,6 @@ func (p *descriptors) share(in contract.WorkerRegistration) contract.WorkerRegis
 	return in
 }
 
-// release drops the descriptors that only this registration has.
 func (p *descriptors) release(in contract.WorkerRegistration) {
 	for _, c := range in.Capabilities {
 		if c.Descriptor == nil {

@@ -123,7 +123,6 @@ func TestAgainstReference(t *testing.T) {
 	})
 }
 
-// script draws arbitrary events.
 func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decision {
 	id := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	instance := rapid.SampledFrom([]string{"1", "2", "3"})

@@ -83,7 +83,6 @@ type admission struct {
 	digest       uint64
 }
 
-// rebuild returns a new worker with the operator's settings that it repeats.
 func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerTransition, in *contract.WorkerRegistration) *worker {
 	w := &worker{Incarnation: who}
 	if kept != nil && (kept.Mode == contract.ModeDraining || kept.Mode == contract.ModeCordoned) {

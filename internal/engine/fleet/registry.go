@@ -27,7 +27,6 @@ const (
 // Registry is the state of all workers. It is not safe for concurrent use.
 type Registry struct {
 	thresholds
-	// seq grows with every visible change.
 	seq     int64
 	workers map[string]*worker
 	pulses  map[contract.Incarnation]*contract.WorkerPulse
@@ -39,8 +38,7 @@ type Registry struct {
 	// silent has the workers that will reach a threshold if they stay silent. unseen has those
 	// missing in the running observation, at the time at which it should have seen them.
 	silent, unseen agenda
-	// troubles has the workers with a missing program, at the time at which that is dropped.
-	troubles agenda
+	troubles       agenda
 	// sightSince and sightUntil bound the observer's last span without a gap.
 	sightSince, sightUntil time.Time
 	// rebuilt is the latest time at which the registry becomes complete; zero if it is.
@@ -49,9 +47,8 @@ type Registry struct {
 	descriptors descriptors
 	watchers    watchers
 	revisions   revisions
-	// planes are the control planes that started, the newest last.
-	planes []contract.ControlPlane
-	out    []Decision
+	planes      []contract.ControlPlane
+	out         []Decision
 }
 
 // New returns an empty registry. Nil thresholds are unknown until an observation or [Configure]
@@ -160,7 +157,6 @@ func (r *Registry) recount(w *worker, state contract.WorkerState) {
 	}
 }
 
-// fresh reports whether the worker's own incarnation beats.
 func (r *Registry) fresh(w *worker) bool {
 	p := r.pulses[w.Incarnation]
 	return p != nil && p.Fresh

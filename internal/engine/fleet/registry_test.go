@@ -50,7 +50,6 @@ func thresholds(forget time.Duration) contract.FleetConfig {
 	}
 }
 
-// view returns all workers except deleted ones, with their transitions.
 func view(r *fleet.Registry) []contract.WorkerDetail {
 	var list []contract.WorkerDetail
 	for _, w := range r.Workers(contract.WorkersQueryInput{}).Workers {
@@ -85,7 +84,6 @@ func (b *bench) register(id, instance string) []fleet.Decision {
 	return b.next(registration(who(id, instance), "host-"+instance, 7))
 }
 
-// observe reports pulses at the bench's time, seen without a gap since t0.
 func (b *bench) observe(changes ...contract.WorkerPulse) []fleet.Decision {
 	return b.next(fleet.Observed{SightUntil: b.now, SightSince: t0, Changes: changes})
 }

@@ -41,7 +41,6 @@ func (r *Registry) clear(w *worker, now time.Time) {
 	r.awaitTrouble(w)
 }
 
-// awaitTrouble schedules the end of a trouble without further reports.
 func (r *Registry) awaitTrouble(w *worker) {
 	lasts := time.Duration(0)
 	if w.Trouble != nil {
@@ -74,7 +73,6 @@ func (r *Registry) endTroubles(now time.Time) {
 	}
 }
 
-// forgetTrouble drops the trouble of a replaced process.
 func (r *Registry) forgetTrouble(w *worker) {
 	w.Trouble = nil
 	r.troubles.drop(w.Incarnation)

@@ -31,11 +31,9 @@ type worker struct {
 	Trouble     *contract.WorkerTrouble     `json:"trouble,omitempty"`
 
 	registration contract.WorkerRegistration
-	// counted is its state in [Registry.counts].
-	counted contract.WorkerState
+	counted      contract.WorkerState
 }
 
-// shown returns the state for operators.
 func (w *worker) shown() contract.WorkerState {
 	switch {
 	case w.Liveness != contract.WorkerOnline:

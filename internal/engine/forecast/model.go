@@ -42,7 +42,6 @@ func (s *model) due(t *typeState, tick int) {
 	}
 }
 
-// overlap applies policy.overlap to a tick during an open run.
 func (s *model) overlap(t *typeState, tick int) {
 	switch t.Overlap {
 	case jobtype.OverlapBufferAll:
@@ -194,7 +193,6 @@ func (s *model) skip(r *run, code contract.Code, object string) {
 	s.end(r)
 }
 
-// end ends a run and starts the next one of the job type.
 func (s *model) end(r *run) {
 	s.release(r)
 	t := r.of

@@ -221,7 +221,6 @@ func (w *week) leave(r *weekRun) {
 	w.begin(slices.MinFunc(waiting, func(a, b *weekRun) int { return cmp.Compare(a.of.Name, b.of.Name) }))
 }
 
-// hadTurnSince reports whether a run of the job type began after a request.
 func (w *week) hadTurnSince(t *weekType, request int) bool {
 	return slices.ContainsFunc(w.runs, func(r *weekRun) bool { return r.of == t && r.beganAs > request })
 }

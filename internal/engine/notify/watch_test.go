@@ -35,7 +35,6 @@ func watching(t *testing.T, global []contract.NotifyRule, types ...notify.TypeRu
 	return w
 }
 
-// look looks once, with a state that went through JSON as in a heartbeat.
 func (w *watch) look(at time.Duration, facts notify.Facts) []string {
 	w.t.Helper()
 	encoded, err := json.Marshal(w.state)

@@ -32,10 +32,9 @@ func online(n int) contract.WorkerView {
 
 // bench is a run under load: every worker is busy, and every item waits.
 type bench struct {
-	e    *Engine
-	now  time.Time
-	view []contract.WorkerView
-	// running has the running attempts, next the id of the next item.
+	e       *Engine
+	now     time.Time
+	view    []contract.WorkerView
 	running []Decision
 	next    int
 }

@@ -68,7 +68,6 @@ func (r rankOfItem) before(o rankOfItem) bool {
 	return cmp.Or(cmp.Compare(r.order, o.order), cmp.Compare(r.id, o.id)) < 0
 }
 
-// candidate is a worker's rank in a class.
 type candidate struct {
 	c        *class
 	w        *worker
@@ -132,7 +131,6 @@ func (d *candidate) Before(o *candidate) bool {
 // Seat implements [ranked.Seated].
 func (d *candidate) Seat() *int { return &d.at }
 
-// usable reports whether an item may be sent there now.
 func (d *candidate) usable(now time.Time) bool {
 	return d.tier < tierTrial || d.tier == tierTrial && !d.waits.After(now)
 }
@@ -158,7 +156,6 @@ func (c *class) pick(avoid string, now time.Time) *worker {
 	return best.w
 }
 
-// waitingSince returns the start of an item's wait in a class without workers.
 func (c *class) waitingSince(it *item) time.Time { return latest(it.QueuedAt, c.noWorkerSince) }
 
 // head returns the next item to start; nil if none waits.

@@ -104,7 +104,6 @@ func (e *Engine) Deserted() bool {
 	return true
 }
 
-// sameView reports whether a worker's view has not changed.
 func sameView(a, b *contract.WorkerView) bool {
 	return a.Instance == b.Instance && a.State == b.State && a.Fresh == b.Fresh && a.Leaving == b.Leaving && a.Beat == b.Beat &&
 		a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute && a.Trouble == b.Trouble && slices.Equal(a.Fenced, b.Fenced) && sameLabels(a.Labels, b.Labels) &&
@@ -271,7 +270,6 @@ func (e *Engine) returnLost(now time.Time) {
 	}
 }
 
-// returned reports whether the worker that lost the item serves it again.
 func (e *Engine) returned(it *item) bool {
 	w := e.fleet.byID[it.Worker]
 	return w != nil && w.serves(e.work[it.Work].Handler)

@@ -192,13 +192,11 @@ func (it *item) Before(o *item) bool { return rankOf(it).before(rankOf(o)) }
 // Seat implements [ranked.Seated].
 func (it *item) Seat() *int { return &it.at }
 
-// requests reports whether the item must still request resources.
 func (it *item) requests() bool { return !it.Granted && it.Needs.Some() }
 
 // node returns the only worker for the item; empty for any.
 func (it *item) node() string { return cmp.Or(it.Pin, it.Want.Node) }
 
-// changedAt returns the time at which the item entered its phase.
 func (it *item) changedAt() time.Time { return latest(latest(it.QueuedAt, it.WaitsAt), it.StartedAt) }
 
 // inFlight reports whether an attempt runs or may still run.

@@ -23,7 +23,6 @@ func capped(id string, slots int, caps map[string]int) contract.WorkerView {
 	return w
 }
 
-// count returns the number of items that start, all on a.
 func count(t *testing.T, decisions []Decision) int {
 	t.Helper()
 	got := starts(decisions)

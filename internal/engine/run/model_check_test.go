@@ -69,7 +69,6 @@ func (m *model) fitsAt(it *item, at time.Time) bool {
 	return at.Before(c.At) && !at.Add(takes).After(c.At)
 }
 
-// best returns the queued item that starts or requests next.
 func (m *model) best() *item {
 	var best *item
 	for _, it := range m.e.items {
@@ -183,7 +182,6 @@ func (m *model) seat(w *worker, it *item) seat {
 	return s
 }
 
-// there counts the attempts of the run on a worker, in total and of a handler.
 func (m *model) there(w *worker, handler string) (all, same int) {
 	for _, it := range m.e.items {
 		if it.inFlight() && it.Worker == w.ID && it.Instance == w.Instance {

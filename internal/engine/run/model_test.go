@@ -30,9 +30,8 @@ type model struct {
 	view   map[string]contract.WorkerView
 	hidden map[string]bool
 	// told is the engine's current view.
-	told map[string]contract.WorkerView
-	open map[int]Decision
-	// ghosts are ended attempts whose end the server has not reported yet.
+	told     map[string]contract.WorkerView
+	open     map[int]Decision
 	ghosts   []Ended
 	live     map[int]Item
 	attempts map[int]int
@@ -137,7 +136,6 @@ func (m *model) drawWorker(id, instance string) contract.WorkerView {
 	return w
 }
 
-// seen returns the registry's view, in no order.
 func (m *model) seen() []contract.WorkerView {
 	var list []contract.WorkerView
 	for _, id := range slices.Sorted(maps.Keys(m.view)) {
@@ -229,7 +227,6 @@ func spelled(decisions []Decision) []string {
 	return list
 }
 
-// repeat repeats all steps: the results must be the same.
 func (m *model) repeat() {
 	e := New(m.cfg, epoch)
 	if m.start != nil {

@@ -78,7 +78,6 @@ func (e *Engine) noteSettled(it *item, state State, message string, late bool) {
 	}
 }
 
-// requeueCode returns the code for a worker that refused work, or handed it back.
 func requeueCode(failure Failure) contract.Code {
 	switch failure { //nolint:exhaustive // the others do not requeue
 	case contract.FailureDraining:

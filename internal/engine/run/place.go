@@ -38,7 +38,6 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 	e.push(it, now)
 }
 
-// push adds an item to the queue of its class.
 func (e *Engine) push(it *item, now time.Time) {
 	it.Aside = e.crowdOf(it) != nil
 	e.pushBack(it, now)
@@ -65,7 +64,6 @@ func (e *Engine) pushBack(it *item, now time.Time) {
 	e.touch(c)
 }
 
-// mayStart reports whether anything may start at all.
 func (e *Engine) mayStart() bool {
 	return !e.paused && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
 }
@@ -86,7 +84,6 @@ func (e *Engine) advance(now time.Time) {
 	}
 }
 
-// look evaluates changed workers and classes.
 func (e *Engine) look(now time.Time) {
 	for len(e.freed) > 0 || len(e.dirty) > 0 {
 		freed := e.freed

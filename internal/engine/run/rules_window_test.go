@@ -109,7 +109,6 @@ func TestWhatIsLeftOfAnItemHasToFit(t *testing.T) {
 	assert.JSONEq(t, `4`, string(s.last[0].Checkpoint))
 }
 
-// Long repetition leaves no timers behind.
 func TestTimersDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	s := closing(t, jobtype.Policy{}, 24*time.Hour, 1)

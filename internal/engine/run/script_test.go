@@ -13,10 +13,9 @@ import (
 )
 
 type script struct {
-	t   *testing.T
-	e   *Engine
-	now time.Time
-	// last are the decisions of the last step, settled all settled items.
+	t       *testing.T
+	e       *Engine
+	now     time.Time
 	last    []Decision
 	settled []Report
 }

@@ -191,7 +191,6 @@ func (e *Engine) restoreMissing(c *class, saved savedClass) {
 	e.timers.Push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 }
 
-// readmit adds a restored item to the parts of its phase.
 func (e *Engine) readmit(it *item, now time.Time) {
 	if !it.ExpiresAt.IsZero() && !it.Ran && !it.inFlight() {
 		e.timers.Push(timer{at: it.ExpiresAt, kind: timerExpire, item: it.ID})

@@ -208,7 +208,6 @@ func (s *tasks) index(item int) dag.Index {
 	return i
 }
 
-// numbered lists decisions with the numbers of the items.
 func (s *tasks) numbered(list []dagrun.Decision) []run.Decision {
 	var decisions []run.Decision
 	for _, d := range list {

@@ -83,7 +83,6 @@ func (e *Engine) blame(it *item, now time.Time) {
 	}
 }
 
-// lacking lists the workers of these processes, by id.
 func (e *Engine) lacking(processes []string) (list []*worker) {
 	if len(processes) == 0 {
 		return nil

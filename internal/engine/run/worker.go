@@ -37,9 +37,8 @@ type worker struct {
 	contract.WorkerView
 
 	// inFlight counts the run's attempts there, own the same by handler.
-	inFlight int
-	own      map[string]int
-	// load is the load from other runs, as last reported.
+	inFlight  int
+	own       map[string]int
 	load      trial.Load
 	coolUntil time.Time
 	// pace is a moving average of the duration of the run's work there, by handler.
@@ -202,7 +201,6 @@ func (f *fleet) whyGone(id, instance string) string {
 	return ""
 }
 
-// occupy counts an earlier attempt, when an engine is restored.
 func (f *fleet) occupy(id, instance, handler string) {
 	if w := f.known(id, instance); w != nil {
 		w.occupy(handler)

@@ -12,8 +12,7 @@ type call struct {
 	// news has an entry if there are unread events.
 	news chan struct{}
 
-	mu sync.Mutex
-	// pages are the unread proposals of a detection.
+	mu    sync.Mutex
 	pages []page
 	// advanced is the last unread progress, alive a sign of life.
 	advanced *session.Advanced

@@ -212,7 +212,6 @@ func TestADetectionExplainsWhatItFound(t *testing.T) {
 	assert.Equal(t, []string{"decision_summary: No tasks created for 8 volumes"}, out.explained)
 }
 
-// proposalOf returns the params of a job to vacuum a volume.
 func proposalOf(t *testing.T, m *member) json.RawMessage {
 	t.Helper()
 	out := &sink{}

@@ -168,7 +168,6 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	return translate.Result(ended.Result), err
 }
 
-// hold takes the cluster's lease, if the job type changes volumes.
 func (h *handler) hold(ctx context.Context, p prepared, waits func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	if !translate.Mutates(h.jobType) || !p.masters {
 		return ctx, func() {}, nil

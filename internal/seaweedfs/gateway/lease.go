@@ -15,9 +15,8 @@ import (
 
 const (
 	// leaseClient is the name of the lock's holder in SeaweedFS.
-	leaseClient = "roundsman-gateway"
-	maxClusters = 64
-	// waitingEvery is the pause between reports of a wait for the lease.
+	leaseClient  = "roundsman-gateway"
+	maxClusters  = 64
 	waitingEvery = time.Second
 	// linger keeps the lease between two jobs of a run: a busy machine would otherwise release
 	// it, and wait again, in the middle of a batch.

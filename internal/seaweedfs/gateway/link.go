@@ -112,7 +112,6 @@ func (l *link) tell(request string, event session.Event) {
 	}
 }
 
-// begin registers a request, and then sends it with send.
 func (l *link) begin(kind string, send func(s *session.Session, now time.Time, id string) error) (id string, c *call, err error) {
 	l.do(func(s *session.Session, now time.Time) {
 		l.count++

@@ -49,7 +49,6 @@ func (r refusals) Clone() credentials.TransportCredentials {
 	return refusals{r.TransportCredentials.Clone(), r.logger, r.log}
 }
 
-// due reports whether a refusal of an address is logged, and records it.
 func (l *refusalLog) due(address string, now time.Time) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

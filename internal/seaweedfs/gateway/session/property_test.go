@@ -14,11 +14,10 @@ import (
 
 // machine is a session, a worker with random messages, and the invariants.
 type machine struct {
-	core     *session.Session
-	settings session.Settings
-	now      time.Time
-	next     int
-	// open are requests that were sent and have not ended; done have ended.
+	core       *session.Session
+	settings   session.Settings
+	now        time.Time
+	next       int
 	open, done map[string]pb.WorkKind
 	jobs       map[string]string
 	found      map[string]int
@@ -136,7 +135,6 @@ func (m *machine) verdict(t *rapid.T) {
 	m.joined = m.joined || m.introduced()
 }
 
-// introduced reports whether the session has joined: it accepts a request.
 func (m *machine) introduced() bool {
 	id := m.id()
 	if m.core.Detect(m.now, &pb.RunDetectionRequest{RequestId: id, JobType: "vacuum"}) != nil {

@@ -78,7 +78,6 @@ type Session struct {
 
 	out    []*pb.AdminToWorkerMessage
 	events []Event
-	// unsent counts messages that were taken and not sent yet.
 	unsent int
 }
 

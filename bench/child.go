@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// beChild runs a Roundsman worker and, with the same slots, bare SDK workers on a private and on the shared bare queue,
-// until the parent ends.
+// beChild runs a Roundsman worker until the parent ends. With the same slots it runs bare SDK workers on a
+// private queue and on the shared bare queue.
 func beChild(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -178,8 +178,8 @@ func eventsPerJob(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// bytesPerJob measures the history bytes per job, in a job type without settings and in one with 1,100 bytes of params,
-// execute and cluster blocks.
+// bytesPerJob measures the history bytes per job. One job type has no settings, the other has 1,100 bytes of
+// params, execute and cluster blocks.
 func bytesPerJob(ctx context.Context, b *bench) error {
 	const each = 370
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)

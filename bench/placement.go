@@ -36,8 +36,8 @@ func (c *cluster) runSleepers(ctx context.Context, spec contract.JobTypeSpec, n 
 }
 
 type placementRun struct {
-	// seconds is the duration of the workflow. busy is the share of the slots in use in that time, busyInside that
-	// between the first job's start and the last one's end.
+	// seconds is the duration of the workflow. busy is the share of the slots in use in that time. busyInside is
+	// the share between the first job's start and the last one's end.
 	seconds, busy, busyInside float64
 }
 

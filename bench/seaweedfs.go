@@ -102,8 +102,8 @@ func weedDev(ctx context.Context, master, handler string, args ...string) (comma
 	return exec.CommandContext(ctx, binary, args...), clean, nil
 }
 
-// weedVacuums measures 33 vacuums of one worker under a limit of 4, from the first call to the last, and the number of
-// parallel vacuums.
+// weedVacuums measures 33 vacuums of one worker under a limit of 4, from the first call to the last. It also
+// measures the number of parallel vacuums.
 func weedVacuums(ctx context.Context, b *bench) error {
 	var seconds, together []float64
 	for range b.reps {

@@ -19,8 +19,8 @@ const (
 	tickWatch = 3 * time.Minute
 )
 
-// ticks1000 measures whether all ticks of a crowd run, in an open and in an exclusive lane, and the times to plan, apply and
-// list the crowd.
+// ticks1000 measures whether all ticks of a crowd run, in an open and in an exclusive lane. It also measures the
+// times to plan, apply and list the crowd.
 func ticks1000(ctx context.Context, b *bench) error {
 	for _, lane := range []struct {
 		name      string

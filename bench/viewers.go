@@ -47,8 +47,9 @@ type used struct {
 	RSS               float64
 }
 
-// viewers measures the cost of 500 idle viewers for a process that serves the API, compared to ten, and the time until a
-// change reaches all viewers: a change by this process, and a change by another one. The process has no control plane.
+// viewers measures the cost of 500 idle viewers for a process that serves the API, compared to ten. It also
+// measures the time until a change reaches all viewers, for a change by this process and by another one. The
+// process has no control plane.
 func viewers(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 2, 4)
 	if err != nil {

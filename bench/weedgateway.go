@@ -62,8 +62,8 @@ func (c *cluster) weedGateway(ctx context.Context) (admin string, stop func(), e
 	}, nil
 }
 
-// weedVacuums measures 33 vacuums by one weed worker under a limit of 4 and the shell
-// lease, from the start of the first to the end of the last, and how many ran at once.
+// weedVacuums measures 33 vacuums by one weed worker under a limit of 4 and the shell lease, from the first
+// start to the last end. It also measures the number of parallel vacuums.
 func (c *cluster) weedVacuums(ctx context.Context, b *bench) error {
 	var seconds, together []float64
 	for range b.reps {

@@ -92,8 +92,8 @@ func (c *chain) count(it *chainItem, n int) {
 	}
 }
 
-// bars reports whether an item may not begin. Items with a completed task go before fresh ones: a retry ends what
-// it left half done.
+// bars reports whether an item may not begin. Items with a completed task begin before fresh ones, so that a
+// retry completes them first.
 func (c *chain) bars(it *chainItem) bool {
 	return !it.begun && (c.busy >= c.InFlight || it.done == 0 && c.resumed > 0)
 }
@@ -128,8 +128,8 @@ func (r *Run) WaitsForItem(i Index) (use ChainUse, waits bool) {
 	return it.of.use(), true
 }
 
-// StoppedBy returns the first failed task of the chain because of which the item of i never began; None for
-// other tasks.
+// StoppedBy returns the first failed task of the chain that kept the item of i from beginning. It returns None
+// for other tasks.
 func (r *Run) StoppedBy(i Index) Index {
 	it := r.chains.of[i]
 	if it == nil || r.nodes[i].flag&flagSwept == 0 || !r.stops(it.of) {
@@ -267,8 +267,8 @@ func (r *Run) unparkItem(c *chain) bool {
 	return found
 }
 
-// forceItem begins the first waiting item although as many are in flight as may be: nothing runs, so those in
-// flight wait for it. It reports whether there was one.
+// forceItem begins the first waiting item above the limit of items in flight, since nothing runs and the items
+// in flight wait for it. It reports whether there was one.
 func (r *Run) forceItem() bool {
 	if r.counts[Running] > 0 || r.counts[Ready] == 0 {
 		return false

@@ -25,7 +25,7 @@ const (
 	EventDeferred
 	// EventFailed ends a running task as failed, after all retries.
 	EventFailed
-	// EventCanceled ends a running task as canceled, whoever canceled it.
+	// EventCanceled ends a running task as canceled.
 	EventCanceled
 	// EventSkipped ends a running task with a false condition.
 	EventSkipped

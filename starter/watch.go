@@ -15,10 +15,9 @@ import (
 // describe and one query, and visibility nothing.
 const DefaultWatchInterval = time.Second
 
-// Watch yields a snapshot at once, then one per interval, and a last one as soon as the run has
-// ended, with the result and all failures counted. A long poll notices the end. Watch stops
-// after the last snapshot, after a permanent error, or when ctx ends. A temporary failure of
-// the server shows as Unanswered.
+// Watch yields a snapshot at once, then one per interval, and a last one as soon as the run has ended. The last
+// one has the result and all failures counted. A long poll notices the end. Watch stops after the last snapshot,
+// after a permanent error, or when ctx ends. A temporary failure of the server shows as Unanswered.
 func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -1,5 +1,5 @@
-// Package load holds large pure cores and one event for each kind of change to them, so
-// that benchmarks can measure the cost of an event at several sizes.
+// Package load holds large pure cores, and one event for each kind of change to them. Benchmarks use it to
+// measure the cost of an event at several sizes.
 package load
 
 // Case is one kind of event. Step applies Events events of it.

@@ -38,7 +38,7 @@ func (r reader) launchKeys(into *map[string]any) []field {
 	return fields
 }
 
-// checkLaunch reports what is wrong with one key.
+// checkLaunch reports the faults of one key.
 func (r reader) checkLaunch(n *yamlread.Node, one map[string]any) {
 	encoded, err := json.Marshal(one)
 	if err != nil {

@@ -135,7 +135,7 @@ func (r reader) tasks(n *yamlread.Node, added bool) []Task {
 	return tasks
 }
 
-// actions returns the keys of which a task has exactly one.
+// actions returns the keys of actions. A task has exactly one.
 func actions() []string {
 	return []string{"command", "shell", "job_type", "noop", "sleep", "approval", "dag"}
 }

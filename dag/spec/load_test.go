@@ -45,7 +45,7 @@ func faults(t *testing.T, data []byte) spec.Faults {
 	return f
 }
 
-// TestBadInput: whatever arrives, a clear fault with a place.
+// Any bad input gives a clear fault with a position.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	random := make([]byte, 1<<20)

@@ -230,7 +230,7 @@ type Definition struct {
 	Launch map[string]any `json:"launch,omitempty"`
 	// Globals are the params of the spec used by the templates.
 	Globals map[string]any `json:"globals,omitempty"`
-	// PerItem lists fan-outs of which the task needs only the task of its item.
+	// PerItem lists fan-outs. Of each of them the task needs only the task of its own item.
 	PerItem []string `json:"per_item,omitempty"`
 	// FanOut is set for a stand-in.
 	FanOut *FanOut `json:"fan_out,omitempty"`

@@ -116,8 +116,8 @@ func Loopback(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// parts returns the server as the last part to start and the first to stop, so that the control plane runs
-// while it serves.
+// parts returns the server as the last part to start and the first to stop. So the control plane runs while the
+// server does.
 func (h *HTTP) parts(client *starter.Client, logger *slog.Logger) parts {
 	if h == nil {
 		return nil

@@ -171,8 +171,8 @@ func withHolders(ctx context.Context, client *starter.Client, types []forecast.J
 // maxLanes is the number of lanes requested, and the most that admission returns.
 const maxLanes = 500
 
-// openSpans computes the open windows of a job type and of its lane, within the span plus the interval
-// that a run may wait after it.
+// openSpans computes the open windows of a job type and of its lane. It adds the interval that a run may wait to
+// the end of the span.
 func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Time) (fault string) {
 	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
 		return ""

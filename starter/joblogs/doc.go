@@ -1,3 +1,3 @@
-// Package joblogs reads the output of jobs and tasks from the worker's process, or the part kept in
-// their result once that process has ended.
+// Package joblogs reads the output of jobs and tasks from the worker's process. Once that process has ended, it
+// reads the part kept in their result.
 package joblogs

@@ -56,17 +56,15 @@ func (e *ApplyError) Unwrap() []error {
 	return causes
 }
 
-// Apply carries out a plan. It reads every Schedule right before writing it and compares it
-// again after, so it includes changes since the plan, does not overwrite a concurrent apply or
-// pause, and has no effect when repeated. It deletes last. After a failed change it continues
-// with the others and returns an [*ApplyError].
+// Apply carries out a plan. It reads every Schedule right before writing it and compares it again after. So it
+// includes changes since the plan and does not overwrite a concurrent apply or pause. Repeating it has no
+// effect. It deletes last. After a failed change it continues with the others and returns an [*ApplyError].
 func (c Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 	return c.ApplyTelling(ctx, plan, func(Change, error) {})
 }
 
-// ApplyTelling is [Client.Apply] with progress. It calls tell for each change as soon as the
-// change and all before it are done, in order, from one goroutine at a time. An error means
-// that the change was not made.
+// ApplyTelling is [Client.Apply] with progress. It calls tell for each change as soon as the change and all
+// before it are done. The calls are in order and never concurrent. An error means that the change was not made.
 func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, error)) (ApplyResult, error) {
 	s := c.schedules()
 	var written, deleted []Change

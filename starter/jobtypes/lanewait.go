@@ -18,8 +18,8 @@ const (
 
 // Begun is the state of a run that was just started.
 type Begun struct {
-	// Lane is the exclusive lane that the run waits for, Behind the run that holds it, Ahead the number
-	// of other runs that wait there. Empty: it waits for no lane.
+	// Lane is the exclusive lane that the run waits for; empty if it waits for none. Behind is the run that
+	// holds the lane, Ahead the number of other waiting runs.
 	Lane   string `json:"lane,omitempty"`
 	Behind string `json:"behind,omitempty"`
 	Ahead  int    `json:"others_waiting,omitempty"`

@@ -134,8 +134,7 @@ func (s *volumeServer) VolumeEcShardsInfo(ctx context.Context, in *volumepb.Volu
 	})
 }
 
-// CopyFile implements the call of that name for the .vif file of shards, the .idx file of a volume, and the .note file
-// of a copy in progress.
+// CopyFile serves the .vif file of shards, the .idx file of a volume, and the .note file of a copy in progress.
 func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.ServerStreamingServer[volumepb.CopyFileResponse]) error {
 	content, err := perform(stream.Context(), s.cluster, "CopyFile", s.address, nil, func() ([]byte, error) {
 		switch in.GetExt() {

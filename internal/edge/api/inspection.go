@@ -181,8 +181,8 @@ func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs,
 	return found, nil
 }
 
-// scopeOf returns the scope of a thing. Callers choose parts of some ids, which could look like
-// another job type, so the job type of such a run comes from its search attribute.
+// scopeOf returns the scope of a thing. Callers choose parts of some ids, which could look like another job
+// type. The job type of such runs comes from their search attribute.
 func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) {
 	parsed, err := ref.Parse(thing)
 	switch {

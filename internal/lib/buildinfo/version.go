@@ -16,8 +16,8 @@ const unknown = "dev"
 // `-X github.com/roundsman/roundsman/internal/lib/buildinfo.stamped=$(git describe)`.
 var stamped string //nolint:gochecknoglobals // the linker can only write to a package variable
 
-// Version returns the stamp of `make build`, else the version recorded by the Go toolchain (for `go install
-// …@v1.2.3`, or a binary that requires this module), else "dev". It is never empty.
+// Version returns the stamp of `make build`, else the version recorded by the Go toolchain, else "dev". The
+// toolchain records it for `go install …@v1.2.3`, and in a binary that requires this module.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -26,7 +26,7 @@ func Gap(expressions []Expression) time.Duration {
 }
 
 // measure also returns the number of days that it joined. An expression ticks at the same minutes on each of its
-// days, so the ticks of a day depend only on the set of expressions due on it.
+// days. So the ticks of a day depend only on the set of expressions due on it.
 func measure(expressions []Expression) (gap time.Duration, joined int) {
 	sets := make([]minutes, len(expressions))
 	for i, expression := range expressions {

@@ -93,8 +93,8 @@ func TestAKilledProcessLeavesItsOutput(t *testing.T) {
 	assert.Empty(t, large, "the segment in which the process was killed is compressed, too")
 }
 
-// For any output in any pieces, the beginning and the end are kept, each part has the right offset, and the
-// next process reads the same.
+// For any output in any pieces, the beginning and the end are kept, and each part has the right offset. The next
+// process reads the same.
 func TestOutputsAreReadBack(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), 0

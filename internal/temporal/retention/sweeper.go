@@ -71,8 +71,8 @@ func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
 	return work.Swept, err
 }
 
-// Keep sweeps until ctx ends. It begins at a random moment in the first tenth of the interval, so that
-// control planes that start together do not sweep together. A repeated fault is logged once.
+// Keep sweeps until ctx ends. It begins at a random moment in the first tenth of the interval. So control planes
+// that start together do not sweep together. A repeated fault is logged once.
 func (s *Sweeper) Keep(ctx context.Context) {
 	wait, failing := time.Duration(rand.Int64N(int64(s.options.Every/10)+1)), false
 	for {

@@ -66,7 +66,7 @@ type LastValues struct {
 }
 
 // Know adds the counters of the applied job types, which list returns, to each collection. So the first failure
-// of a job type is an increase from 0 to 1, and a control plane also exports successes before its start.
+// of a job type is an increase from 0 to 1. A control plane also exports successes before its start.
 func (w *Watcher) Know(list func(context.Context) (Applied, error)) {
 	w.applied.Lock()
 	defer w.applied.Unlock()

@@ -28,8 +28,8 @@ type Options struct {
 	Keys   interface {
 		Check(ctx context.Context, secret string) (keys.Key, error)
 	}
-	// Issued reports whether a key is still valid, also without log-ins by key, since a remote
-	// worker may have registered by a key elsewhere.
+	// Issued reports whether a key is still valid. It is set without log-ins by key, too: a remote worker may
+	// have registered by a key elsewhere.
 	Issued interface {
 		Valid(ctx context.Context, id string) (bool, error)
 	}

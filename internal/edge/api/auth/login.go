@@ -18,8 +18,8 @@ type Ways struct {
 	Keys bool `json:"keys"`
 }
 
-// Pages returns /auth/ways, which needs no log-in, /auth/key, which exchanges an API key for a session,
-// /auth/logout, and the pages of the identity provider. They redirect to the path back.
+// Pages returns /auth/ways, /auth/key, /auth/logout, and the pages of the identity provider. /auth/ways needs no
+// log-in. /auth/key exchanges an API key for a session. The pages redirect to the path back.
 func (a *Authenticator) Pages(back string) map[string]http.Handler {
 	pages := map[string]http.Handler{}
 	ways := Ways{OIDC: a.options.OIDC != nil, Keys: a.options.Keys != nil && a.options.Sessions != nil}

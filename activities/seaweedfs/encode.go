@@ -66,8 +66,11 @@ func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now ti
 			work.Targets = append(work.Targets, steps.Placement{Server: place.Server, Disk: place.Disk, Shards: place.Shards})
 		}
 		summary := fmt.Sprintf("volume %d: shards on %d disks", e.Volume, len(e.Targets))
-		if e.Finish {
+		switch {
+		case e.Finish:
 			summary = fmt.Sprintf("volume %d: all shards are there, delete the replicas next to them", e.Volume)
+		case e.Again:
+			summary = fmt.Sprintf("volume %d: an encoding did not end, make all shards again, on %d disks", e.Volume, len(e.Targets))
 		}
 		estimate := time.Duration(e.Size/gigabyte+1) * 10 * time.Minute //nolint:gosec // sizes of disks
 		proposals = append(proposals, proposal("erasure_coding", summary, work, estimate, jobtype.PriorityLow))

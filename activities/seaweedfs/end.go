@@ -86,6 +86,8 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 			texts = append(texts, fmt.Sprintf("read-only on %s (`volume.mark -writable -volumeId %d -node %s`)", l.Server, volume, l.Server))
 		case steps.LeftShards:
 			texts = append(texts, fmt.Sprintf("shards on %s (`ec.balance`)", l.Server))
+		case steps.LeftFiles:
+			texts = append(texts, fmt.Sprintf("files of the replica on %s, which it does not load: the .dat and .idx of volume %d in its directory may be deleted", l.Server, volume))
 		}
 	}
 	return strings.Join(append(copies, texts...), ", ")

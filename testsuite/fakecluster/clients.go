@@ -18,6 +18,20 @@ func (c *Cluster) Erase(id uint32, key uint64) bool {
 	return c.append(id, entry{key: key, deleted: true})
 }
 
+// EraseInShards counts one object of encoded volumes as deleted.
+func (c *Cluster) EraseInShards(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	erased := map[*generation]bool{}
+	for _, s := range c.servers {
+		if e := s.shards[id]; e != nil && !erased[e.index] {
+			erased[e.index] = true
+			e.index.files--
+			e.index.deleted++
+		}
+	}
+}
+
 func (c *Cluster) append(id uint32, made entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,6 +40,8 @@ type Server struct {
 	volumes  map[uint32]*volume
 	shards   map[uint32]*ecVolume
 	vifs     map[uint32]vif
+	// hidden are replicas whose files are there, and that are not loaded.
+	hidden map[uint32]*volume
 	// Sources of copies in progress, by volume.
 	arriving map[uint32][]string
 	// Copies interrupted by a restart, whose notes remain.
@@ -72,7 +74,7 @@ func (c *Cluster) SetVolumeLimit(megabytes uint64) { c.limitMB = megabytes }
 func (c *Cluster) Add(s Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.volumes, s.shards, s.vifs = map[uint32]*volume{}, map[uint32]*ecVolume{}, map[uint32]vif{}
+	s.volumes, s.hidden, s.shards, s.vifs = map[uint32]*volume{}, map[uint32]*volume{}, map[uint32]*ecVolume{}, map[uint32]vif{}
 	s.arriving, s.interrupted = map[uint32][]string{}, map[uint32]string{}
 	c.servers[s.Address] = &s
 }
@@ -144,8 +146,8 @@ func (c *Cluster) volume(address string, id uint32) (*volume, error) {
 	return v, nil
 }
 
-// SetDown makes a server unreachable, or restarts it: marks that were not persisted are gone, and every shard on its
-// disks is mounted.
+// SetDown makes a server unreachable, or restarts it: marks that were not persisted are gone, every shard on its
+// disks is mounted, and a replica next to shards is not loaded. Seen on 4.44 after kill -9.
 func (c *Cluster) SetDown(address string, down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +162,14 @@ func (c *Cluster) SetDown(address string, down bool) {
 	if down {
 		return
 	}
+	maps.Copy(s.volumes, s.hidden)
+	clear(s.hidden)
 	for id, v := range s.volumes {
+		if e := s.shards[id]; e != nil && e.index != nil && !v.ghost {
+			delete(s.volumes, id)
+			s.hidden[id] = v
+			continue
+		}
 		if v.ghost {
 			delete(s.volumes, id)
 			continue

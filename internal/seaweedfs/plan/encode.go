@@ -38,6 +38,8 @@ type Encode struct {
 	Targets    []ShardTarget
 	// Finish: the shards are all there, and only the replicas next to them have to go.
 	Finish bool
+	// Again: an encoding that is gone left shards, but not all of them where they belong.
+	Again bool
 }
 
 // ShardTarget is one disk of one server with the shards for it.
@@ -48,7 +50,8 @@ type ShardTarget struct {
 }
 
 // Encodes lists the volumes that are full, quiet and complete, in order of id, each
-// with a place for every shard. A volume that has shards already is left alone.
+// with a place for every shard. A volume that has shards already is left alone, unless its replicas
+// are all there and read-only, as an encoding without a further attempt leaves them.
 func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	if len(t.Servers) < minECServers {
 		return nil
@@ -63,9 +66,12 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 		}
 		targets, has := encoded[replicas[0].ID]
 		if has && settings.finishes(t, replicas, targets, now) {
-			found = append(found, encodeOf(t, replicas, targets, true))
+			finish := encodeOf(t, replicas, targets)
+			finish.Finish = true
+			found = append(found, finish)
+			continue
 		}
-		if has || !settings.wants(t, replicas, now) {
+		if has && !sealed(replicas) || !settings.wants(t, replicas, now) {
 			continue
 		}
 		targets, ok := room.place(replicas[0].Size, settings.Spread)
@@ -77,14 +83,21 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 			continue
 		}
 		failures = 0
-		found = append(found, encodeOf(t, replicas, targets, false))
+		encode := encodeOf(t, replicas, targets)
+		encode.Again = has
+		found = append(found, encode)
 	}
 	return found
 }
 
-func encodeOf(t Topology, replicas []placed, targets []ShardTarget, finish bool) Encode {
+// sealed reports whether all replicas are read-only.
+func sealed(replicas []placed) bool {
+	return !slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly })
+}
+
+func encodeOf(t Topology, replicas []placed, targets []ShardTarget) Encode {
 	first := replicas[0]
-	e := Encode{Volume: first.ID, Collection: first.Collection, Size: first.Size, Targets: targets, Finish: finish}
+	e := Encode{Volume: first.ID, Collection: first.Collection, Size: first.Size, Targets: targets}
 	for _, r := range replicas {
 		e.Replicas = append(e.Replicas, t.Servers[r.server].Address)
 	}
@@ -111,11 +124,15 @@ func shardTargets(t Topology) map[uint32][]ShardTarget {
 	return targets
 }
 
-// finishes reports whether all shards are there, and the replicas are quiet.
+// finishes reports whether all shards are there, no server has more of them than may be lost, and the
+// replicas are quiet.
 func (s EncodeSettings) finishes(t Topology, replicas []placed, targets []ShardTarget, now int64) bool {
-	shards := 0
+	shards, on := 0, map[string]int{}
 	for _, target := range targets {
 		shards += len(target.Shards)
+		if on[target.Server] += len(target.Shards); on[target.Server] > maxPerDomain {
+			return false
+		}
 	}
 	for _, r := range replicas {
 		if r.Remote || now-r.ModifiedAt < s.QuietSeconds || !s.Filter.server(t.Servers[r.server]) || !s.Filter.volume(r.Volume, t.LimitBytes) {

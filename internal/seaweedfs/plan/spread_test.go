@@ -106,15 +106,7 @@ func TestAShardMovesToADiskWithout(t *testing.T) {
 // attempt left.
 func TestALeftReplicaIsFinished(t *testing.T) {
 	t.Parallel()
-	topology := servers(4, 2, func(i int) plan.Disk {
-		d := plan.Disk{Type: "hdd", Max: 20, Shards: []plan.Shards{shardsAt(0b11_1111_1111_1111&(0b1001_0010_0100_1001>>i|0b1<<(13-i)), 0)}}
-		if i == 1 {
-			d.Volumes = []plan.Volume{{ID: 7, Size: 10, ModifiedAt: 50}}
-		}
-		return d
-	})
-	whole := topology.Servers[0].Disks[0].Shards
-	whole[0].Bits = 0b11_1111_1111_1111
+	topology := encodedTopology(0b1_0001_0001_0001)
 	settings := plan.EncodeSettings{Fullness: 0.95, MinBytes: 1, QuietSeconds: 10, Limit: 10}
 	found := plan.Encodes(topology, settings, 100)
 	require.Len(t, found, 1)
@@ -125,6 +117,46 @@ func TestALeftReplicaIsFinished(t *testing.T) {
 		topology.Servers[i].Disks[0].Shards[0].Bits &^= 1
 	}
 	assert.Empty(t, plan.Encodes(topology, settings, 100), "a shard is missing")
+}
+
+// encodedTopology has a replica of volume 7 on the second of four servers, next to its shards: every fourth on
+// each of them, and those of first on the first one.
+func encodedTopology(first uint32) plan.Topology {
+	topology := servers(4, 2, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 20, Shards: []plan.Shards{shardsAt(0b11_1111_1111_1111&(0b1_0001_0001_0001<<i), 0)}}
+		if i == 1 {
+			d.Volumes = []plan.Volume{{ID: 7, Size: 10, ModifiedAt: 50}}
+		}
+		return d
+	})
+	topology.Servers[0].Disks[0].Shards[0].Bits = first
+	return topology
+}
+
+// TestAnEncodingThatIsGoneIsMadeAgain: it left a read-only replica next to some shards, or next to all of them on
+// one server.
+func TestAnEncodingThatIsGoneIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	settings := plan.EncodeSettings{MinBytes: 1, QuietSeconds: 10, Limit: 10}
+	for _, left := range []uint32{0, 1, 0b11_1111_1111_1111} {
+		topology := encodedTopology(left)
+		assert.Empty(t, plan.Encodes(topology, settings, 100), "it takes writes")
+		assert.Equal(t, plan.HasShards, plan.WhyNoEncode(topology, settings, 100)[0].Obstacle)
+		replica := &topology.Servers[1].Disks[0].Volumes[0]
+		replica.ReadOnly = true
+		found := plan.Encodes(topology, settings, 100)
+		require.Len(t, found, 1)
+		assert.True(t, found[0].Again)
+		assert.False(t, found[0].Finish)
+		shards := 0
+		for _, target := range found[0].Targets {
+			assert.LessOrEqual(t, len(target.Shards), 4)
+			shards += len(target.Shards)
+		}
+		assert.Equal(t, 14, shards)
+		replica.Placement = 1
+		assert.Empty(t, plan.Encodes(topology, settings, 100), "a replica is missing")
+	}
 }
 
 // TestGarbageOfAStaleReplicaIsNoReason: its job would do nothing, again and again.

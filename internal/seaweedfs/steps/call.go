@@ -138,9 +138,10 @@ type Shards struct {
 	// on the same disk, which writes that file again.
 	Made    uint64
 	Encoded int64
-	// Entries and Bytes are the sums of the shards' index: of its needles, and of their sizes.
-	Entries, Bytes uint64
-	Why            string
+	// Entries and Bytes are the sums of the shards' index: of its needles, and of their sizes. Deleted are
+	// the needles that were deleted in the shards.
+	Entries, Bytes, Deleted uint64
+	Why                     string
 }
 
 // sameRun reports whether s and other come from one encoding; other has a .vif file

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -46,6 +47,8 @@ type Encode struct {
 	Deleting bool `json:"deleting,omitempty"`
 	// Agreed are the sizes of replicas whose indexes were seen to have the same objects.
 	Agreed map[string]Sizes `json:"agreed,omitempty"`
+	// Hidden is the server whose replica is not loaded, because it restarted next to all shards.
+	Hidden string `json:"hidden,omitempty"`
 
 	// The rest is one attempt's; earlier: there was one before it.
 	earlier   bool
@@ -165,10 +168,18 @@ func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 // generate makes the shards, after those of an earlier attempt are gone.
 func (e *Encode) generate(replicas []string, seen View) Step {
 	sizes, made := e.union(seen)
-	if origin := e.origin(replicas, made, seen); origin != "" && e.placed(seen) {
-		// An earlier attempt made them of just this replica.
-		e.Best, e.Dat, e.Deleting = origin, made, true
-		return e.deleteReplica(replicas, seen)
+	if e.heldAll(replicas, made, seen) {
+		// An earlier attempt made them of just these replicas.
+		step, end := e.spread(made, seen)
+		switch {
+		case end != nil:
+			return e.giveUp(end, replicas, seen)
+		case step.Call != nil:
+			return step
+		case e.placed(seen):
+			e.Best, e.Dat, e.Deleting = cmp.Or(e.origin(replicas, made, seen), e.Best), made, true
+			return e.deleteReplica(replicas, seen)
+		}
 	}
 	best := replicas[0]
 	if slices.Contains(replicas, e.Best) {
@@ -187,22 +198,14 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 	return e.giveUp(failed(CallFailed).at(best, e.lastFail.Err), replicas, seen)
 }
 
-// place copies and mounts the shards of one target after the other.
+// place brings the shards to their targets, and continues when all are there.
 func (e *Encode) place(replicas []string, seen View) Step {
-	for _, target := range e.Targets {
-		if e.mounted(target, seen) {
-			continue
-		}
-		if target.Server != e.Best && !e.copied[try{EcCopy, target.Server, target.Disk}] {
-			if step, ok := e.once(Call{Op: EcCopy, Server: target.Server, Source: e.Best, Shards: target.Shards, Disk: target.Disk, IOLimit: e.IOLimit}); ok {
-				return step
-			}
-			return e.giveUp(failed(CallFailed).at(target.Server, e.lastFail.Err), replicas, seen)
-		}
-		if step, ok := e.once(Call{Op: EcMount, Server: target.Server, Disk: target.Disk, Shards: target.Shards}); ok {
-			return step
-		}
-		return e.giveUp(failed(CallFailed).at(target.Server, e.lastFail.Err), replicas, seen)
+	step, end := e.bring(e.Best, seen)
+	switch {
+	case end != nil:
+		return e.giveUp(end, replicas, seen)
+	case step.Call != nil:
+		return step
 	}
 	if _, made := e.union(seen); made != seen.Replicas[e.Best].Dat {
 		return e.giveUp(failed(ShardsMissing).at(e.Best, ""), replicas, seen)
@@ -228,13 +231,16 @@ func (e *Encode) placed(seen View) bool {
 	return true
 }
 
-func (e *Encode) mounted(target Placement, seen View) bool {
+func (e *Encode) mounted(target Placement, seen View) bool { return len(missing(target, seen)) == 0 }
+
+// missing are the shards of a target that it does not offer.
+func missing(target Placement, seen View) (shards []uint32) {
 	for _, shard := range target.Shards {
 		if !seen.Shards[target.Server].has(shard) {
-			return false
+			shards = append(shards, shard)
 		}
 	}
-	return true
+	return shards
 }
 
 // union collects the mounted shards; made is the size of the volume that all of
@@ -292,19 +298,28 @@ func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 
 // encoded is the end: no replica is left, so shards are all there is.
 func (e *Encode) encoded(seen View) Step {
-	sizes, _ := e.union(seen)
+	sizes, made := e.union(seen)
 	switch {
 	case len(sizes) == 0:
 		return ended(failed(VolumeGone).final())
 	case len(sizes) < TotalShards:
 		return ended(failed(ShardsMissing))
 	}
+	if step, end := e.spread(made, seen); end != nil {
+		return ended(e.leave(end, seen))
+	} else if step.Call != nil {
+		return step
+	}
 	for _, server := range e.shardServers() {
 		if step, ok := e.tidy(server, seen); ok {
 			return step
 		}
 	}
-	return ended(done(Encoded))
+	end := done(Encoded)
+	if e.Hidden != "" {
+		end.leaves(LeftFiles, e.Hidden)
+	}
+	return ended(end)
 }
 
 // tidy removes what was generated on server and belongs elsewhere. Mounted shards stay

@@ -155,7 +155,7 @@ func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards
 	if err != nil {
 		return steps.Shards{Presence: steps.Absent}
 	}
-	seen := steps.Shards{Presence: steps.Present, Made: info.Made, Encoded: info.Encoded, Entries: info.Files + info.Deleted, Bytes: info.Sums, Sizes: map[uint32]int64{}}
+	seen := steps.Shards{Presence: steps.Present, Made: info.Made, Encoded: info.Encoded, Entries: info.Files + info.Deleted, Deleted: info.Deleted, Bytes: info.Sums, Sizes: map[uint32]int64{}}
 	for _, shard := range info.Shards {
 		seen.Sizes[shard.ID] = shard.Size
 	}

@@ -253,6 +253,60 @@ func TestAShardThatIsNoDuplicateAnyMoreStays(t *testing.T) {
 	require.Equal(t, steps.Stale, end.Code)
 }
 
+// TestShardsOfAHiddenReplicaAreSpread: the server with the only replica, or with one of two that differ in size,
+// restarts. It mounts all shards, and does not load the replica that they were made of.
+func TestShardsOfAHiddenReplicaAreSpread(t *testing.T) {
+	t.Parallel()
+	for _, replicas := range [][]string{{"a:1"}, {"a:1", "b:1"}} {
+		for _, op := range []steps.Op{steps.EcCopy, steps.EcMount} {
+			c := fourServers()
+			id := uint32(1)
+			if len(replicas) > 1 {
+				id = 2
+				require.True(t, c.Write(id, 77, 50))
+			}
+			targets := []string{"a:1", "b:1", "c:1", "d:1"}
+			_, checkpoint := walk(c, encodeOf(c, id, replicas, targets), id, func(_ int, call steps.Call) fate {
+				if call.Op == op && call.Server == "c:1" {
+					return unsent
+				}
+				return well
+			})
+			c.SetDown("a:1", true)
+			c.SetDown("a:1", false)
+			require.Len(t, c.ShardHolders(id)["a:1"], steps.TotalShards)
+			job := encodeOf(c, id, replicas, targets)
+			require.NoError(t, steps.Resume(job, checkpoint))
+			end, _ := walk(c, job, id, func(int, steps.Call) fate { return well })
+			require.Equal(t, steps.Encoded, end.Code, "%+v", end)
+			require.Equal(t, []steps.Leftover{{Kind: steps.LeftFiles, Server: "a:1"}}, end.Left)
+			onceEach(t, c, id)
+			require.Len(t, c.ShardHolders(id)["a:1"], len(job.Targets[0].Shards))
+			nothingIsLost(t, c)
+		}
+	}
+}
+
+// TestShardsWithDeletionsStay: a replica that shards were made of still has what was deleted in the shards.
+func TestShardsWithDeletionsStay(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	servers := []string{"b:1", "c:1", "d:1"}
+	_, _ = walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, servers), 2, func(_ int, call steps.Call) fate {
+		if call.Op == steps.Delete {
+			return unsent
+		}
+		return well
+	})
+	require.NoError(t, c.EcDelete("d:1", 2, []uint32{12, 13}))
+	c.EraseInShards(2)
+	end, _ := walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"c:1", "d:1", "b:1"}), 2, func(_ int, call steps.Call) fate {
+		require.NotContains(t, []steps.Op{steps.EcUnmount, steps.EcDelete}, call.Op)
+		return well
+	})
+	require.Equal(t, steps.ShardsDiffer, end.Code)
+}
+
 // TestFinishDeletesReplicasBesideTheirShards, and nothing where the shards are others.
 func TestFinishDeletesReplicasBesideTheirShards(t *testing.T) {
 	t.Parallel()

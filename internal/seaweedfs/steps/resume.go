@@ -29,7 +29,7 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 		var then Encode
 		now.earlier = true
 		if err = json.Unmarshal(checkpoint, &then); err == nil {
-			now.Marked, now.Best, now.Dat, now.Deleting, now.Agreed = then.Marked, then.Best, then.Dat, then.Deleting, then.Agreed
+			now.Marked, now.Best, now.Dat, now.Deleting, now.Agreed, now.Hidden = then.Marked, then.Best, then.Dat, then.Deleting, then.Agreed, then.Hidden
 			now.Replicas = union(now.Replicas, then.Replicas)
 			now.Holders = union(now.Holders, then.Holders)
 			for _, target := range then.Targets {

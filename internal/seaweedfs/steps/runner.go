@@ -76,6 +76,8 @@ const (
 	LeftReadOnly LeftoverKind = "read-only"
 	LeftCopy     LeftoverKind = "surplus-copy"
 	LeftShards   LeftoverKind = "shards"
+	// LeftFiles are the files of a replica that its server does not load.
+	LeftFiles LeftoverKind = "files"
 )
 
 // End is how a job ended.

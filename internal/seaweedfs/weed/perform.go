@@ -114,6 +114,7 @@ func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Sh
 	}
 	seen := steps.Shards{
 		Presence: steps.Present, Sizes: map[uint32]int64{}, Entries: info.GetFileCount() + info.GetFileDeletedCount(), Bytes: info.GetVolumeSize(),
+		Deleted: info.GetFileDeletedCount(),
 	}
 	collection := ""
 	for _, shard := range info.GetShards() {

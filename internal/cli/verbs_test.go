@@ -48,7 +48,8 @@ func TestVerbsOnACluster(t *testing.T) {
 	h.run("resume", "quick").OK().Says("quick is resumed")
 	h.run("pause", "node-a", "--note", "slow disk").OK().Says("CORDONED")
 	h.run("resume", "node-a").OK().Says("ONLINE")
-	h.run("set", "quick", "retry_limit=2").OK().Says("policy.retry_limit")
+	h.run("set", "quick", "retry_limit=2").OK().Says("policy.retry_limit").Complains("to put it back: roundsman set quick --restore last")
+	h.run("set", "quick", "retry_limit=").Exits(ui.ExitUsage).Complains("roundsman set quick --restore last")
 	h.run("set", "quick", "--restore", "last").OK()
 	h.run("set", "node-a", "max_execute=2").OK().Says("2 execute")
 	h.run("set", "node-a", "max_execute=").OK().Says("4 execute")
@@ -85,6 +86,27 @@ func TestVerbsOnACluster(t *testing.T) {
 	h.run("watch", "slow@ticket-1").OK()
 	h.run("show", "slow:mine").OK().Says("slow-adhoc-ticket-1/job-00001", "completed")
 	gatedRollout(t, h)
+	ownParams(t, h)
+}
+
+// ownParams: a run of a job type without a DAG detects and executes with params of its own, the next one without.
+func ownParams(t *testing.T, h *harness) {
+	t.Helper()
+	h.run("apply", "-c", h.write(`version: 1
+owner: extra
+job_types:
+  greet:
+    handler: command
+    schedule: {every: 365d, first_run: scheduled}
+    params: {word: applied}
+    detect: {command: [printf, '{{.Params.word}}\n'], format: lines}
+    execute: {command: [echo, "{{.Params.item}} and {{.Params.word}}"]}
+`)).OK()
+	h.run("start", "greet", "-p", "word=own", "-w").OK().Says("completed")
+	h.run("logs", "greet/1").OK().Says("own and own")
+	h.run("audit", "greet", "--limit", "1").OK().Says("with own params: word")
+	h.run("start", "greet", "-w").OK()
+	h.run("logs", "greet/1").OK().Says("applied and applied")
 }
 
 func gatedRollout(t *testing.T, h *harness) {
@@ -96,6 +118,7 @@ func gatedRollout(t *testing.T, h *harness) {
 	h.eventually("an approval", "show", "rollout@december/gate")
 	h.eventually("dag/rollout/december", "show", "rollout@", "-o", "dot")
 	h.run("approve", "rollout").Exits(ui.ExitUsage).Complains("rollout@december is a run, write one of:", "roundsman approve dag/rollout/december/gate")
+	h.run("show", "rollout", "--tree").OK().Says("· gate", "· · second")
 	h.run("approve", "rollout/gate", "-r", "ok").OK().Says("approved gate")
 	h.run("watch", "rollout@dec").OK()
 	h.run("approve", "rollout@december").Exits(ui.ExitFailed).Complains("no task of it waits for a person")

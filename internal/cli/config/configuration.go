@@ -26,11 +26,12 @@ Examples:
   roundsman validate
   roundsman validate roundsman.yaml rollout.yaml
   roundsman validate --config roundsman.yaml --print
+  roundsman validate rollout.yaml --schema > dag.schema.json
   roundsman validate --config roundsman.yaml --online`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: "online", Usage: "also accept handlers that workers of the fleet have registered"},
 			&cli.BoolFlag{Name: "print", Usage: "print the configuration with all defaults filled in"},
-			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of the file, for editors, and check nothing"},
+			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema, of FILE if it is a DAG, and check nothing"},
 			ui.AllowUnregisteredFlag(),
 		),
 		Action: c.validate,
@@ -83,8 +84,15 @@ func (c *commands) validateFiles(ctx *cli.Context) error {
 		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
 			words = []string{"dag", "validate", file}
 		}
-		if ctx.IsSet(ui.FlagOutput) {
-			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))
+		for _, flag := range []string{ui.FlagOutput, ui.FlagJQ} {
+			if ctx.IsSet(flag) {
+				words = append(words, "--"+flag+"="+ctx.String(flag))
+			}
+		}
+		for _, flag := range []string{"schema", "print", "online"} {
+			if ctx.Bool(flag) {
+				words = append(words, "--"+flag)
+			}
 		}
 		faults = append(faults, c.Forward(ctx.Context, ui.HelpName(ctx), words))
 	}

@@ -13,7 +13,10 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-const flagCommands = "commands"
+const (
+	flagCommands = "commands"
+	flagSchema   = "schema"
+)
 
 // SpecReport is one file in the output of `dag validate`.
 type SpecReport struct {
@@ -33,7 +36,7 @@ type SpecReport struct {
 
 func (c *commands) dagValidate() *cli.Command {
 	return &cli.Command{
-		Name: "validate", ArgsUsage: "FILE...", Usage: "check specs: all faults at once, with file, line and column",
+		Name: "validate", ArgsUsage: "[FILE...]", Usage: "check specs: all faults at once, with file, line and column",
 		Description: specArgument + `
 
 No server is asked. The exit code is 3 if there is a fault. A DAG that is too large to be sent to
@@ -43,8 +46,17 @@ Examples:
   roundsman validate maintenance.yaml
   roundsman validate dags/rolling.yaml dags/nightly.yaml
   generate-dag | roundsman validate - --output json | jq -r '.files[].faults[].message'`,
-		Flags: []cli.Flag{newParamFlag(), ui.OutputFlag(), &cli.BoolFlag{Name: flagCommands, Usage: "print each task as it would run"}},
+		Flags: []cli.Flag{
+			newParamFlag(), ui.OutputFlag(), &cli.BoolFlag{Name: flagCommands, Usage: "print each task as it would run"},
+			&cli.BoolFlag{Name: flagSchema, Usage: "print the JSON Schema of a DAG, for editors, and check nothing"},
+		},
 		Action: func(ctx *cli.Context) error {
+			switch {
+			case ctx.Bool(flagSchema):
+				return c.printSchema()
+			case ctx.Args().Len() == 0:
+				return ui.Usagef("FILE is missing: see %s --help", ui.HelpName(ctx))
+			}
 			reports, valid := []SpecReport{}, true
 			for _, name := range ctx.Args().Slice() {
 				report, err := c.checkSpec(name, paramsOf(ctx), ctx.Bool(flagCommands))
@@ -57,6 +69,14 @@ Examples:
 			return c.printSpecReports(ctx, reports, valid)
 		},
 	}
+}
+
+func (c *commands) printSchema() error {
+	schema, err := spec.Schema()
+	if err == nil {
+		_, err = c.Env.Stdout.Write(schema)
+	}
+	return err
 }
 
 // checkSpec judges one file. The error is for what is no fault of the spec's

@@ -38,7 +38,7 @@ Examples:
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
 			&cli.GenericFlag{
 				Name: flagParam, Value: &ui.ParamFlag{},
-				Usage: "for a job type with a DAG: `KEY=VALUE` of its params for this run alone; may be given several times",
+				Usage: "`KEY=VALUE` of its params for this run alone; may be given several times",
 			},
 		),
 		Action: c.Named(c.runJobType),
@@ -79,7 +79,7 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 // over: it is a submission of one job.
 func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
 	if known.Spec.DAG == nil {
-		return ui.Usagef("--param: %s runs no DAG; submit a job with params: roundsman jobs submit %s --help", known.Name, known.Name)
+		return c.detectWith(ctx, client, known, params)
 	}
 	values := map[string]string{}
 	for _, param := range params {
@@ -104,6 +104,44 @@ func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobty
 		return err
 	}
 	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: submitted.RunRef})
+}
+
+// detectWith starts a run whose detection and jobs have params of their own.
+func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
+	pairs := make([]string, len(params))
+	for i, param := range params {
+		pairs[i] = param[0] + "=" + param[1]
+	}
+	over, err := ui.ParamsJSON(pairs)
+	if err != nil {
+		return err
+	}
+	merged, err := jobtype.OverlayParams(known.Spec.Params, json.RawMessage(over))
+	if err != nil {
+		return ui.Faulty(fmt.Errorf("--param: %w", err))
+	}
+	if err := runs.CheckParams(c.Program, ctx, client, known.Spec.Handler, merged); err != nil {
+		return err
+	}
+	if w := known.Window; w != nil && !w.Open && !ctx.Bool(ui.FlagIgnoreWindow) {
+		c.Complain("note: the window of %s is %s; --ignore-window runs it all the same", known.Name, runs.WindowState(w, c.Env.Now()).Text)
+	}
+	run, err := jobtypes.Of(client).StartWith(ctx.Context, known, jobtypes.OwnParams{
+		ID: newRunName(c.Env.Now()), Params: merged, Names: paramNames(params), IgnoreWindow: ctx.Bool(ui.FlagIgnoreWindow),
+	})
+	if err != nil {
+		return err
+	}
+	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: run})
+}
+
+// paramNames are the keys of params.
+func paramNames(params [][2]string) []string {
+	names := make([]string, len(params))
+	for i, param := range params {
+		names[i] = param[0]
+	}
+	return names
 }
 
 // ran tells of a run that was just started and, with --wait, follows it to its end.

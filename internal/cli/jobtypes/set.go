@@ -36,6 +36,9 @@ Examples:
 			if err != nil {
 				return err
 			}
+			if len(changed) > 0 && !ui.WantsData(ctx) {
+				c.Complain("to put it back: roundsman set %s --restore last", name)
+			}
 			return c.SettingsChanged(ctx, map[string]any{"job_type": name}, name, changed)
 		}),
 	}

@@ -3,6 +3,7 @@ package runs
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -233,6 +234,22 @@ func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobT
 		err = ui.Faulty(&jobtypes.SubmissionError{JobType: jobType.Name, Faults: faults})
 	}
 	return err
+}
+
+// CheckParams checks params of a whole run, as [commands.checkJobParams] checks those of jobs.
+func CheckParams(p *ui.Program, ctx *cli.Context, client *starter.Client, handler string, params json.RawMessage) error {
+	found, err := (&commands{p}).handlerOf(ctx, client, handler)
+	if err != nil || found == nil {
+		return err
+	}
+	check, err := config.NewParamsCheck(*found)
+	if err != nil {
+		return err
+	}
+	if err := check.Check(params); err != nil {
+		return ui.Faulty(fmt.Errorf("--param: %w", err))
+	}
+	return nil
 }
 
 // handlerOf is nil where nobody knows the handler and that is allowed.

@@ -39,7 +39,7 @@ Examples:
 			stateFlag(starter.ItemStates()),
 			&cli.StringFlag{Name: ui.FlagTask, Usage: "only `TASK`, or all tasks of a fan-out, or one job; one that has ended shows its result and output"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` tasks or jobs", Value: 200},
-			&cli.BoolFlag{Name: flagTree, Usage: "list the tasks of a DAG as a tree: each below the need with the longest way to it"},
+			&cli.BoolFlag{Name: flagTree, Usage: "list the tasks of a DAG as a tree, with those of sub-DAGs: each below the need with the longest way to it"},
 		),
 		Before: checkItems(starter.ItemStates()),
 		Action: c.onRun(refs.Resolver.Run, c.showRun),
@@ -123,7 +123,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 	fmt.Fprintln(c.Env.Stdout)
 	switch {
 	case ctx.Bool(flagTree):
-		c.printTree(shown.Items, shown.Total)
+		c.printTree(ctx, client, shown)
 	default:
 		c.printItems(shown.Items, shown.Total, "nothing matches", false)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -23,15 +24,49 @@ func (c *commands) addTimes(ctx *cli.Context, client *starter.Client, shown *sho
 	shown.Items = timed
 }
 
-// printTree lists tasks below one of their needs, one step deeper.
-func (c *commands) printTree(items []starter.Item, total int) {
-	c.printItems(treeOf(items), total, "nothing matches", false)
+// treeRuns bounds the sub-DAGs that a tree lists the tasks of.
+const treeRuns = 100
+
+// printTree lists tasks below one of their needs, one step deeper. The tasks of a sub-DAG stand below its task.
+func (c *commands) printTree(ctx *cli.Context, client *starter.Client, shown shownRun) {
+	left, leftOut := treeRuns, 0
+	var inside func(item starter.Item) []starter.Item
+	inside = func(item starter.Item) []starter.Item {
+		if item.Kind != string(starter.KindDAG) || item.StartedAt.IsZero() {
+			return nil
+		}
+		if left--; left < 0 {
+			leftOut++
+			return nil
+		}
+		inner := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(item.Run.WorkflowID, item.ID)}
+		items, total, err := client.Runs().Items(ctx.Context, inner, starter.ItemFilter{Limit: ctx.Int(ui.FlagLimit)})
+		if err != nil {
+			c.Note(err)
+			return nil
+		}
+		shown.Total += total
+		return treeOf(items, inside)
+	}
+	tree := treeOf(shown.Items, inside)
+	c.printItems(tree, shown.Total, "nothing matches", false)
+	if leftOut > 0 {
+		c.Print("the tasks of %s are not listed", ui.Plural(leftOut, "other sub-DAG"))
+	}
+}
+
+const deeper = "· "
+
+// below is the name of a task of a sub-DAG, deeper than the task with this depth.
+func below(task string, depth int, inner string) string {
+	name := strings.TrimLeft(inner, deeper)
+	return strings.Repeat(deeper, depth+1) + strings.TrimSuffix(inner, name) + task + "/" + name
 }
 
 // treeOf orders tasks so that each follows the need with the longest way to it, and
-// indents its name by how long that is.
-func treeOf(items []starter.Item) []starter.Item {
-	at, depth, below := map[string]int{}, make([]int, len(items)), map[int][]int{}
+// indents its name by how long that is. inside lists the tasks of a sub-DAG.
+func treeOf(items []starter.Item, inside func(starter.Item) []starter.Item) []starter.Item {
+	at, depth, next := map[string]int{}, make([]int, len(items)), map[int][]int{}
 	for i, item := range items {
 		at[item.ID] = i
 	}
@@ -55,18 +90,22 @@ func treeOf(items []starter.Item) []starter.Item {
 	}
 	for i := range items {
 		place(i)
-		below[parent[i]] = append(below[parent[i]], i)
+		next[parent[i]] = append(next[parent[i]], i)
 	}
 	var ordered []starter.Item
 	var list func(of int)
 	list = func(of int) {
-		for _, i := range below[of] {
+		for _, i := range next[of] {
 			item := items[i]
-			item.ID = strings.Repeat("· ", depth[i]) + item.ID
+			item.ID = strings.Repeat(deeper, depth[i]) + item.ID
 			if others := othersOf(item.Needs, of, items); len(others) > 0 {
 				item.ID += " (also needs " + strings.Join(others, ", ") + ")"
 			}
 			ordered = append(ordered, item)
+			for _, inner := range inside(items[i]) {
+				inner.ID = below(items[i].ID, depth[i], inner.ID)
+				ordered = append(ordered, inner)
+			}
 			list(i)
 		}
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -49,6 +50,27 @@ func (p *ParamFlag) String() string {
 		parts[i] = each[0] + "=" + each[1]
 	}
 	return strings.Join(parts, " ")
+}
+
+// ParamsJSON writes KEY=VALUE as an object. A value that is JSON is taken as it is, any other is a text.
+func ParamsJSON(pairs []string) (string, error) {
+	params := map[string]json.RawMessage{}
+	for _, pair := range pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		if !json.Valid([]byte(value)) {
+			quoted, err := json.Marshal(value)
+			if err != nil {
+				return "", Usagef("--param %s: %w", pair, err)
+			}
+			value = string(quoted)
+		}
+		params[key] = json.RawMessage(value)
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return "", Usagef("--param: %w", err)
+	}
+	return string(text), nil
 }
 
 // ReadSpec reads a file, or standard input, within the size a spec may have.

@@ -1,7 +1,6 @@
 package verbs
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -21,7 +20,7 @@ func (c *commands) start() *cli.Command {
 	return &cli.Command{
 		Name: "start", ArgsUsage: "NAME|FILE", Usage: "start a job type now, or a DAG from a file",
 		Description: `The run is printed and continues by itself; -w waits, with exit code 0 only if it completed. A paused job type starts,
-too. --dry-run detects and starts nothing; of a FILE it prints the command line of each task. --backfill starts the runs that were due.
+too. -p sets params of this run alone, for its detection and its jobs. --dry-run detects and starts nothing; of a FILE it prints the command line of each task. --backfill starts the runs that were due.
 
 Examples:
   roundsman start scrub
@@ -112,7 +111,7 @@ Examples:
 				}
 			}
 			if params := values(ctx, flagParam); len(params) > 0 {
-				text, err := paramsJSON(params)
+				text, err := ui.ParamsJSON(params)
 				if err != nil {
 					return err
 				}
@@ -121,27 +120,6 @@ Examples:
 			return c.forward(ctx, line)
 		},
 	}
-}
-
-// paramsJSON writes KEY=VALUE as an object. A value that is JSON is taken as it is, any other is a text.
-func paramsJSON(pairs []string) (string, error) {
-	params := map[string]json.RawMessage{}
-	for _, pair := range pairs {
-		key, value, _ := strings.Cut(pair, "=")
-		if !json.Valid([]byte(value)) {
-			quoted, err := json.Marshal(value)
-			if err != nil {
-				return "", ui.Usagef("--param %s: %w", pair, err)
-			}
-			value = string(quoted)
-		}
-		params[key] = json.RawMessage(value)
-	}
-	text, err := json.Marshal(params)
-	if err != nil {
-		return "", ui.Usagef("--param: %w", err)
-	}
-	return string(text), nil
 }
 
 func (c *commands) retry() *cli.Command {

@@ -262,6 +262,8 @@ func setLine(ctx *cli.Context, t target) (old, error) {
 		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
 	case t.isRun():
 		return to("runs set", append([]string{t.run.WorkflowID}, given...)...), nil
+	case t.kind == ref.JobType && strings.HasSuffix(given[0], "="):
+		return old{}, ui.Usagef("%s has no value; to put back what was before the last change: roundsman set %s --restore last", given[0], t.name)
 	case t.kind == ref.JobType:
 		return to("jobtypes set", append([]string{t.name}, given...)...), nil
 	case t.kind == ref.Pool:

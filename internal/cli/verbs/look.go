@@ -112,7 +112,7 @@ Examples:
   roundsman show node-a
   roundsman show nightly@ -o svg
   roundsman show rollout.yaml -o dot`,
-		Flags: ui.WithFormats(lists(some(&cli.BoolFlag{Name: "tree", Usage: "list the tasks of a DAG as a tree"})), pictures()...),
+		Flags: ui.WithFormats(lists(some(&cli.BoolFlag{Name: "tree", Usage: "list the tasks of a DAG as a tree, with sub-DAGs"})), pictures()...),
 		Action: func(ctx *cli.Context) error {
 			if ref.File(ctx.Args().First()) {
 				return c.showFile(ctx, ctx.Args().First())

@@ -76,7 +76,7 @@ func poolUse(pool contract.AdmissionPool) ui.Cell {
 func usedBy(holders []contract.AdmissionUse) string {
 	var names []string
 	for _, use := range holders {
-		names = append(names, use.WorkflowID+"/"+use.For)
+		names = append(names, strings.TrimSuffix(use.WorkflowID+"/"+use.For, "/")) // A lane is held by a run.
 	}
 	return strings.Join(names, ", ")
 }

@@ -47,13 +47,33 @@ func NeedsPerson(things []Thing) []Need {
 		}
 		return cmp.Or(a.Until.Compare(b.Until), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
 	})
-	return slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return repeated(n, needs) })
+	return once(needs)
 }
 
-// repeated reports whether the job type of a run has the same state, which is listed once.
-func repeated(n Need, needs []Need) bool {
-	return n.Code == NoWorker && n.JobType != n.Name && slices.ContainsFunc(needs, func(o Need) bool {
-		return o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
+// once lists a state that a job type and its runs have with the job type alone, with the times of the run that has
+// waited longest.
+func once(needs []Need) []Need {
+	var all []Need
+	for _, n := range needs {
+		if ofType(n, needs) < 0 {
+			all = append(all, n)
+		}
+	}
+	for _, n := range needs {
+		if ofType(n, needs) < 0 {
+			continue
+		}
+		if at := ofType(n, all); all[at].Since.IsZero() || n.Since.Before(all[at].Since) {
+			all[at].Since, all[at].Until = n.Since, n.Until
+		}
+	}
+	return all
+}
+
+// ofType returns the place of the same state of the job type of a run; -1 if there is none.
+func ofType(n Need, needs []Need) int {
+	return slices.IndexFunc(needs, func(o Need) bool {
+		return n.Code == NoWorker && n.JobType != n.Name && o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
 	})
 }
 

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -47,6 +48,13 @@ func TestNeedsAreListedOnce(t *testing.T) {
 	if assert.Len(t, both, 1) {
 		assert.Equal(t, "scrub", both[0].Name)
 	}
+	since, until := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 2, 30, 0, 0, time.UTC)
+	waits := []Need{
+		{Name: "scrub", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x"}},
+		{Name: "group/scrub-2", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x", Since: since.Add(time.Hour)}},
+		{Name: "group/scrub-1", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x", Since: since, Until: until}},
+	}
+	assert.Equal(t, []Need{{Name: "scrub", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x", Since: since, Until: until}}}, once(waits))
 }
 
 func TestNobodyIsNeededOnlyIfAllIsKnown(t *testing.T) {

@@ -35,6 +35,9 @@ func TestAGroupThatPlacesNothingLeavesItsLane(t *testing.T) {
 	wait := s.g.Wait(s.now)
 	assert.Equal(t, contract.CodeNoWorker, wait.Code)
 	assert.Equal(t, "worker b is not registered; the lane is not held", wait.Detail)
+	s.g.cfg.Lane = ""
+	assert.Equal(t, "worker b is not registered", s.g.Wait(s.now).Detail, "without a lane nothing is said about one")
+	s.g.cfg.Lane = "disks"
 	s.ran(run.WorkersChanged{Workers: nodes(node("a", 4))})
 	_, asks := find[TakeTurn](s.last)
 	require.False(t, asks, "another worker is of no use")

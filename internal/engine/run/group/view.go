@@ -172,11 +172,9 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		first := g.firstStart()
 		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: "nothing of what was submitted may start before " + at(first)}
 	case stepAfter:
-		names := g.after.Unmet()
-		if len(names) == 0 || g.after.Looks == 0 {
-			return run.Wait{}
+		if names := g.after.Unmet(); len(names) > 0 && g.after.Looks > 0 {
+			return run.Wait{Code: contract.CodeAfter, Object: names[0], Since: t.Since, Until: g.after.Until, Detail: explain.TextAfter(names, g.after)}
 		}
-		return run.Wait{Code: contract.CodeAfter, Object: names[0], Since: t.Since, Until: g.after.Until, Detail: explain.TextAfter(names, g.after)}
 	case stepWindow:
 		opens, closed := g.window.closedUntil(now)
 		if now.Before(g.turn.HoldUntil) {
@@ -191,15 +189,15 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		}
 		return wait
 	case stepWorker:
-		return run.Wait{
-			Code: contract.CodeNoWorker, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(),
-			Detail: g.missing() + "; the lane is not held",
+		wait := run.Wait{Code: contract.CodeNoWorker, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(), Detail: g.missing()}
+		if g.cfg.Lane != "" {
+			wait.Detail += "; the lane is not held"
 		}
+		return wait
 	case stepLane:
-		if t.Granted || g.cfg.Lane == "" {
-			return run.Wait{}
+		if !t.Granted && g.cfg.Lane != "" {
+			return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: t.AskedAt, Until: g.laneDeadline(), Detail: "it waits for its turn" + g.textMaxWait()}
 		}
-		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: t.AskedAt, Until: g.laneDeadline(), Detail: "it waits for its turn" + g.textMaxWait()}
 	case stepPrepare, stepNone:
 	}
 	return run.Wait{}

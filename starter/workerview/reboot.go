@@ -95,14 +95,15 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 	return nil
 }
 
-// lostThere returns attempts that open runs have abandoned on the worker and placed elsewhere; its
-// process may still execute them. It checks at most mostAsked items of repeated attempts; more are an
-// error.
+// lostThere returns attempts that open runs have abandoned on the worker; its process may still execute
+// them. Their jobs run elsewhere, wait for a place or have failed. It checks at most mostAsked items; more
+// are an error.
 func lostThere(ctx context.Context, client *starter.Client, id string) (lost []reboot.NodeAttempt, err error) {
 	items, err := client.Runs().Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Limit: maxSearched})
 	asked := 0
 	for _, item := range items {
-		if item.Attempt < 2 {
+		there := item.Worker == id && slices.Contains(heldStates(), item.State)
+		if there || !mayBeLost(item, id) {
 			continue
 		}
 		if asked++; asked > mostAsked {
@@ -110,14 +111,23 @@ func lostThere(ctx context.Context, client *starter.Client, id string) (lost []r
 		}
 		history, fault := client.Runs().History(ctx, item)
 		err = errors.Join(err, fault)
-		there := slices.IndexFunc(history.Attempts, func(attempt starter.Attempt) bool {
+		at := slices.IndexFunc(history.Attempts, func(attempt starter.Attempt) bool {
 			return attempt.Worker == id && attempt.EndedAs == string(contract.FailureWorkerLost)
 		})
-		if there >= 0 && item.Worker != id {
-			lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(history.Attempts[there]), Lost: true})
+		if at >= 0 {
+			lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(history.Attempts[at]), Lost: true})
 		}
 	}
 	return lost, err
+}
+
+// mayBeLost reports whether a worker may have lost an attempt at the item: it is not the first attempt, or
+// the first one was there and was not successful.
+func mayBeLost(item starter.Item, id string) bool {
+	if item.Attempt != 1 {
+		return item.Attempt > 1
+	}
+	return item.State != contract.JobCompleted && (item.Worker == id || item.Worker == "")
 }
 
 // begun returns the time at which an attempt was taken, else sent.

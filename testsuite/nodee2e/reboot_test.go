@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/reboot"
+	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/workerview"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/sites"
@@ -82,4 +84,33 @@ func (s *site) mayReboot(id string) workerview.Reboot {
 	}
 	require.NoError(s.T, json.Unmarshal([]byte(s.Command("workers", "show", id, "--output", "json")), &shown))
 	return shown.Reboot
+}
+
+// TestALostAttemptStaysOnItsNode: the only worker is frozen, so a lost job waits for a place. Its attempt may still run there.
+func TestALostAttemptStaysOnItsNode(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.Start("server")
+	s.hold("work")
+	s.apply(group{"work", "steps", "heartbeat_timeout: 4s, liveness: process, global_execution_concurrency: 2, per_worker_execution_concurrency: 2", 2, 2, 50})
+	frozen := s.worker("node-a")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("work")
+	s.awaitBook("two jobs run", func(b book) bool { return len(b.of("step")) == 2 })
+	frozen.Signal(t, syscall.SIGSTOP)
+	testsuite.WaitFor(t, time.Minute, "both jobs wait", func() bool {
+		items, _, err := s.Client.Runs().Items(t.Context(), ref, starter.ItemFilter{States: []string{contract.JobPending}})
+		return err == nil && len(items) == 2
+	})
+	lost := s.mayReboot("node-a")
+	assert.Equal(t, reboot.NotKnown, lost.Code)
+	require.Len(t, lost.Attempts, 2, "%+v", lost)
+	for _, attempt := range lost.Attempts {
+		assert.True(t, attempt.Lost)
+	}
+	assert.Contains(t, s.Command("drain", "node-a", "--dry-run"), "2 lost attempts may still run")
+	frozen.Kill()
+	s.letGo()
+	s.worker("node-a")
+	s.Result(ref)
 }

@@ -83,7 +83,10 @@ func auditTells(t *testing.T, h *harness) {
 func TestAnAbsentControlPlaneIsTheFirstLine(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
-	for _, line := range [][]string{{"status"}, {"status", "--output", "json"}, {"workers", "list"}} {
+	h.run("apply", "-c", h.write(clusterConfig(""))).OK()
+	for _, line := range [][]string{
+		{"status"}, {"status", "--output", "json"}, {"workers", "list"}, {"explain", "quick"}, {"explain", "quick", "--output", "json"}, {"holds"},
+	} {
 		told := h.run(line...).Exits(ui.ExitFailed)
 		assert.True(t, strings.HasPrefix(told.Stderr, "roundsman: CONTROL_PLANE_DOWN: "), told.Stderr)
 		assert.Equal(t, 1, strings.Count(told.Stderr, "CONTROL_PLANE_DOWN"), told.Stderr)

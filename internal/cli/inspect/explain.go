@@ -30,7 +30,7 @@ Of an open run the answer begins with a summary: what runs, what has been silent
 when, how many wait for which code.
 
 The reasons are ordered: what to act on first. docs/explain.md describes every code. Nothing is
-changed, and no control plane is needed to learn that there is none.
+changed. Without a control plane the first line says so, and the exit code is 1: facts are missing.
 
 Examples:
   roundsman explain scrub
@@ -49,6 +49,11 @@ Examples:
 			}
 			if err != nil {
 				return err
+			}
+			for _, reason := range explanation.Reasons {
+				if reason.Code == explain.ControlPlaneDown {
+					c.Incomplete(string(reason.Code) + ": " + reason.Detail + "; " + (explain.Remedy{Actions: reason.Actions}).Text())
+				}
 			}
 			now := activityOf(ctx.Context, client, explanation, c.Env.Now())
 			if ui.WantsData(ctx) {

@@ -36,6 +36,14 @@ func (c *Program) Note(err error) {
 	}
 }
 
+// Incomplete writes why an answer lacks facts, before the answer, and once. The command ends with [ExitFailed].
+func (c *Program) Incomplete(why string) {
+	if !c.partial {
+		c.partial = true
+		c.Complain("%s: %s", c.Env.Own.Name(), why)
+	}
+}
+
 // Whole is err, or the exit code of a command whose answer is not whole.
 func (c *Program) Whole(err error) error {
 	if err == nil && c.partial {

@@ -101,6 +101,9 @@ func submissionID(ctx context.Context) string {
 // nothing refuses a retry without work.
 func nothing(of starter.RunRef, plan Plan) error {
 	reason := "all of its jobs were done"
+	if plan.KeptTotal+plan.Done == 0 {
+		reason = fmt.Sprintf("it has no jobs; to detect again: `roundsman start %s`", plan.JobType)
+	}
 	if plan.KeptTotal > 0 {
 		first := plan.Kept[max(0, slices.IndexFunc(plan.Kept, func(k Kept) bool { return k.Why.Chosen() }))]
 		reason = fmt.Sprintf("%s: %s", cmp.Or(first.DedupeKey, first.Job), first.Detail)

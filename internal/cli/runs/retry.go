@@ -101,7 +101,11 @@ func (c *commands) printPlan(plan rerun.Plan, title string) {
 	for _, one := range plan.Kept {
 		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "no", Paint: ui.Odd}, ui.Text(one.Detail))
 	}
-	c.PrintTable(listed, "all jobs were done")
+	empty := "all jobs were done"
+	if plan.Done == 0 {
+		empty = "the run has no jobs; to detect again: roundsman start " + plan.JobType
+	}
+	c.PrintTable(listed, empty)
 	if title == titleRuns {
 		c.Print("%s would run, %d not", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal)
 	} else {

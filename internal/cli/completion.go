@@ -58,7 +58,7 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 		if flag == ui.FlagSort {
 			return matching(sortFields(command), last)
 		}
-		if values, ok := flagValues(flag); ok {
+		if values, ok := flagValues(command, flag); ok {
 			return matching(values, last)
 		}
 		if kind := liveFlags[flag]; kind != "" {
@@ -81,14 +81,35 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 	return matching(commandNames(command), last)
 }
 
+// stateValues are the values of --state in a command.
+func stateValues(command *cli.Command) []string {
+	outcomes := append(ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), "bad")
+	switch command.HelpName {
+	case ui.ProgramName + " runs":
+		return append(outcomes, "open")
+	case ui.ProgramName + " jobtypes":
+		return outcomes
+	case ui.ProgramName + " workers":
+		return []string{"ONLINE", "UNREACHABLE", "OFFLINE", "DRAINING", "CORDONED", "DELETED"}
+	case ui.ProgramName + " schedule":
+		return []string{"ran", "open", "waiting", "skipped", "missed", "due"}
+	case ui.ProgramName + " jobs":
+		return append(starter.ItemStates(), "bad")
+	}
+	return starter.ItemStates()
+}
+
 // flagValues are the values of flags that have a fixed set.
-func flagValues(name string) ([]string, bool) {
+func flagValues(command *cli.Command, name string) ([]string, bool) {
 	switch name {
 	case ui.FlagState, "s":
-		return starter.ItemStates(), true
+		return stateValues(command), true
 	case runs.FlagOutcome:
 		return ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), true
 	case "kind":
+		if command.HelpName == ui.ProgramName+" resume" {
+			return []string{"pause", "budget", "done", "failure", "all"}, true
+		}
 		return []string{string(starter.KindGroup), string(starter.KindDAG)}, true
 	case ui.FlagLogLevel:
 		return []string{"debug", "info", "warn", "error"}, true

@@ -53,3 +53,17 @@ func TestZshCompletesAtTheFirstTab(t *testing.T) {
 	assert.True(t, strings.HasPrefix(script, "#compdef roundsman\n"))
 	assert.Regexp(t, `(?s)if \[ "\$\{funcstack\[1\]\}" = _roundsman \]; then\s+_roundsman "\$@".*else\s+compdef _roundsman roundsman\s+fi\s*$`, script)
 }
+
+// TestCompletionOfStates: -s has the states of the command, and the groups that it takes.
+func TestCompletionOfStates(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	for line, want := range map[string][]string{
+		"runs -s ": {"bad", "canceled", "completed", "failed", "open", "partial", "skipped", "timeout"}, "workers -s O": {"OFFLINE", "ONLINE"},
+		"jobs --state b": {"bad"}, "schedule -s s": {"skipped"}, "jobtypes -s b": {"bad"}, "resume x --kind ": {"all", "budget", "done", "failure", "pause"},
+	} {
+		words := strings.Split(line, " ")
+		got := strings.Fields(h.run(append([]string{completionWord}, words...)...).OK().Stdout)
+		assert.Equal(t, want, got, line)
+	}
+}

@@ -11,6 +11,7 @@ func (l *loader) commandOddities(e entry) {
 		l.found(commandlint.Values(block, path))
 		if key != "params" {
 			l.found(commandlint.Command(block.Get("command"), path+".command"))
+			l.found(commandlint.Around(block, path+"."))
 			l.found(commandlint.Script(block.Get("shell"), path+".shell"))
 		}
 	}

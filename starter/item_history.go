@@ -18,6 +18,8 @@ type (
 	ItemRequest = attempts.ItemRequest
 	// Render returns the command line and the params of an attempt.
 	Render = attempts.Render
+	// Rendered is what an attempt runs on its worker.
+	Rendered = attempts.Rendered
 )
 
 // ItemDetail is an item with its history.

@@ -23,7 +23,7 @@ func TestAnExitCodeDefers(t *testing.T) {
 
 	assert.Nil(t, jobtype.AsDeferral(execute(t, shell("exit 74").with(codes), jobtype.Job{}).Err))
 	assert.Nil(t, jobtype.AsDeferral(execute(t, shell("kill -9 $$").with(codes), jobtype.Job{}).Err))
-	assert.ErrorContains(t, detect(t, shell("exit 75").with(codes), jobtype.DetectInput{}).Err, "exit_codes.defer and guard are for jobs")
+	assert.ErrorContains(t, detect(t, shell("exit 75").with(codes), jobtype.DetectInput{}).Err, "exit_codes.defer, guard and hooks are for jobs")
 }
 
 // TestAGuardRunsFirst: in the same directory and with the same variables as the program.

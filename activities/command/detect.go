@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -33,7 +34,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		return err
 	}
 	found := &proposals{format: settings.Format, sink: out}
-	errorOutput := newTail(stderrKept)
+	errorOutput := tail.New(stderrKept)
 	var alive func()
 	if sink, ok := out.(jobtype.Alive); ok {
 		alive = sink.Alive
@@ -50,9 +51,9 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	case err != nil:
 		return failure(ready.argv[0], err)
 	case outcome.signal == "" && settings.ExitCodes.Warned(outcome.code):
-		jobtype.Explain(out, jobtype.ClipCause(describe(ready.argv[0], outcome, errorOutput.text(), "").Error(), jobtype.MaxExplanationBytes))
+		jobtype.Explain(out, jobtype.ClipCause(describe(ready.argv[0], outcome, errorOutput.Text(), "").Error(), jobtype.MaxExplanationBytes))
 	case !settings.ExitCodes.Succeeded(outcome.code):
-		return describe(ready.argv[0], outcome, errorOutput.text(), "")
+		return describe(ready.argv[0], outcome, errorOutput.Text(), "")
 	}
 	return found.verdict()
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -34,19 +36,28 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	jobtype.KeepOutput(progress, ready.Output.Policy())
 	log := jobtype.Log(progress)
 	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
-	keeper := progress
-	if settings.Progress == progressNone {
-		progress = nil
+	hooks := program.surround(log)
+	result, err := hooks.before(ctx, settings)
+	if err == nil {
+		result, err = settings.run(ctx, program, progress, log)
 	}
-	output, errorOutput := newTail(jobtype.MaxOutputBytes), newTail(stderrKept)
+	return hooks.close(ctx, result, err)
+}
+
+func (s executeSettings) run(ctx context.Context, program program, progress jobtype.Progress, log io.Writer) (jobtype.Result, error) {
+	reported := progress
+	if s.Progress == progressNone {
+		reported = nil
+	}
+	output, errorOutput := tail.New(jobtype.MaxOutputBytes), tail.New(stderrKept)
 	outcome, err := program.with(
-		func(stdout io.Reader) error { return follow(stdout, io.MultiWriter(output, log), progress) },
+		func(stdout io.Reader) error { return follow(stdout, io.MultiWriter(output, log), reported) },
 		io.MultiWriter(output, errorOutput, log),
 	).run(ctx)
 	if err == nil {
-		program.collect(ctx, keeper)
+		program.collect(ctx, progress)
 	}
-	return settings.result(ready.argv[0], outcome, err, output.text(), errorOutput.text())
+	return s.result(program.argv[0], outcome, err, output.Text(), errorOutput.Text())
 }
 
 // prepared fills the templates of a job in; input is what the program gets on its
@@ -69,10 +80,10 @@ func prepared(job jobtype.Job) (settings executeSettings, input json.RawMessage,
 	return settings, input, ready, err
 }
 
-// Line is the command line that [Handler.Execute] runs for a job.
-func Line(job jobtype.Job) ([]string, error) {
+// Line is the command line that [Handler.Execute] runs for a job, and those of its hooks.
+func Line(job jobtype.Job) ([]string, []launch.Hook, error) {
 	_, _, ready, err := prepared(job)
-	return ready.argv, err
+	return ready.argv, ready.Hooks.All(), err
 }
 
 func (s executeSettings) result(name string, outcome ended, err error, output, errorOutput string) (jobtype.Result, error) {

@@ -276,13 +276,13 @@ func TestLineIsWhatRuns(t *testing.T) {
 		{ID: "job-00001", WorkerID: "node-a", Settings: raw(t, block{"command": []string{"echo", "{{.Params.item}}", "{{.Job.WorkerID}}"}}), Params: json.RawMessage(`{"item":"sda 1"}`)},
 		{Settings: raw(t, block{"command": []string{"none"}}), Argv: []string{"echo", "{{as it is}}"}},
 	} {
-		line, err := command.Line(job)
+		line, _, err := command.Line(job)
 		require.NoError(t, err)
 		require.Equal(t, "echo", line[0])
 		got := jobtypetest.Execute(t.Context(), newHandler(0), job)
 		require.NoError(t, got.Err)
 		assert.Equal(t, strings.Join(line[1:], " ")+"\n", got.Result.Output)
 	}
-	_, err := command.Line(jobtype.Job{Settings: raw(t, block{"command": []string{"echo", "{{.Params.none.more}}"}}), Params: json.RawMessage(`{}`)})
+	_, _, err := command.Line(jobtype.Job{Settings: raw(t, block{"command": []string{"echo", "{{.Params.none.more}}"}}), Params: json.RawMessage(`{}`)})
 	require.Error(t, err)
 }

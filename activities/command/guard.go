@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -18,7 +19,7 @@ func (p program) awaitGuard(ctx context.Context, guard launch.Guard, watched *wa
 	if len(guard.Command) == 0 {
 		return nil
 	}
-	output := newTail(guardKept)
+	output := tail.New(guardKept)
 	p.argv, p.stdin, p.watcher, p.owner = guard.Command, nil, watched, by
 	p.launch.Stdin = launch.StdinNone
 	outcome, err := p.with(func(stdout io.Reader) error {
@@ -35,5 +36,5 @@ func (p program) awaitGuard(ctx context.Context, guard launch.Guard, watched *wa
 	if outcome.signal != "" {
 		end = fmt.Sprintf("%s was killed by a signal (%s)", guard.Command[0], outcome.signal)
 	}
-	return jobtype.DeferGuard(guard.Interval(), cmp.Or(jobtype.OneLine(lastLine(output.text()), jobtype.MaxSummaryBytes), end))
+	return jobtype.DeferGuard(guard.Interval(), cmp.Or(jobtype.OneLine(lastLine(output.Text()), jobtype.MaxSummaryBytes), end))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -81,7 +82,7 @@ func New(options Options) *Handler {
 }
 
 // PrepareNode implements [jobtype.NodePreparer]: it ends the programs that an earlier
-// process of the worker left running, and notes those of this one from now on.
+// process of the worker left running, starts the hooks that it owes, and notes programs from now on.
 func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
 	opened, err := openLedger(dir)
 	if err != nil {
@@ -90,7 +91,7 @@ func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
 	h.mu.Lock()
 	h.ledgers[workerID] = opened
 	h.mu.Unlock()
-	return opened.endLeftovers(ctx)
+	return errors.Join(opened.endLeftovers(ctx), h.payOwed(ctx, workerID, opened))
 }
 
 func (h *Handler) ledger(workerID string) *ledger {

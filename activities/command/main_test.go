@@ -91,6 +91,9 @@ func playWorker(role string) int {
 	program["kill_grace"] = "300ms"
 	settings, encodeErr := json.Marshal(program)
 	handler := newHandler(300 * time.Millisecond)
+	if p.Keys["hooks"] != nil {
+		handler = command.New(command.Options{Shim: []string{"/proc/self/exe", command.ShimArgument}, EndWait: time.Minute})
+	}
 	if p.Check {
 		if fault := handler.CheckNode(ctx, nil, settings); fault != nil {
 			_, _ = os.Stderr.WriteString(fault.Error() + "\n")

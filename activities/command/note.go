@@ -56,6 +56,8 @@ type note struct {
 	// left is set if nobody waits for the end of the program any more.
 	left   bool
 	struck bool
+	// hooks is set if the note stands for hooks that have not ended.
+	hooks bool
 }
 
 // write writes the file. One that cannot be written is no reason not to run the
@@ -137,7 +139,7 @@ func (n *note) precedes(next owner) bool {
 	if n.Owner.Job != "" && n.Owner.Job == next.Job {
 		return true
 	}
-	return n.Owner.Key != "" && n.Owner.Key == next.Key && n.isLeft()
+	return n.Owner.Key != "" && n.Owner.Key == next.Key && (n.hooks || n.isLeft())
 }
 
 // strike forgets the program: it has ended.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/tail"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -104,7 +105,7 @@ func (p program) printed(ctx context.Context, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, fmt.Errorf("no secret within %s", secretTimeout))
 	defer cancel()
 	var output []byte
-	errorOutput := newTail(stderrKept)
+	errorOutput := tail.New(stderrKept)
 	reading := program{
 		argv: argv, inherited: p.inherited, own: p.own, killGrace: time.Second, outputGrace: p.outputGrace,
 		watcher: p.watcher, ledger: p.ledger, owner: p.owner, shim: p.shim, cgroups: p.cgroups,
@@ -120,7 +121,7 @@ func (p program) printed(ctx context.Context, argv []string) (string, error) {
 	case err != nil:
 		return "", failure(argv[0], err)
 	case outcome.code != 0 || outcome.signal != "":
-		return "", errors.New(mask.text(describe(argv[0], outcome, errorOutput.text(), "").Error()))
+		return "", errors.New(mask.text(describe(argv[0], outcome, errorOutput.Text(), "").Error()))
 	}
 	return string(output), nil
 }

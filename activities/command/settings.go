@@ -55,8 +55,8 @@ func readDetect(data json.RawMessage) (detectSettings, error) {
 	if len(parsed.ExitCodes.Permanent) > 0 {
 		faults = append(faults, errors.New("detect.exit_codes.permanent: only jobs are retried, a detection is not; remove it"))
 	}
-	if len(parsed.ExitCodes.Defer) > 0 || len(parsed.Guard.Command) > 0 {
-		faults = append(faults, errors.New("detect: exit_codes.defer and guard are for jobs; remove them, or set detection_retries"))
+	if len(parsed.ExitCodes.Defer) > 0 || len(parsed.Guard.Command) > 0 || len(parsed.Hooks.All()) > 0 {
+		faults = append(faults, errors.New("detect: exit_codes.defer, guard and hooks are for jobs; remove them, or set detection_retries"))
 	}
 	return parsed, errors.Join(faults...)
 }

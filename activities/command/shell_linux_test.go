@@ -77,6 +77,6 @@ func TestShellWithoutBash(t *testing.T) {
 	assert.Empty(t, got.Result.Output)
 	err := newHandler(0).CheckNode(t.Context(), nil, raw(t, script("echo ran")))
 	require.ErrorContains(t, err, "execute.shell: NO_BASH")
-	_, err = command.Line(jobtype.Job{Settings: raw(t, script("echo ran"))})
+	_, _, err = command.Line(jobtype.Job{Settings: raw(t, script("echo ran"))})
 	require.NoError(t, err)
 }

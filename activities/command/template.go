@@ -177,6 +177,11 @@ func (s settings) unnamed(block string, ready launch.Spec) error {
 	case slices.Contains(ready.Groups, ""):
 		return fmt.Errorf("%s.groups: a template rendered to nothing", block)
 	}
+	for _, one := range ready.Hooks.All() {
+		if one.Command[0] == "" {
+			return fmt.Errorf("%s.hooks.%s[0]: the template rendered to nothing", block, one.Name)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
 		if s.Env[key].Secret() && !ready.Env[key].Secret() {
 			return fmt.Errorf("%s.env.%s: the template rendered to nothing", block, key)

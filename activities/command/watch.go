@@ -83,6 +83,18 @@ func (w *watcher) follow(child child) (stop func()) {
 	}
 }
 
+// beat reports signs of life until ctx ends.
+func (w *watcher) beat(ctx context.Context) {
+	if w == nil {
+		return
+	}
+	go func() {
+		for waitContext(ctx, w.pause) {
+			w.alive()
+		}
+	}()
+}
+
 // fingerprint changes when one of the processes used CPU, read or wrote, or when one
 // came or went.
 func fingerprint(child child) (sum uint64, ok bool) {

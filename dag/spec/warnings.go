@@ -62,6 +62,6 @@ func (c *collector) warn(found []commandlint.Located) {
 }
 
 func taskWarnings(task *yamlread.Node) []commandlint.Located {
-	return slices.Concat(commandlint.Command(task.Get("command"), "command"), commandlint.Script(task.Get("shell"), "shell"),
+	return slices.Concat(commandlint.Command(task.Get("command"), "command"), commandlint.Around(task, ""), commandlint.Script(task.Get("shell"), "shell"),
 		commandlint.Values(task.Get("params"), "params"), commandlint.Values(task.Get("env"), "env"))
 }

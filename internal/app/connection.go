@@ -3,7 +3,6 @@ package app
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -40,16 +39,16 @@ func ClientOptions(settings config.Temporal) (starter.Options, error) {
 }
 
 // render implements [starter.Render] with the settings of a worker.
-func render(in contract.ExecuteInput) (argv []string, params json.RawMessage) {
+func render(in contract.ExecuteInput) starter.Rendered {
 	job, err := jobs.Merged(in)
+	rendered := starter.Rendered{Params: job.Params}
 	if err != nil || in.Handler != command.Name {
-		return nil, job.Params
+		return rendered
 	}
-	argv, err = command.Line(job)
-	if err != nil { // The attempt failed with the same error.
-		return nil, job.Params
+	if argv, hooks, err := command.Line(job); err == nil { // Otherwise the attempt failed with that.
+		rendered.Command, rendered.Hooks = argv, hooks
 	}
-	return argv, job.Params
+	return rendered
 }
 
 func tlsConfig(settings config.TLS) (*tls.Config, error) {

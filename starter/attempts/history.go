@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -18,17 +19,22 @@ type ItemHistory struct {
 	Attempts []Attempt `json:"attempts,omitempty"`
 	// Requests of operators about this item, oldest first; a cancellation of the run is one, too.
 	Requests []ItemRequest `json:"requests,omitempty"`
-	// Command is the command line of the last attempt, with its templates filled in; nil
-	// if the handler runs none. Params are those of the handler.
-	Command []string        `json:"command,omitempty"`
-	Params  json.RawMessage `json:"params,omitempty"`
+	Rendered
 	// Result of the handler, or the output of the last attempt if it failed; nil without a report.
 	Result *jobtype.Result `json:"result,omitempty"`
 }
 
-// Render returns the command line of an attempt on a worker, nil if the handler runs none, and
-// its params.
-type Render func(contract.ExecuteInput) (command []string, params json.RawMessage)
+// Rendered has the programs and the params of an attempt.
+type Rendered struct {
+	// Command is the command line of the last attempt, with its templates filled in; nil
+	// if the handler runs none. Hooks are the programs around it. Params are those of the handler.
+	Command []string        `json:"command,omitempty"`
+	Hooks   []launch.Hook   `json:"hooks,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+}
+
+// Render returns the programs and the params of an attempt.
+type Render func(contract.ExecuteInput) Rendered
 
 // Attempt is one attempt at an item.
 type Attempt struct {
@@ -58,7 +64,7 @@ func (i *ItemHistory) Prepend(before ItemHistory) {
 	i.Attempts, i.Requests = append(before.Attempts, i.Attempts...), append(before.Requests, i.Requests...)
 	i.Result = cmp.Or(i.Result, before.Result)
 	if i.Params == nil && i.Command == nil {
-		i.Command, i.Params = before.Command, before.Params
+		i.Rendered = before.Rendered
 	}
 }
 

@@ -136,7 +136,7 @@ func (h *Reader) given(of *ItemHistory, worker string, input *commonpb.Payloads)
 		// Common settings of all jobs are only in the input of the run.
 		in.Job.Params, in.Job.Settings, in.Job.Cluster = h.of.Spec.Params, h.of.Spec.Execute, h.of.Spec.Cluster
 	}
-	of.Command, of.Params = h.render(in)
+	of.Rendered = h.render(in)
 }
 
 func timeoutText(kind enumspb.TimeoutType) string {

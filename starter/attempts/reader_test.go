@@ -36,8 +36,8 @@ func payloadsOf(t *testing.T) func(value any) *commonpb.Payloads {
 func TestAJobIsRenderedWithWhatItsRunHasInCommon(t *testing.T) {
 	t.Parallel()
 	payloads := payloadsOf(t)
-	render := func(in contract.ExecuteInput) ([]string, json.RawMessage) {
-		return []string{string(in.Job.Settings), in.Job.GroupID, in.Job.WorkerID, string(in.ProposalParams)}, in.Job.Params
+	render := func(in contract.ExecuteInput) Rendered {
+		return Rendered{Command: []string{string(in.Job.Settings), in.Job.GroupID, in.Job.WorkerID, string(in.ProposalParams)}, Params: in.Job.Params}
 	}
 	spec := contract.JobTypeSpec{Params: json.RawMessage(`{"dir":"/var"}`), Execute: json.RawMessage(`{"command":["x"]}`)}
 	for _, job := range []jobtype.Job{

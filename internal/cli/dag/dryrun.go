@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -127,6 +128,22 @@ func (c *commands) printTaskLines(lines []TaskLine) {
 			as = user
 		}
 		listed.Add(ui.Textf("%s", line.Task), ui.Textf("%s", where), ui.Textf("%s", as), ui.Textf("%s", what))
+		for _, hook := range hooksOf(line) {
+			listed.Add(ui.Textf("  %s", hook.Name), ui.Text(""), ui.Text(""), ui.Textf("%s", action.Line(hook.Command)))
+		}
 	}
 	c.PrintTable(listed, "")
+}
+
+// hooksOf returns the programs around that of a task.
+func hooksOf(line TaskLine) []launch.Hook {
+	keys, err := json.Marshal(line.Program)
+	if err != nil {
+		return nil
+	}
+	read, err := launch.Decode(keys)
+	if err != nil { // validate has refused the task.
+		return nil
+	}
+	return read.Hooks.All()
 }

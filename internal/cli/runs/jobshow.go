@@ -101,6 +101,9 @@ func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
 	if len(detail.Command) > 0 {
 		shown.Add("command", ui.Text(ui.OneLine(CompactJSON(detail.Command))))
 	}
+	for _, hook := range detail.Hooks {
+		shown.Add("hook "+hook.Name, ui.Text(ui.OneLine(CompactJSON(hook.Command))))
+	}
 }
 
 // showHistory prints the attempts at an item, what operators asked for, and what was

@@ -107,3 +107,19 @@ func values(n *yamlread.Node, key, path string) []Located {
 	}
 	return found
 }
+
+// Around examines the programs that run around that of a block: its guard and its hooks. prefix is the path of the
+// block with a dot, or empty.
+func Around(block *yamlread.Node, prefix string) []Located {
+	if block == nil || block.Kind != yamlread.Object {
+		return nil
+	}
+	var found []Located
+	for _, path := range []string{"guard.command", "hooks.before", "hooks.on_failure", "hooks.finally"} {
+		object, key, _ := strings.Cut(path, ".")
+		if of := block.Get(object); of != nil && of.Kind == yamlread.Object {
+			found = append(found, Command(of.Get(key), prefix+path)...)
+		}
+	}
+	return found
+}

@@ -12,7 +12,7 @@ import (
 
 // OfJobs are the keys that only the programs of jobs have: detections and receivers keep no output and
 // have no programs around their own.
-var OfJobs = []string{"output", "guard", "artifacts"} //nolint:gochecknoglobals // constant table
+var OfJobs = []string{"output", "guard", "artifacts", "hooks"} //nolint:gochecknoglobals // constant table
 
 // KeysOfAll returns the keys of every program, sorted.
 func KeysOfAll() []string {

@@ -54,6 +54,7 @@ type Spec struct {
 	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
 	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`
 	Guard     Guard             `json:"guard,omitzero"`
+	Hooks     Hooks             `json:"hooks,omitzero"`
 }
 
 // ExitCodes sorts the exit codes of a program. Every code that is not listed is a failure.
@@ -142,6 +143,7 @@ func (s Spec) Map(change func(path, text string) string) Spec {
 	s.Stdin = change("stdin", s.Stdin)
 	s.Artifacts = mapAll("artifacts", s.Artifacts, change)
 	s.Guard.Command = mapAll("guard.command", s.Guard.Command, change)
+	s.Hooks = s.Hooks.mapped(change)
 	return s
 }
 
@@ -169,7 +171,7 @@ func (s Spec) Faults() []error {
 		}
 	}
 	faults = append(faults, s.settingFaults()...)
-	faults = append(faults, s.Guard.faults()...)
+	faults = slices.Concat(faults, s.Guard.faults(), s.Hooks.faults())
 	return append(faults, s.ExitCodes.faults()...)
 }
 

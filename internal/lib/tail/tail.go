@@ -1,4 +1,5 @@
-package command
+// Package tail keeps the end of what a program prints.
+package tail
 
 import (
 	"strings"
@@ -9,19 +10,20 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// tail keeps the last bytes of what is written to it, in a ring of fixed size.
+// Tail keeps the last bytes of what is written to it, in a ring of fixed size.
 // Safe for concurrent use: a job's stdout and stderr share one.
-type tail struct {
+type Tail struct {
 	mu    sync.Mutex
 	ring  []byte
 	next  int
 	total int64
 }
 
-func newTail(size int) *tail { return &tail{ring: make([]byte, size)} }
+// New returns a tail of at most size bytes.
+func New(size int) *Tail { return &Tail{ring: make([]byte, size)} }
 
 // Write implements io.Writer and never fails.
-func (t *tail) Write(data []byte) (int, error) {
+func (t *Tail) Write(data []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total += int64(len(data))
@@ -37,9 +39,9 @@ func (t *tail) Write(data []byte) (int, error) {
 	return written, nil
 }
 
-// text returns what is kept, made fit for JSON and people, and whether
+// Text returns what is kept, made fit for JSON and people, and whether
 // something before it was dropped.
-func (t *tail) text() string {
+func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.total < int64(len(t.ring)) {

@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/hook"
+	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/tail"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// surrounding are the hooks of one attempt.
+type surrounding struct {
+	// program is that of the attempt; a hook replaces its command line.
+	program program
+	hooks   launch.Hooks
+	// owed are the closing hooks that have not ended, nil if there are no hooks.
+	owed *hook.Owed
+	// note keeps the next attempt waiting until the hooks have ended.
+	note *note
+	log  io.Writer
+}
+
+// surround notes the hooks of a program that is about to start.
+func (p program) surround(log io.Writer) *surrounding {
+	s := &surrounding{program: p, hooks: p.launch.Hooks, log: log}
+	set := s.hooks.All()
+	if len(set) == 0 {
+		return s
+	}
+	if set[0].Name == launch.HookBefore {
+		set = set[1:]
+	}
+	s.owed = &hook.Owed{
+		Job: p.owner.Job, Key: p.owner.Key, Attempt: p.owner.Attempt, Launch: p.launch, Own: p.own,
+		Outcome: hook.Outcome{Kind: hook.Lost, Code: -1}, Pending: set,
+	}
+	s.hold()
+	s.noted(s.owed.Open(p.ledger.dir, s.note.Mark))
+	return s
+}
+
+func (s *surrounding) hold() {
+	s.note = s.program.ledger.enter("a hook", 0, s.program.owner)
+	s.note.hooks = true
+}
+
+// noted reports a file that cannot be written, which is no reason not to run the program.
+func (s *surrounding) noted(err error) {
+	if err != nil {
+		_, _ = fmt.Fprintf(s.log, "[hooks] not noted, so they are lost with the worker: %v\n", err)
+	}
+}
+
+// before runs the first hook. An error is classified as that of the program, by its exit code.
+func (s *surrounding) before(ctx context.Context, settings executeSettings) (jobtype.Result, error) {
+	if len(s.hooks.Before) == 0 {
+		return jobtype.Result{}, nil
+	}
+	settings.ExitCodes.Success, settings.ExitCodes.Warning = nil, nil
+	outcome, output, errorOutput, err := s.run(ctx, launch.Hook{Name: launch.HookBefore, Command: s.hooks.Before}, nil)
+	result, err := settings.result(s.hooks.Before[0], outcome, err, output, errorOutput)
+	if err != nil {
+		err = fmt.Errorf("hook %s: %w", launch.HookBefore, err)
+	}
+	return result, err
+}
+
+// close runs the closing hooks after the end of the program, also if ctx has ended. The failure of a hook turns a
+// success into a warning, and adds to another end.
+func (s *surrounding) close(ctx context.Context, result jobtype.Result, err error) (jobtype.Result, error) {
+	if s.owed == nil {
+		return result, err
+	}
+	s.noted(s.owed.Settle(hook.Of(result, err)))
+	fault := s.pay(context.WithoutCancel(ctx))
+	switch {
+	case fault == nil:
+	case err != nil:
+		err = fmt.Errorf("%w (%s)", err, jobtype.OneLine(fault.Error(), jobtype.MaxSummaryBytes))
+	default:
+		result.Warning = strings.TrimPrefix(result.Warning+"\n"+fault.Error(), "\n")
+	}
+	return result, err
+}
+
+// pay runs the hooks that are owed. The error has the failures of all.
+func (s *surrounding) pay(ctx context.Context) error {
+	defer s.note.strike()
+	var faults []error
+	for next := s.owed.Next(); next != nil; next = s.owed.Next() {
+		if fault := s.closing(ctx, *next); fault != nil {
+			_, _ = fmt.Fprintf(s.log, "[%s] %v\n", next.Name, fault)
+			faults = append(faults, fmt.Errorf("hook %s: %w", next.Name, fault))
+		}
+		s.noted(s.owed.Done())
+	}
+	return errors.Join(faults...)
+}
+
+func (s *surrounding) closing(ctx context.Context, next launch.Hook) error {
+	outcome, output, errorOutput, err := s.run(ctx, next, s.owed.Outcome.Environment())
+	switch {
+	case err != nil:
+		return failure(next.Command[0], err)
+	case outcome.code != 0 || outcome.signal != "":
+		return describe(next.Command[0], outcome, errorOutput, output)
+	}
+	return nil
+}
+
+// run runs a hook in the way of the program, within the time of a hook.
+func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (outcome ended, output, errorOutput string, err error) {
+	ctx, end := context.WithTimeoutCause(ctx, s.hooks.Limit(), fmt.Errorf("it is over hooks.timeout, %s", s.hooks.Limit()))
+	defer end()
+	p := s.program
+	p.watcher.beat(ctx)
+	p.argv, p.stdin, p.launch.Stdin = one.Command, nil, launch.StdinNone
+	p.own = slices.Concat(p.own, []string{"ROUNDSMAN_HOOK=" + one.Name}, own)
+	kept, keptError := tail.New(stderrKept), tail.New(stderrKept)
+	stdout, stderr := hook.Marked(s.log, "["+one.Name+"] "), hook.Marked(s.log, "["+one.Name+"] ")
+	outcome, err = p.with(func(from io.Reader) error {
+		_, err := io.Copy(io.MultiWriter(kept, stdout), from)
+		return err
+	}, io.MultiWriter(keptError, stderr)).run(ctx)
+	return outcome, kept.Text(), keptError.Text(), err
+}
+
+// payOwed runs the closing hooks that an earlier process of the worker has left, and does not wait for their end.
+// Nothing of the same job starts before it.
+func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger) error {
+	if ledger.dir == "" {
+		return nil
+	}
+	left, err := hook.Read(ledger.dir)
+	for _, owed := range left {
+		ready := rendered{Spec: owed.Launch}
+		p := h.program(ready, owed.Own, nil, workerID)
+		p.owner = owner{Job: owed.Job, Key: owed.Key, Attempt: owed.Attempt}
+		s := &surrounding{program: p, hooks: owed.Launch.Hooks, owed: owed, log: io.Discard}
+		s.hold()
+		go func() {
+			fault := s.pay(context.WithoutCancel(ctx))
+			slog.Default().Warn("the hooks that an earlier process of this worker left have run",
+				"worker", workerID, "job", owed.Job, "attempt", owed.Attempt, "outcome", owed.Outcome.Kind, "error", fault)
+		}()
+	}
+	return err
+}

@@ -1,6 +1,6 @@
 // The output of a job on its page: followed, searched, read backwards, in colors, by attempt.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { key, missing, Stage, until } from './stage.mjs';
@@ -18,6 +18,7 @@ before(async () => {
   const file = join(stage.dir, 'talk.yaml');
   const script = [
     `cd ${stage.dir}`,
+    'mkdir -p reports; echo kept > reports/a.txt; ln -sf /etc/passwd reports/b.txt',
     '[ -e first ] || { touch first; echo "the first attempt"; exit 3; }',
     `i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i"; done`,
     'printf "\\033[31mred\\033[0m plain \\033[38;5;46mgreen\\nstill green\\033[0m\\n"',
@@ -35,7 +36,7 @@ job_types:
     schedule: {every: 365d, first_run: scheduled}
     policy: {retry_limit: 1, retry_backoff: 1s}
     detect: {command: [printf, 'sda\\n'], format: lines}
-    execute: {command: [sh, -c, ${JSON.stringify(script)}]}
+    execute: {command: [sh, -c, ${JSON.stringify(script)}], dir: ${stage.dir}, artifacts: ["reports/*.txt"], hooks: {finally: [echo, cleaned up]}}
 `);
   await stage.shell(`roundsman apply --config ${file}`);
   await stage.shell('roundsman start talk');
@@ -107,7 +108,7 @@ test('what comes is followed until somebody scrolls up', { skip, timeout: 600_00
 
 test('what was printed before is read part by part, and searched', { skip, timeout: 600_000 }, async () => {
   await press('Show ');
-  await says(`${(lines + 5006).toLocaleString('en')} lines`);
+  await says(`${(lines + 5008).toLocaleString('en')} lines`);
   await page.focus('.log');
   await page.keyboard.press('Home');
   await seen('line 1');
@@ -125,7 +126,22 @@ test('all of it is a download', { skip, timeout: 600_000 }, async () => {
   const address = await page.$eval('.viewer a[download]', (a) => a.href);
   const text = await (await fetch(address)).text();
   assert.match(text, /^line 1\n/);
-  assert.match(text, /the last words\n$/);
+  assert.match(text.slice(-200), /the last words\nroundsman: artifact reports\/b\.txt: path escapes from parent\n\[finally\] cleaned up\n$/);
+});
+
+test('the files that it has left are downloads, and a link out of its directory is none', { skip, timeout: 60_000 }, async () => {
+  const down = join(stage.dir, 'down');
+  mkdirSync(down);
+  const browser = await page.createCDPSession();
+  await browser.send('Page.setDownloadBehavior', { behavior: 'allow', downloadPath: down });
+  const table = await page.waitForSelector('[aria-label="Artifacts of job-00001"]');
+  assert.match(await table.evaluate((e) => e.textContent), /reports\/b\.txt.*path escapes from parent/);
+  const links = await page.$$('a[href*="/artifacts/content"]');
+  assert.equal(links.length, 1);
+  await links[0].click();
+  await until('the file', () => existsSync(join(down, 'a.txt')));
+  assert.equal(readFileSync(join(down, 'a.txt'), 'utf8'), 'kept\n');
+  assert.match(await page.$eval('main', (e) => e.textContent), /finally: echo 'cleaned up'/);
 });
 
 test('another attempt is a link', { skip, timeout: 600_000 }, async () => {

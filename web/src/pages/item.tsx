@@ -4,6 +4,7 @@ import { actsOnItem } from '../acts/items';
 import { quote } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
+import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
@@ -36,6 +37,7 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
                 </Section>
               )}
               {item.standing.on_worker && <Output item={item} ended={item.standing.ended} attempt={Number(params.get('attempt') ?? 0)} />}
+              {item.standing.on_worker && item.standing.ended && <Artifacts item={item} attempt={Number(params.get('attempt') ?? 0)} />}
               {item.standing.on_worker && <Result item={item} />}
               {item.standing.on_worker && <Attempts item={item} />}
               <Asked item={item} />
@@ -125,6 +127,9 @@ function Given({ item }: { item: ItemDetail }) {
   return (
     <Section title={command.length > 0 ? 'Command' : 'Params'} note={command.length > 0 ? 'of the last attempt, templates filled in' : undefined}>
       {command.length > 0 && <pre tabIndex={0}>{command.map(quote).join(' ')}</pre>}
+      {(item.hooks ?? []).map((hook) => (
+        <pre key={hook.name} tabIndex={0}>{`${hook.name}: ${(hook.command ?? []).map(quote).join(' ')}`}</pre>
+      ))}
       {item.params !== undefined && (
         <details open={command.length === 0}>
           <summary>Params</summary>

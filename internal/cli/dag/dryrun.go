@@ -129,7 +129,7 @@ func (c *commands) printTaskLines(lines []TaskLine) {
 		}
 		listed.Add(ui.Textf("%s", line.Task), ui.Textf("%s", where), ui.Textf("%s", as), ui.Textf("%s", what))
 		for _, hook := range hooksOf(line) {
-			listed.Add(ui.Textf("  %s", hook.Name), ui.Text(""), ui.Text(""), ui.Textf("%s", action.Line(hook.Command)))
+			listed.Add(ui.Textf("hook %s", hook.Name), ui.Text(""), ui.Text(""), ui.Textf("%s", action.Line(hook.Command)))
 		}
 	}
 	c.PrintTable(listed, "")

@@ -106,6 +106,10 @@ func (w *walk) look(ctx context.Context, look steps.Look) {
 		w.runner.SawIndex(w.cluster.IndexHead(ctx, look.Server, w.volume, look.Head))
 		return
 	}
+	if look.Hidden {
+		w.runner.SawIndex(w.cluster.HiddenIndex(ctx, look.Server, w.volume, look.Collection))
+		return
+	}
 	if look.Index {
 		w.runner.SawIndex(w.cluster.Index(ctx, look.Server, w.volume))
 		return

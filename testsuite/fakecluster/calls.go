@@ -44,12 +44,32 @@ func (c *Cluster) Index(address string, id uint32) (live uint64, digest [2]uint6
 	if err != nil {
 		return 0, digest, err
 	}
+	live, digest = v.sums()
+	return live, digest, nil
+}
+
+func (v *volume) sums() (live uint64, digest [2]uint64) {
 	writes := v.writes()
 	for key, times := range writes {
 		digest[0] += key
 		digest[1] += key * key * times
 	}
-	return uint64(len(writes)), digest, nil
+	return uint64(len(writes)), digest
+}
+
+// HiddenIndex is [Cluster.Index] of a replica that is not loaded.
+func (c *Cluster) HiddenIndex(address string, id uint32) (live uint64, digest [2]uint64, err error) {
+	c.mu.Lock()
+	s, err := c.server(address)
+	if err == nil && s.hidden[id] == nil {
+		err = fmt.Errorf("no .idx file of volume %d", id)
+	}
+	c.mu.Unlock()
+	if err != nil {
+		return 0, digest, err
+	}
+	live, digest = s.hidden[id].sums()
+	return live, digest, nil
 }
 
 // IndexHead returns the digest of the first bytes of a replica's index.

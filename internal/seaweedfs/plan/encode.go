@@ -95,6 +95,22 @@ func sealed(replicas []placed) bool {
 	return !slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly })
 }
 
+// hidden counts the replicas that are there and not shown: a server that restarts next to all shards of a volume
+// does not load its replica.
+func hidden(t Topology, replicas []placed) int {
+	for i, server := range t.Servers {
+		if slices.ContainsFunc(replicas, func(r placed) bool { return r.server == i }) {
+			continue
+		}
+		for _, disk := range server.Disks {
+			if slices.ContainsFunc(disk.Shards, func(e Shards) bool { return e.ID == replicas[0].ID && bitsOf(e.Bits) == totalShards }) {
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
 func encodeOf(t Topology, replicas []placed, targets []ShardTarget) Encode {
 	first := replicas[0]
 	e := Encode{Volume: first.ID, Collection: first.Collection, Size: first.Size, Targets: targets}
@@ -143,7 +159,7 @@ func (s EncodeSettings) finishes(t Topology, replicas []placed, targets []ShardT
 }
 
 func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {
-	if len(replicas) < Copies(replicas[0].Placement) {
+	if len(replicas)+hidden(t, replicas) < Copies(replicas[0].Placement) {
 		return false
 	}
 	inside := false

@@ -162,7 +162,7 @@ func WhyNoEncode(t Topology, settings EncodeSettings, now int64) []Left {
 // obstacle returns the first condition of [EncodeSettings.wants] that a replica fails, and its
 // value and limit.
 func (s EncodeSettings) obstacle(t Topology, replicas []placed, now int64) (obstacle Obstacle, value, limit float64) {
-	if len(replicas) < Copies(replicas[0].Placement) {
+	if len(replicas)+hidden(t, replicas) < Copies(replicas[0].Placement) {
 		return MissingReplica, 0, 0
 	}
 	for _, r := range replicas {

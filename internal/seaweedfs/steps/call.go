@@ -185,6 +185,8 @@ type Look struct {
 	Server string
 	Shards bool
 	Index  bool
+	// Hidden: the index is that of a replica that is not loaded.
+	Hidden bool
 	// Head limits a look at an index to its first bytes; 0: the whole.
 	Head uint64
 	// Arrival also asks for a copy that is under way onto a server without the volume,

@@ -53,6 +53,7 @@ type Encode struct {
 	// The rest is one attempt's; earlier: there was one before it.
 	earlier   bool
 	comparing []string
+	hiding    string
 	generated bool
 	copied    map[try]bool
 	purged    map[string]bool
@@ -78,6 +79,9 @@ func (e *Encode) Looks() []Look {
 	}
 	for _, server := range e.comparing {
 		looks = append(looks, Look{Server: server, Index: true})
+	}
+	if e.hiding != "" {
+		looks = append(looks, Look{Server: e.hiding, Index: true, Hidden: true, Collection: e.Collection})
 	}
 	return looks
 }
@@ -168,6 +172,9 @@ func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 // generate makes the shards, after those of an earlier attempt are gone.
 func (e *Encode) generate(replicas []string, seen View) Step {
 	sizes, made := e.union(seen)
+	if step, ok := e.compareHidden(replicas, made, seen); ok {
+		return step
+	}
 	if e.heldAll(replicas, made, seen) {
 		// An earlier attempt made them of just these replicas.
 		step, end := e.spread(made, seen)

@@ -32,12 +32,47 @@ func (e *Encode) spread(made uint64, seen View) (Step, *End) {
 		if len(seen.Shards[server].Sizes) != TotalShards {
 			continue
 		}
-		if slices.Contains(e.Replicas, server) && seen.Replicas[server].Presence == Absent {
+		if !e.Deleting && server == e.hides(seen) {
 			e.Hidden = server
 		}
 		return e.bring(server, seen)
 	}
 	return Step{}, nil
+}
+
+// compareHidden compares the replicas with one that is not loaded, next to all shards that were made of it. Its
+// index shows whether they have its objects.
+func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
+	hidden := e.hides(seen)
+	if hidden == "" || made == 0 || e.heldAll(replicas, made, seen) {
+		return Step{}, false
+	}
+	index, looked := seen.Indexes[hidden]
+	if !looked {
+		e.comparing, e.hiding = slices.Clone(replicas), hidden
+		return Step{Again: true}, true
+	}
+	e.comparing, e.hiding = nil, ""
+	agreed := map[string]Sizes{hidden: {Dat: made}}
+	for _, server := range replicas {
+		other := seen.Indexes[server]
+		if index.Presence != Present || other.Presence != Present || other.Live != index.Live || other.Digest != index.Digest {
+			return Step{}, false
+		}
+		agreed[server] = seen.Replicas[server].sizes()
+	}
+	e.Agreed = agreed
+	return Step{}, false
+}
+
+// hides returns the server that has all shards, and no replica that is loaded.
+func (e *Encode) hides(seen View) string {
+	for _, server := range e.shardServers() {
+		if len(seen.Shards[server].Sizes) == TotalShards && seen.Replicas[server].Presence != Present {
+			return server
+		}
+	}
+	return ""
 }
 
 // heldAll reports whether shards of a volume of made bytes have the objects of every replica.

@@ -142,7 +142,11 @@ func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 }
 
 func lookAtIndex(c *fakecluster.Cluster, look steps.Look, id uint32) steps.Index {
-	live, digest, err := c.Index(look.Server, id)
+	sums := c.Index
+	if look.Hidden {
+		sums = c.HiddenIndex
+	}
+	live, digest, err := sums(look.Server, id)
 	if err != nil {
 		return steps.Index{Presence: steps.Absent}
 	}

@@ -277,6 +277,10 @@ func TestShardsOfAHiddenReplicaAreSpread(t *testing.T) {
 			require.Len(t, c.ShardHolders(id)["a:1"], steps.TotalShards)
 			job := encodeOf(c, id, replicas, targets)
 			require.NoError(t, steps.Resume(job, checkpoint))
+			if len(replicas) > 1 && op == steps.EcMount {
+				// No attempt is left: a detection shows only the other replica.
+				job = encodeOf(c, id, replicas[1:], targets)
+			}
 			end, _ := walk(c, job, id, func(int, steps.Call) fate { return well })
 			require.Equal(t, steps.Encoded, end.Code, "%+v", end)
 			require.Equal(t, []steps.Leftover{{Kind: steps.LeftFiles, Server: "a:1"}}, end.Left)
@@ -285,6 +289,27 @@ func TestShardsOfAHiddenReplicaAreSpread(t *testing.T) {
 			nothingIsLost(t, c)
 		}
 	}
+}
+
+// TestAReplicaWithoutTheObjectsOfAHiddenOneStays: the shards were made of the hidden one.
+func TestAReplicaWithoutTheObjectsOfAHiddenOneStays(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	targets := []string{"a:1", "b:1", "c:1", "d:1"}
+	_, _ = walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, targets), 2, func(_ int, call steps.Call) fate {
+		if call.Op == steps.EcCopy {
+			return unsent
+		}
+		return well
+	})
+	c.SetDown("a:1", true)
+	c.SetDown("a:1", false)
+	c.Put(fakecluster.Volume{ID: 2, Objects: 6, Deleted: 2, ObjectSize: 100, Placement: 1, ReadOnly: true}, "b:1")
+	end, _ := walk(c, encodeOf(c, 2, []string{"b:1"}, targets), 2, func(_ int, call steps.Call) fate {
+		t.Errorf("%s", call)
+		return well
+	})
+	require.Equal(t, steps.ShardsDiffer, end.Code)
 }
 
 // TestShardsWithDeletionsStay: a replica that shards were made of still has what was deleted in the shards.

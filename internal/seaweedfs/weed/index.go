@@ -29,6 +29,34 @@ func (c *Cluster) Index(ctx context.Context, server string, id uint32) steps.Ind
 	return read.index()
 }
 
+// HiddenIndex reads the index of a replica that its server does not load, next to shards.
+func (c *Cluster) HiddenIndex(ctx context.Context, server string, id uint32, collection string) steps.Index {
+	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
+	defer cancel()
+	client, err := c.volumeServer(server)
+	if err != nil {
+		return steps.Index{Why: err.Error()}
+	}
+	info, err := volumeInfo(ctx, client, id, collection)
+	if err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	read := indexReader{offset: 4, writes: map[uint64]uint32{}}
+	if info.GetBytesOffset() == wideOffset {
+		read.offset = wideOffset
+	}
+	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
+		VolumeId: id, Collection: collection, Ext: ".idx", IsEcVolume: true, StopOffset: math.MaxInt64, CompactionRevision: math.MaxUint32,
+	})
+	if err == nil {
+		err = drain(stream, func(r *volumepb.CopyFileResponse) { read.take(r.GetFileContent()) })
+	}
+	if err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	return read.index()
+}
+
 // IndexHead reads the first bytes of a replica's index.
 func (c *Cluster) IndexHead(ctx context.Context, server string, id uint32, size uint64) steps.Index {
 	left, digest := size, sha256.New()

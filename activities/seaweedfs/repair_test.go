@@ -149,3 +149,34 @@ func TestARepairRevertsASurplusCopy(t *testing.T) {
 	assert.EqualValues(t, 77, f.Size(f.servers[0], 1, 1<<32))
 	assert.False(t, f.Readable(1, 1<<32+1), "it was deleted")
 }
+
+// TestAnEncodingWithoutAnAttemptIsMadeAgain: its worker was killed, and then the server with one of two replicas.
+func TestAnEncodingWithoutAnAttemptIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	const params = `{"quiet_for_seconds":0,"fullness_ratio":0,"min_size_mb":1}`
+	f := newFixture(t, 4, weed.KeeperOptions{})
+	f.Put(fakecluster.Volume{ID: 1, Objects: 3, ObjectSize: 1 << 20, Placement: 1}, f.servers[0], f.servers[1])
+	require.True(t, f.Write(1, 7, 100)) // both have other sizes
+	for _, server := range f.servers[:2] {
+		require.NoError(t, f.MarkReadOnly(server, 1, true))
+	}
+	require.NoError(t, f.EcGenerate(f.servers[0], 1, ""))
+	f.SetDown(f.servers[0], true)
+	f.SetDown(f.servers[0], false)
+	found := f.detect("erasure_coding", params)
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0].Summary, "an encoding did not end, make all shards again")
+	done := f.execute(t.Context(), "erasure_coding", params, found[0])
+	require.NoError(t, done.Err)
+	assert.Contains(t, done.Result.Summary, "encoded; left behind: files of the replica on "+f.servers[0])
+	holders, _ := f.Replicas(1)
+	assert.Empty(t, holders)
+	shards := 0
+	for server, held := range f.ShardHolders(1) {
+		assert.LessOrEqual(t, len(held), 4, server)
+		shards += len(held)
+	}
+	assert.Equal(t, 14, shards)
+	assert.True(t, f.Readable(1, 7))
+	assert.Empty(t, f.detect("erasure_coding", params))
+}

@@ -74,7 +74,7 @@ func (c *Cluster) HiddenIndex(address string, id uint32) (live uint64, digest [2
 
 // IndexHead returns the digest of the first bytes of a replica's index.
 func (c *Cluster) IndexHead(address string, id uint32, size uint64) ([32]byte, error) {
-	file, err := c.idxFile(address, id)
+	file, err := c.idxFile(address, id, false)
 	return sha256.Sum256(file[:min(size, uint64(len(file)))]), err
 }
 
@@ -89,10 +89,14 @@ func (c *Cluster) Size(address string, id uint32, key uint64) uint64 {
 	return v.live()[key]
 }
 
-func (c *Cluster) idxFile(address string, id uint32) ([]byte, error) {
+// idxFile is the .idx file of a replica; also of one that is not loaded, if the request is for shards.
+func (c *Cluster) idxFile(address string, id uint32, shards bool) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, err := c.volume(address, id)
+	if s := c.servers[address]; err != nil && shards && s != nil && !s.down && s.hidden[id] != nil {
+		v, err = s.hidden[id], nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.Server
 			if v, err := s.cluster.Status(s.address, in.GetVolumeId()); err == nil && v.Ghost {
 				return nil, fmt.Errorf("CopyFile not found ec volume id %d", in.GetVolumeId())
 			}
-			return s.cluster.idxFile(s.address, in.GetVolumeId())
+			return s.cluster.idxFile(s.address, in.GetVolumeId(), in.GetIsEcVolume())
 		case ".note":
 			return []byte(s.cluster.note(s.address, in.GetVolumeId())), nil
 		}

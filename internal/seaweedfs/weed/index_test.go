@@ -39,6 +39,12 @@ func TestIndexesOfTheSameObjectsAreEqual(t *testing.T) {
 	require.Equal(t, indexes[0], indexes[1])
 	require.NotEqual(t, indexes[0], indexes[2])
 	require.Equal(t, steps.Unknown, cluster.Index(t.Context(), topology.Servers[0].Address, 2).Presence)
+	require.NoError(t, c.EcGenerate("127.0.0.1:1", 1, ""))
+	c.SetDown("127.0.0.1:1", true)
+	c.SetDown("127.0.0.1:1", false)
+	require.Equal(t, steps.Unknown, cluster.Index(t.Context(), topology.Servers[0].Address, 1).Presence)
+	require.Equal(t, indexes[0], cluster.HiddenIndex(t.Context(), topology.Servers[0].Address, 1, ""))
+	require.Equal(t, steps.Unknown, cluster.HiddenIndex(t.Context(), topology.Servers[1].Address, 2, "").Presence)
 }
 
 // TestAnIndexIsReadInPieces: a message may end within an entry, and an offset may have

@@ -153,6 +153,14 @@ func TestARepairRevertsASurplusCopy(t *testing.T) {
 // TestAnEncodingWithoutAnAttemptIsMadeAgain: its worker was killed, and then the server with one of two replicas.
 func TestAnEncodingWithoutAnAttemptIsMadeAgain(t *testing.T) {
 	t.Parallel()
+	for _, complete := range []bool{true, false} {
+		madeAgain(t, complete)
+	}
+}
+
+// madeAgain kills the server after its .vif file, or before it.
+func madeAgain(t *testing.T, complete bool) {
+	t.Helper()
 	const params = `{"quiet_for_seconds":0,"fullness_ratio":0,"min_size_mb":1}`
 	f := newFixture(t, 4, weed.KeeperOptions{})
 	f.Put(fakecluster.Volume{ID: 1, Objects: 3, ObjectSize: 1 << 20, Placement: 1}, f.servers[0], f.servers[1])
@@ -161,6 +169,9 @@ func TestAnEncodingWithoutAnAttemptIsMadeAgain(t *testing.T) {
 		require.NoError(t, f.MarkReadOnly(server, 1, true))
 	}
 	require.NoError(t, f.EcGenerate(f.servers[0], 1, ""))
+	if !complete {
+		f.LoseVif(f.servers[0], 1)
+	}
 	f.SetDown(f.servers[0], true)
 	f.SetDown(f.servers[0], false)
 	found := f.detect("erasure_coding", params)

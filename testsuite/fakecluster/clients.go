@@ -32,6 +32,13 @@ func (c *Cluster) EraseInShards(id uint32) {
 	}
 }
 
+// LoseVif makes the .vif file of a server that of its replica, as a kill at the end of an encoding leaves it.
+func (c *Cluster) LoseVif(address string, id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.servers[address].vifs[id] = vif{readOnly: true}
+}
+
 func (c *Cluster) append(id uint32, made entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -177,7 +177,7 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 	}
 	if e.heldAll(replicas, made, seen) {
 		// An earlier attempt made them of just these replicas.
-		step, end := e.spread(made, seen)
+		step, end := e.spread(seen)
 		switch {
 		case end != nil:
 			return e.giveUp(end, replicas, seen)
@@ -305,14 +305,14 @@ func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 
 // encoded is the end: no replica is left, so shards are all there is.
 func (e *Encode) encoded(seen View) Step {
-	sizes, made := e.union(seen)
+	sizes, _ := e.union(seen)
 	switch {
 	case len(sizes) == 0:
 		return ended(failed(VolumeGone).final())
 	case len(sizes) < TotalShards:
 		return ended(failed(ShardsMissing))
 	}
-	if step, end := e.spread(made, seen); end != nil {
+	if step, end := e.spread(seen); end != nil {
 		return ended(e.leave(end, seen))
 	} else if step.Call != nil {
 		return step

@@ -24,13 +24,16 @@ func (e *Encode) bring(source string, seen View) (Step, *End) {
 
 // spread brings the shards to their targets if one server offers all of them. A server that restarts mounts
 // what was generated there, and does not load the replica next to it.
-func (e *Encode) spread(made uint64, seen View) (Step, *End) {
-	if made == 0 || e.placed(seen) {
+func (e *Encode) spread(seen View) (Step, *End) {
+	if e.placed(seen) {
 		return Step{}, nil
 	}
 	for _, server := range e.shardServers() {
 		if len(seen.Shards[server].Sizes) != TotalShards {
 			continue
+		}
+		if !e.likeThose(server, seen) {
+			return Step{}, nil
 		}
 		if !e.Deleting && server == e.hides(seen) {
 			e.Hidden = server
@@ -40,11 +43,22 @@ func (e *Encode) spread(made uint64, seen View) (Step, *End) {
 	return Step{}, nil
 }
 
+// likeThose reports whether all shards are of the encoding that those of server are of.
+func (e *Encode) likeThose(server string, seen View) bool {
+	for _, other := range e.shardServers() {
+		if shards := seen.Shards[other]; len(shards.Sizes) > 0 && !shards.sameRun(seen.Shards[server]) {
+			return false
+		}
+	}
+	return true
+}
+
 // compareHidden compares the replicas with one that is not loaded, next to all shards that were made of it. Its
-// index shows whether they have its objects.
+// index shows whether they have its objects. A server that was killed while it generated has no size of the volume that
+// the shards were made of (made is 0); they are removed then.
 func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
 	hidden := e.hides(seen)
-	if hidden == "" || made == 0 || e.heldAll(replicas, made, seen) {
+	if hidden == "" || e.heldAll(replicas, made, seen) {
 		return Step{}, false
 	}
 	index, looked := seen.Indexes[hidden]
@@ -61,7 +75,7 @@ func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step,
 		}
 		agreed[server] = seen.Replicas[server].sizes()
 	}
-	e.Agreed = agreed
+	e.Agreed, e.Hidden = agreed, hidden
 	return Step{}, false
 }
 

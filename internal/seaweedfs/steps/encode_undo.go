@@ -103,7 +103,8 @@ func (e *Encode) unmounted() bool {
 
 // covered reports whether a replica holds what every mounted shard was made of. The
 // volume only grows while it is not compacted. So the recorded size decides about this
-// job's own shards, and only the very same size about others, of which no object was deleted since. A .vif file that a later
+// job's own shards, and only the very same size about others, of which no object was deleted since, or shards
+// next to a hidden replica with the same objects. A .vif file that a later
 // mark has overwritten has no size; the sizes of the shards decide then.
 func (e *Encode) covered(replicas []string, seen View) bool {
 	for _, server := range replicas {
@@ -114,7 +115,8 @@ func (e *Encode) covered(replicas []string, seen View) bool {
 				continue
 			}
 			own := e.Dat > 0 && dat >= e.Dat && (shards.Made == e.Dat || shards.Made == 0 && shards.fit(e.Dat))
-			all = all && (own || shards.Made == dat && shards.Deleted == 0)
+			unfinished := holder == e.Hidden && shards.Made == 0 && e.agreed(server, seen)
+			all = all && (own || unfinished || shards.Made == dat && shards.Deleted == 0)
 		}
 		if all {
 			return true

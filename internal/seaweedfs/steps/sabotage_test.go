@@ -48,7 +48,7 @@ var sabotages = []struct{ name, file, old, new string }{
 	{"encode: delete before the last target is mounted", "steps/encode.go", "	for _, target := range e.Targets {\n		if !e.mounted(target, seen) {", "	for _, target := range e.Targets[1:] {\n		if !e.mounted(target, seen) {"},
 	{"encode: all shards on one server will do", "steps/encode.go", "		case e.placed(seen):\n			e.Best", "		case len(sizes) == TotalShards:\n			e.Best"},
 	{"encode: do not compare with a hidden replica", "steps/encode_spread.go", "other.Live != index.Live || other.Digest != index.Digest", "false"},
-	{"encode: leave all shards on one server", "steps/encode_spread.go", "	if made == 0 || e.placed(seen) {", "	if true {"},
+	{"encode: leave all shards on one server", "steps/encode_spread.go", "	if e.placed(seen) {", "	if true {"},
 	{"encode: remove shards whose objects were deleted since", "steps/encode_undo.go", "shards.Made == dat && shards.Deleted == 0", "shards.Made == dat"},
 	{"encode: take a copy for mounted", "steps/encode.go", "	return call(c), e.tries", "	if c.Op == EcMount {\n		c.Op = EcCopy\n	}\n	return call(c), e.tries"},
 	{"encode: delete with shards missing", "steps/encode.go", "	case !e.placed(seen):\n", "	case false:\n"},

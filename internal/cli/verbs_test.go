@@ -62,8 +62,6 @@ func TestVerbsOnACluster(t *testing.T) {
 	assert.Equal(t, "slow\nworker/node-a\nquick:a\n", h.run("holds", "-o", "name").OK().Stdout)
 	h.run("resume", "slow", "--kind", "all").OK().Says("slow is resumed")
 	h.run("resume", "worker/node-a").OK().Says("ONLINE")
-	assert.Equal(t, "done quick:a\n", h.run("holds", "--jq", `.holds[] | "\(.kind) \(.ref)"`).OK().Stdout)
-	h.run("holds", "--jq", ".holds[", "-n", "default").Exits(ui.ExitUsage).Complains("--jq: ")
 	h.run("status", "--since", "1h").OK().Says("quick:a", "jobtype.pause", "disk swap")
 	h.run("submit", "quick:a", "-p", "item=a", "--dry-run").OK().Says("marked as done", "0 jobs would run, 1 not")
 	h.run("submit", "quick:other", "-p", "item=b", "--dry-run").OK().Says("1 job would run, 0 not")

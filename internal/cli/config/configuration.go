@@ -84,10 +84,8 @@ func (c *commands) validateFiles(ctx *cli.Context) error {
 		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
 			words = []string{"dag", "validate", file}
 		}
-		for _, flag := range []string{ui.FlagOutput, ui.FlagJQ} {
-			if ctx.IsSet(flag) {
-				words = append(words, "--"+flag+"="+ctx.String(flag))
-			}
+		if ctx.IsSet(ui.FlagOutput) {
+			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))
 		}
 		for _, flag := range []string{"schema", "print", "online"} {
 			if ctx.Bool(flag) {

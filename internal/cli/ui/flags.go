@@ -45,7 +45,6 @@ const (
 	flagNamespace = "namespace"
 	FlagOutput    = "output"
 	FlagNoHeaders = "no-headers"
-	FlagJQ        = "jq"
 	FlagJSON      = "json"
 	FlagJobType   = "job-type"
 	FlagReason    = "reason"
@@ -81,13 +80,8 @@ func CommonFlags() []cli.Flag {
 			Name: flagNamespace, Aliases: []string{"n"}, Category: CategoryCommon,
 			Usage: "Temporal `NAMESPACE` (environment: TEMPORAL_NAMESPACE; default " + starter.DefaultNamespace + ")",
 		},
-		OutputFlag(), jqFlag(),
+		OutputFlag(),
 	}
-}
-
-// jqFlag is --jq.
-func jqFlag() cli.Flag {
-	return &cli.StringFlag{Name: FlagJQ, Category: CategoryCommon, Usage: "print what the jq program `EXPR` makes of the answer as JSON; texts without quotes"}
 }
 
 // CheckAddress refuses an address that gRPC would only ever fail to resolve.
@@ -113,7 +107,7 @@ func OutputFlag() cli.Flag {
 // ListFlags are own followed by the common flags of a command that lists or shows.
 func ListFlags(own ...cli.Flag) []cli.Flag {
 	common := CommonFlags()
-	common[len(common)-2] = &cli.StringFlag{
+	common[len(common)-1] = &cli.StringFlag{
 		Name: FlagOutput, Aliases: []string{"o"}, Category: CategoryCommon, Value: OutputTable,
 		Usage: "print the answer as `FORMAT`: table, wide (with more columns), json, yaml or name (one id a line)",
 	}

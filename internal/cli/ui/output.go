@@ -52,9 +52,9 @@ func WithFormats(flags []cli.Flag, more ...string) []cli.Flag {
 	return flags
 }
 
-// format is the value of --output; --json is short for one of them, --jq implies it.
+// format is the value of --output; --json is short for one of them.
 func format(c *cli.Context) string {
-	if c.Bool(FlagJSON) || c.String(FlagJQ) != "" {
+	if c.Bool(FlagJSON) {
 		return OutputJSON
 	}
 	return c.String(FlagOutput)
@@ -75,14 +75,6 @@ func WantsNames(c *cli.Context) bool { return format(c) == OutputName }
 // CheckOutput refuses a --output that the command does not have.
 func CheckOutput(c *cli.Context) error {
 	value, formats := c.String(FlagOutput), Formats(c.Command)
-	if expression := c.String(FlagJQ); expression != "" {
-		if c.IsSet(FlagOutput) && value != OutputJSON {
-			return Usagef("--jq reads JSON: leave --output %s out", value)
-		}
-		if _, err := compileJQ(expression); err != nil {
-			return err
-		}
-	}
 	if value == "" || slices.Contains(formats, value) {
 		return nil
 	}
@@ -93,17 +85,11 @@ func CheckOutput(c *cli.Context) error {
 // Answer prints value in the format of --output. names are the ids in it, one of
 // which stands for each thing listed or shown.
 func (c *Program) Answer(ctx *cli.Context, value any, names ...string) error {
-	if expression := ctx.String(FlagJQ); expression != "" {
-		return c.answerJQ(ctx.Context, expression, value)
-	}
 	return c.answer(format(ctx), value, "  ", "", names)
 }
 
 // AnswerPart prints one value of a stream: a line of JSON, or a YAML document.
 func (c *Program) AnswerPart(ctx *cli.Context, value any, names ...string) error {
-	if expression := ctx.String(FlagJQ); expression != "" {
-		return c.answerJQ(ctx.Context, expression, value)
-	}
 	return c.answer(format(ctx), value, "", "---\n", names)
 }
 

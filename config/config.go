@@ -120,7 +120,9 @@ type JobType struct {
 	// job and detects nothing. Labels restrict both to workers with these labels.
 	DetectOn   contract.DetectOn `json:"detect_on,omitempty"`
 	EachWorker bool              `json:"each_worker,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
+	// ApprovalsKeepLane keeps the lane while the DAG waits for approvals.
+	ApprovalsKeepLane bool              `json:"approvals_keep_lane,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
 
 	Description string                `json:"description,omitempty"`
 	Enabled     bool                  `json:"enabled"`

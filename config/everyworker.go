@@ -20,6 +20,10 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 	}
 	l.flag(each, e.path+".each_worker", &read.EachWorker)
 	read.Labels = l.labels(e)
+	l.flag(e.node.Get("approvals_keep_lane"), e.path+".approvals_keep_lane", &read.ApprovalsKeepLane)
+	if written := e.node.Field("approvals_keep_lane"); written != nil && e.node.Get("dag") == nil {
+		l.fault(written.At, e.path+".approvals_keep_lane", "has no meaning without dag: only tasks of DAGs wait for approvals")
+	}
 	every := read.DetectOn == contract.DetectOnEvery
 	if every && e.node.Get("dag") != nil {
 		l.fault(on.Place(), e.path+".detect_on", "a job type with dag detects nothing: each_worker: true runs the DAG on each worker")

@@ -16,7 +16,7 @@ import (
 const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
-	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "schedule", "windows", "blackouts", "after", "run_if_not_succeeded_for", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
+	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "approvals_keep_lane", "schedule", "windows", "blackouts", "after", "run_if_not_succeeded_for", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
 }
 
 func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {

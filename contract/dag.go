@@ -38,6 +38,9 @@ type DAGInput struct {
 	// travels with a job.
 	Node   string            `json:"node,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
+	// Lane is the attempt of the group's job that this run is, if the group has an exclusive lane
+	// which it gives back while the run waits for approvals; nil: the run reports nothing.
+	Lane *DAGLane `json:"lane,omitempty"`
 	// Depth counts the DAGs above a sub-DAG.
 	Depth int `json:"depth,omitempty"`
 	// Resumes is the workflow id of the run that this run resumes from.
@@ -52,6 +55,28 @@ type DAGInput struct {
 	RollEvents int `json:"roll_events,omitempty"`
 	// Carry is set only when the run continues as new.
 	Carry *DAGCarry `json:"carry,omitempty"`
+}
+
+// DAGLane names the lane of a run of a DAG, and the attempt of a job that the run is.
+type DAGLane struct {
+	Lane    string `json:"lane"`
+	JobID   string `json:"job_id"`
+	Attempt int    `json:"attempt"`
+}
+
+// LaneReport is the argument of [SignalLaneReport]: the run of a DAG waits for approvals alone, or
+// (Wants) has something to begin and needs its lane.
+type LaneReport struct {
+	JobID   string `json:"job_id"`
+	Attempt int    `json:"attempt"`
+	Seq     int    `json:"seq"`
+	Wants   bool   `json:"wants,omitempty"`
+}
+
+// LaneGrant is the argument of [SignalLaneGrant]. It answers the report of that number.
+type LaneGrant struct {
+	Attempt int `json:"attempt"`
+	Seq     int `json:"seq"`
 }
 
 // DAGCarry is the data besides the state that continue-as-new carries over.
@@ -120,6 +145,10 @@ const (
 	// SignalCancelDAG takes a CancelDAGInput. It has the effect of `temporal workflow cancel`, with a
 	// reason. A second one also cancels tasks with the rule always.
 	SignalCancelDAG = "cancel"
+	// SignalLaneReport takes a [LaneReport]. The run of a DAG sends it to its group.
+	SignalLaneReport = "lane-report"
+	// SignalLaneGrant takes a [LaneGrant]: the run may begin tasks again.
+	SignalLaneGrant = "lane-grant"
 
 	// UpdateRetryTasks takes a RetryTasksInput.
 	UpdateRetryTasks = "retry"

@@ -30,6 +30,8 @@ type JobTypeSpec struct {
 	Lane       string            `json:"lane,omitempty"`
 	// LaneShared allows groups of the lane to run concurrently.
 	LaneShared bool `json:"lane_shared,omitempty"`
+	// ApprovalsKeepLane keeps the lane while the DAG waits for approvals.
+	ApprovalsKeepLane bool `json:"approvals_keep_lane,omitempty"`
 	// Interval is the maximum wait for the lane: until the next tick.
 	Interval jobtype.Duration `json:"interval,omitempty"`
 	// Resources are the declared sizes of pools.

@@ -283,6 +283,11 @@ type GroupStatus struct {
 	Waits []WaitReason `json:"waits,omitempty"`
 	// Lane is the exclusive lane of the group, if any.
 	Lane string `json:"lane,omitempty"`
+	// DAG is the name of the DAG that each job is a run of; empty: a handler executes the jobs.
+	DAG string `json:"dag,omitempty"`
+	// LaneReleasedAt is since when the group has given its lane back, because its DAGs wait for
+	// approvals; zero: it has the lane, or waits for its first turn.
+	LaneReleasedAt time.Time `json:"lane_released_at,omitzero"`
 	// Usual describes the completed runs of the job type before this one; nil for dry runs and ad-hoc
 	// groups.
 	Usual *Usual `json:"usual,omitempty"`

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/forecast"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
@@ -46,6 +48,10 @@ type ForecastType struct {
 	Due     int              `json:"due"`
 	Runs    int              `json:"runs"`
 	Skipped int              `json:"skipped"`
+
+	lastSuccess time.Time
+	// Notes are facts that keep the forecast from being exact.
+	Notes []string `json:"notes,omitempty"`
 	// Reason why the job type is not in the forecast.
 	Fault string `json:"fault,omitempty"`
 }
@@ -80,6 +86,7 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 		return Forecast{}, fmt.Errorf("forecast: %w", err)
 	}
 	m.forget(known)
+	addConditions(types, known, found.Types)
 	if types, err = withHolders(ctx, client, types); err != nil {
 		return Forecast{}, fmt.Errorf("forecast: %w", err)
 	}
@@ -129,15 +136,15 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 	if in.Ticks, err = jobtypes.Of(client).Due(ctx, known.Name, now, until); err != nil {
 		return in, told, err
 	}
-	usual, err := m.usual(ctx, known, client.Runs().Show)
+	last, err := m.last(ctx, known, client.Runs().Show)
 	if err != nil {
 		return in, told, err
 	}
-	in.Typical, told.Typical, told.Of = usual.Took.Std(), usual.Took, usual.Of
+	in.Typical, told.Typical, told.Of, told.lastSuccess = last.usual.Took.Std(), last.usual.Took, last.usual.Of, last.success
 	if in.Buffered, err = bufferedOf(ctx, client, known); err != nil {
 		return in, told, err
 	}
-	in.Running = runningOf(ctx, client, known)
+	in.Running, told.Notes = runningOf(ctx, client, known)
 	return in, told, nil
 }
 
@@ -202,16 +209,55 @@ func bufferedOf(ctx context.Context, client *starter.Client, known jobtypes.JobT
 	return int(exact.Counts.Buffered), err
 }
 
-// runningOf returns the open runs of a Schedule. A run without an answer counts as begun.
-func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) []forecast.Running {
-	var open []forecast.Running
+// runningOf returns the open runs of a Schedule. A run without an answer counts as begun. The notes name
+// approvals that they wait for.
+func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) (open []forecast.Running, notes []string) {
 	for _, running := range known.Running {
 		snapshot, err := client.Runs().Show(ctx, starter.RunRef{WorkflowID: running.WorkflowID})
 		if err != nil || !snapshot.Open() {
 			continue
 		}
 		waits := snapshot.Group != nil && (snapshot.Group.Phase == "waiting" || snapshot.Group.Phase == "preparing")
-		open = append(open, forecast.Running{WorkflowID: running.WorkflowID, Since: snapshot.Started, Waiting: waits})
+		run := forecast.Running{WorkflowID: running.WorkflowID, Since: snapshot.Started, Waiting: waits}
+		if task := approvalOf(ctx, client, snapshot); task != "" {
+			run.Approval, run.OffLane = true, !snapshot.Group.LaneReleasedAt.IsZero()
+			notes = append(notes, explain.TextOpenApproval(known.Name, task, snapshot.Deadline))
+		}
+		open = append(open, run)
 	}
-	return open
+	return open, notes
+}
+
+// approvalOf is the first approval that the DAG of a run waits for; "": there is none, or nobody
+// answers.
+func approvalOf(ctx context.Context, client *starter.Client, snapshot starter.Snapshot) string {
+	if snapshot.Group == nil || snapshot.Group.DAG == "" {
+		return ""
+	}
+	below, err := client.Runs().Show(ctx, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(snapshot.WorkflowID, contract.JobID(1))})
+	if err != nil || below.DAGStatus == nil || len(below.DAGStatus.Approvals) == 0 {
+		return ""
+	}
+	return below.DAGStatus.Approvals[0].ID
+}
+
+// addConditions adds the rules about past successes, with the last successes that are known.
+func addConditions(types []forecast.JobType, known []jobtypes.JobType, told []ForecastType) {
+	last := map[string]time.Time{}
+	for i := range known {
+		last[known[i].Name] = told[i].lastSuccess
+	}
+	for i := range known {
+		spec := known[i].Spec
+		add := func(c forecast.Condition) {
+			c.Text = explain.TextCondition(c.Code, c.Object, c.Within)
+			types[i].Conditions = append(types[i].Conditions, c)
+		}
+		for _, name := range slices.Sorted(maps.Keys(spec.After)) {
+			add(forecast.Condition{Code: contract.CodeAfter, Object: name, Within: spec.After[name].SucceededWithin, Last: last[name]})
+		}
+		if spec.RunIfNotSucceededFor > 0 {
+			add(forecast.Condition{Code: contract.CodeNotDue, Within: spec.RunIfNotSucceededFor, Last: last[known[i].Name]})
+		}
+	}
 }

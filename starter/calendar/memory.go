@@ -3,6 +3,7 @@ package calendar
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/duration"
@@ -14,15 +15,23 @@ import (
 // two of three calls per job type. The zero value is empty.
 type Memory struct {
 	mu   sync.Mutex
-	left map[string]contract.Usual
+	left map[string]lastRun
+}
+
+// lastRun is what a run left in its record: how long runs take, and the last success.
+type lastRun struct {
+	usual   contract.Usual
+	success time.Time
 }
 
 type show func(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 
-func (m *Memory) usual(ctx context.Context, of jobtypes.JobType, read show) (contract.Usual, error) {
+// last returns what the newest run with a record left.
+func (m *Memory) last(ctx context.Context, of jobtypes.JobType, read show) (lastRun, error) {
+	var newest lastRun
 	for _, run := range of.Recent {
 		m.mu.Lock()
-		usual, remembered := m.left[run.WorkflowID]
+		found, remembered := m.left[run.WorkflowID]
 		m.mu.Unlock()
 		if !remembered {
 			snapshot, err := read(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
@@ -30,24 +39,28 @@ func (m *Memory) usual(ctx context.Context, of jobtypes.JobType, read show) (con
 				continue
 			}
 			if snapshot.Result != nil {
-				usual = duration.UsualOf(snapshot.Result.Record.Good)
+				found = lastRun{duration.UsualOf(snapshot.Result.Record.Good), snapshot.Result.Record.LastSuccess}
 			}
-			m.remember(run.WorkflowID, usual)
+			m.remember(run.WorkflowID, found)
 		}
-		if usual.Of > 0 {
-			return usual, nil
+		if newest.success.IsZero() {
+			newest.success = found.success
+		}
+		if found.usual.Of > 0 {
+			newest.usual = found.usual
+			return newest, nil
 		}
 	}
-	return contract.Usual{}, ctx.Err()
+	return newest, ctx.Err()
 }
 
-func (m *Memory) remember(workflowID string, usual contract.Usual) {
+func (m *Memory) remember(workflowID string, last lastRun) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.left == nil {
-		m.left = map[string]contract.Usual{}
+		m.left = map[string]lastRun{}
 	}
-	m.left[workflowID] = usual
+	m.left[workflowID] = last
 }
 
 func (m *Memory) forget(listed []jobtypes.JobType) {

@@ -35,10 +35,10 @@ func TestMemoryReadsAnEndedRunOnce(t *testing.T) {
 	scrub := jobtypes.JobType{Name: "scrub", Recent: []jobtypes.ScheduledRun{run("group/scrub-3"), run("group/scrub-2"), run("group/scrub-1")}}
 	var m Memory
 	for range 3 {
-		usual, err := m.usual(t.Context(), scrub, read)
+		last, err := m.last(t.Context(), scrub, read)
 		require.NoError(t, err)
-		assert.Equal(t, time.Minute, usual.Took.Std())
-		assert.Equal(t, 1, usual.Of)
+		assert.Equal(t, time.Minute, last.usual.Took.Std())
+		assert.Equal(t, 1, last.usual.Of)
 	}
 	assert.Equal(t, map[string]int{"group/scrub-3": 3, "group/scrub-2": 1, "group/scrub-1": 1}, asked)
 	scrub.Recent = scrub.Recent[:1]

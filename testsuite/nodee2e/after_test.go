@@ -1,6 +1,7 @@
 package nodee2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -124,4 +125,45 @@ job_types:
 	s.explained("often", "AFTER_PENDING")
 	s.Command("start", "often", "--ignore-window", "--wait")
 	assert.FileExists(t, filepath.Join(s.Dir, "ran"))
+}
+
+// TestTheForecastNamesConditions: nobody knows when another job type succeeds.
+func TestTheForecastNamesConditions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "node-a")
+	s.Apply(`
+version: 1
+job_types:
+  dump:
+    handler: command
+    each_worker: true
+    schedule: {every: 5h, first_run: scheduled}
+    execute: {command: ["true"]}
+  copy:
+    handler: command
+    each_worker: true
+    after: {dump: {succeeded_within: 12h}}
+    schedule: {every: 5h, first_run: scheduled}
+    execute: {command: ["true"]}
+  rested:
+    handler: command
+    each_worker: true
+    run_if_not_succeeded_for: 24h
+    schedule: {every: 5h, first_run: scheduled}
+    execute: {command: ["true"]}
+`)
+	said := s.Command("schedule", "--since", "now")
+	assert.Contains(t, said, "waits for dump, unless it has succeeded within 12h")
+	assert.Contains(t, said, "runs only if not succeeded for 24h")
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("dump")).Outcome)
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("rested")).Outcome)
+	assert.Contains(t, s.Command("schedule", "rested", "--since", "now"), "NOT_DUE_UNTIL", "it has succeeded just now")
+	var forecast struct {
+		Ticks []struct {
+			Begins string `json:"begins_at"`
+		} `json:"ticks"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(s.Command("forecast", "--job-type", "copy", "-o", "json")), &forecast))
+	assert.NotEmpty(t, forecast.Ticks[0].Begins, "the dump of just now is young enough")
+	assert.Empty(t, forecast.Ticks[len(forecast.Ticks)-1].Begins)
 }

@@ -13,6 +13,11 @@ func callCompileDAG(ctx workflow.Context, in contract.CompileDAGInput) workflow.
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.CompileDAGActivity, in)
 }
 
+// callLaneReport signals the group of the run. A group that has ended ends the run, too.
+func callLaneReport(ctx workflow.Context, group string, in contract.LaneReport) {
+	workflow.SignalExternalWorkflow(ctx, group, "", contract.SignalLaneReport, in)
+}
+
 func callLookUpJobType(ctx workflow.Context, in contract.LookUpJobTypeInput) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("look up job type "+in.JobType))
 	return workflow.ExecuteActivity(ctx, contract.LookUpJobTypeActivity, in)

@@ -55,6 +55,8 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 		r.runner.ExecuteDAG(d.Decision, id, "task "+id+" of "+r.in.Name, contract.DAGInput{
 			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources, Recovery: r.core.Recovery(), ScheduledAt: r.core.About().ScheduledAt,
 		}, d.Graph)
+	case dagrun.ReleaseLane, dagrun.RequestLane:
+		callLaneReport(r.ctx, r.group(), contract.LaneReport{JobID: r.in.Lane.JobID, Attempt: r.in.Lane.Attempt, Seq: d.Ask, Wants: d.Kind == dagrun.RequestLane})
 	case dagrun.Insist:
 		r.runner.RepeatCancel(r.id(d.Item), d.Reason)
 	case dagrun.LookUp:
@@ -113,7 +115,7 @@ func (r *dagRun) about() jobtype.RunInfo {
 }
 
 func (r *dagRun) ready() bool {
-	if r.runner.Ready() || r.cancels.Len() > 0 {
+	if r.runner.Ready() || r.cancels.Len()+r.grants.Len() > 0 {
 		return true
 	}
 	for i := range r.lookups {

@@ -61,6 +61,7 @@ type dagRun struct {
 	end      *dagrun.Decision
 
 	cancels   workflow.ReceiveChannel
+	grants    workflow.ReceiveChannel
 	lookups   []lookup
 	described int // tasks that had ended when the details were written
 }
@@ -156,6 +157,9 @@ func (r *dagRun) config() dagrun.Config {
 		About:    jobtype.RunInfo{ID: workflow.GetInfo(r.ctx).WorkflowExecution.ID, ScheduledAt: r.in.ScheduledAt},
 		JobTypes: map[string]dagrun.JobType{},
 	}
+	if r.group() != "" {
+		config.Lane = r.in.Lane.Lane
+	}
 	//workflowcheck:ignore each goes to a place of its own
 	for _, spec := range r.jobTypes {
 		config.JobTypes[spec.Name] = jobTypeOf(spec)
@@ -218,7 +222,7 @@ func (r *dagRun) name() {
 // mayContinueAsNew reports whether nothing is in transit that would be lost, and no message is
 // unread.
 func (r *dagRun) mayContinueAsNew() bool {
-	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len() == 0
+	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len()+r.grants.Len() == 0
 }
 
 // continueAsNew returns the continue-as-new error; nil if the run stays.

@@ -19,6 +19,7 @@ var errNotBegun = temporal.NewApplicationError("the run has not begun yet; try a
 // when the run ends or continues as new.
 func (r *dagRun) listen() error {
 	r.cancels = workflow.GetSignalChannel(r.ctx, contract.SignalCancelDAG)
+	r.grants = workflow.GetSignalChannel(r.ctx, contract.SignalLaneGrant)
 	return errors.Join(
 		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
 			return dagrun.Request{Kind: dagrun.Retry, Tasks: in.Tasks, By: in.By}
@@ -127,6 +128,7 @@ func (r *dagRun) collectMessages() {
 		}
 		r.carryOutAll(r.core.CancelRun(now, in.Reason))
 	}
+	r.collectGrants()
 	r.collectAdmission()
 }
 

@@ -29,6 +29,14 @@ func turnID(item string, turn int) string {
 	return fmt.Sprintf("%s-%d", item, turn+1)
 }
 
+// laneID names a request of the lane in a turn: the first, or one after the lane was given back.
+func laneID(item string, turn, round int) string {
+	if round == 0 {
+		return turnID(item, turn)
+	}
+	return fmt.Sprintf("%s-again-%d", turnID(item, turn), round)
+}
+
 // claimsID names the claims of a turn. Each claim of late detections has a name of its own.
 func claimsID(turn, late int) string {
 	if late == 0 {
@@ -67,9 +75,13 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.Prepare:
 		r.prepare()
 	case group.TakeTurn:
-		r.takeTurn(c.Turn)
+		r.takeTurn(c)
 	case group.LeaveTurn:
 		r.leaveTurn(c)
+	case group.LeaveLane:
+		r.runner.Admission.Release(laneID(itemLane, c.Turn, c.Round))
+	case group.GrantLane:
+		callGrantLane(r.ctx, r.runner.ChildID(contract.JobID(c.Job)), contract.LaneGrant{Attempt: c.Attempt, Seq: c.Seq})
 	case group.ClaimKeys:
 		r.claims.keys, r.claims.jobs = r.core.DedupeKeys(c.Late > 0)
 		r.runner.Admission.Request(contract.AdmissionItem{
@@ -95,8 +107,8 @@ func (r *groupRun) hashes(keys []string) []byte {
 }
 
 // takeTurn requests the group's turn, or whether its job type may start at all.
-func (r *groupRun) takeTurn(turn int) {
-	item := contract.AdmissionItem{ID: turnID(r.turnItem(), turn), Start: true, Fences: run.FencesOfRun}
+func (r *groupRun) takeTurn(c group.TakeTurn) {
+	item := contract.AdmissionItem{ID: laneID(r.turnItem(), c.Turn, c.Round), Start: true, Fences: run.FencesOfRun}
 	if r.hasLane() {
 		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.adHoc()
 	}
@@ -108,7 +120,7 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 		r.runner.Admission.ReleaseUnasked(turnID(r.turnItem(), c.Turn))
 		return
 	}
-	items := []string{turnID(itemLane, c.Turn), turnID(itemStart, c.Turn)}
+	items := []string{laneID(itemLane, c.Turn, c.Rounds), turnID(itemStart, c.Turn)}
 	for late := range c.Late + 1 {
 		items = append(items, claimsID(c.Turn, late))
 	}
@@ -169,6 +181,9 @@ func (r *groupRun) startJob(c group.StartJob) {
 	if own := spec.DAG; own != nil {
 		in.Source, in.SourceName, in.Files = own.Text, own.File, own.Files
 		in.Params = mergedParams(spec.Params, p.Params)
+		if r.hasLane() && !spec.ApprovalsKeepLane {
+			in.Lane = &contract.DAGLane{Lane: spec.Lane, JobID: id, Attempt: c.Attempt}
+		}
 	}
 	if in.Source != "" {
 		r.runner.ExecuteDAG(c.Decision, id, p.Summary, in, nil)

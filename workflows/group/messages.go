@@ -12,11 +12,11 @@ import (
 
 // messages are the channels of the signals that only a group takes.
 type messages struct {
-	cancelJob, expireJob, cancelGroup, calendar, succeeded workflow.ReceiveChannel
+	cancelJob, expireJob, cancelGroup, calendar, succeeded, lane workflow.ReceiveChannel
 }
 
 func (m messages) waiting() bool {
-	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len()+m.succeeded.Len() > 0
+	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len()+m.succeeded.Len()+m.lane.Len() > 0
 }
 
 // listen opens the group to messages. Update handlers never wait, so that none
@@ -28,6 +28,7 @@ func (r *groupRun) listen() error {
 		cancelGroup: workflow.GetSignalChannel(r.ctx, contract.SignalCancelGroup),
 		calendar:    workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
 		succeeded:   workflow.GetSignalChannel(r.ctx, contract.SignalSucceeded),
+		lane:        workflow.GetSignalChannel(r.ctx, contract.SignalLaneReport),
 	}
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateDetectPage, r.takePage,
@@ -88,6 +89,7 @@ func (r *groupRun) collectMessages() {
 	}
 	r.collectCalendars()
 	r.collectSucceeded()
+	r.collectLaneReports()
 }
 
 // collectSteering takes pauses and resumes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -104,11 +105,14 @@ func (c *commands) showForecast(ctx *cli.Context, client *starter.Client) error 
 		} else if took := tick.Ends.Sub(tick.Begins); took > 0 {
 			takes = ui.Text(ui.Span(took))
 		}
-		listed.Add(ui.Text(stamp(tick.At)), ui.Text(tick.JobType), begins, takes, ui.Text(stamp(tick.Ends)), ui.Text(ui.Span(tick.Waits.Std())), ui.Text(string(tick.Code)), ui.Text(tick.Object))
+		listed.Add(ui.Text(stamp(tick.At)), ui.Text(tick.JobType), begins, takes, ui.Text(stamp(tick.Ends)), ui.Text(ui.Span(tick.Waits.Std())), ui.Text(string(tick.Code)), ui.Text(objectOf(tick)))
 	}
 	c.PrintTable(listed, "nothing is due")
 	c.more(len(found.Ticks), ctx.Int(ui.FlagLimit))
 	for _, known := range found.Types {
+		for _, note := range known.Notes {
+			c.Complain("note: %s", note)
+		}
 		switch {
 		case known.Fault != "":
 			c.Complain("note: %s is not in the forecast: %s", known.JobType, known.Fault)
@@ -147,6 +151,18 @@ func (c *commands) showLedger(ctx *cli.Context, client *starter.Client) error {
 	c.PrintTable(listed, "nothing was due")
 	c.more(len(found.Ticks), ctx.Int(ui.FlagLimit))
 	return nil
+}
+
+// objectOf is the object of a tick, or its conditions.
+func objectOf(tick calendar.ForecastTick) string {
+	if len(tick.If) == 0 {
+		return tick.Object
+	}
+	texts := make([]string, len(tick.If))
+	for i, condition := range tick.If {
+		texts[i] = condition.Text
+	}
+	return strings.Join(texts, "; ")
 }
 
 // runsOf are the runs of ticks that have one of their own.

@@ -92,6 +92,11 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 			return err
 		}
 		next = keep(found.Ticks, func(t calendar.ForecastTick) bool { return chosen(ctx, stateOf(t)) })
+		for _, known := range found.Types {
+			for _, note := range known.Notes {
+				c.Complain("note: %s", note)
+			}
+		}
 	}
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, map[string]any{"past": ui.OrEmpty(past), "next": ui.OrEmpty(next)}, runsOf(past)...)
@@ -144,7 +149,7 @@ func (c *commands) printSchedule(ctx *cli.Context, past []calendar.LedgerTick, n
 		rows = append(rows, tick)
 	}
 	for _, tick := range first(rows, limit) {
-		state, object := ui.Text(due), tick.Object
+		state, object := ui.Text(due), objectOf(tick)
 		if tick.State == contract.TickSkipped {
 			state = ui.Cell{Text: string(tick.State), Paint: ui.Odd}
 		}

@@ -75,6 +75,8 @@ type shownRun struct {
 	Total int `json:"total,omitempty"`
 	// Item is the one that --task names, with its history.
 	Item *starter.ItemDetail `json:"item,omitempty"`
+	// Inside has the tasks of a job type with a DAG, while the run is open.
+	Inside []insideRun `json:"inside,omitempty"`
 }
 
 func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
@@ -95,6 +97,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		var uncounted int
 		shown.Failures, uncounted = client.Runs().Failures(ctx.Context, snapshot)
 		defer func() { c.tellUncounted(ctx, uncounted) }()
+		shown.Inside = c.inside(ctx.Context, client, snapshot, filter.Limit)
 	case snapshot.Progress != nil: // Else nobody can tell; the run says why.
 		shown.Items, shown.Total, err = client.Runs().Items(ctx.Context, snapshot.RunRef, filter)
 		if shown.Items = starter.Listed(shown.Items); err != nil {
@@ -118,6 +121,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		c.showActive(snapshot.Active)
 		c.showHeldBack(snapshot)
 		c.showErrors(shown.Failures)
+		c.printInside(shown.Inside)
 		return nil
 	}
 	fmt.Fprintln(c.Env.Stdout)
@@ -214,6 +218,9 @@ func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
 			shown.Add("window", ignored)
 		case group.Window != nil:
 			shown.Add("window closes", ui.Text(ui.Stamp(group.Window.Closes)))
+		}
+		if !group.LaneReleasedAt.IsZero() {
+			shown.Add("lane", ui.Textf("%s, given back since %s: an approval waits", group.Lane, ui.Stamp(group.LaneReleasedAt)))
 		}
 		shown.Add("detector", ui.Text(group.Detector))
 		addExplanations(shown, group.Explanations)

@@ -5,7 +5,8 @@
 // It follows the rules of the Schedule (policy.overlap) and of a group before its turn. A run
 // waits for its window for one interval at most, and for its lane without a limit. An exclusive
 // lane serves as admission does: alphabetically, except that a job type that had its turn while
-// another waited goes behind that one. It assumes that workers are present, that operators pause
+// another waited goes behind that one. Rules about past successes are conditions of a tick; it decides
+// only those that a known success answers. It assumes that workers are present, that operators pause
 // and submit nothing, and that a run takes the usual duration of its job type.
 //
 // The package is pure: instants, open spans and run times are data.

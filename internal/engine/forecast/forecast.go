@@ -33,6 +33,8 @@ type JobType struct {
 	HeldUntil time.Time
 	// Running are the open runs at the beginning, oldest first.
 	Running []Running
+	// Conditions are the rules about past successes.
+	Conditions []Condition
 	// Buffered counts the runs that the Schedule starts after the open one ends.
 	Buffered int
 }
@@ -43,6 +45,9 @@ type Running struct {
 	Since      time.Time
 	// Waiting means that it has not begun, and waits in its lane since Since.
 	Waiting bool
+	// Approval: it waits for a person, so it may last until MaxRuntime. OffLane: it has given its
+	// lane back.
+	Approval, OffLane bool
 }
 
 // Tick is the forecast of one scheduled instant.
@@ -58,6 +63,9 @@ type Tick struct {
 	Ends   time.Time `json:"ends_at,omitzero"`
 	// Waits is the wait of the run before it begins.
 	Waits jobtype.Duration `json:"waits,omitempty"`
+	// If are conditions that the forecast cannot answer. The start of a run that waits for another
+	// job type is unknown.
+	If []Condition `json:"if,omitempty"`
 }
 
 // Of forecasts the instants of all job types, in order of time and then of name. It omits
@@ -71,6 +79,9 @@ func Of(from time.Time, types []JobType) []Tick {
 		}
 		s.now = next.at
 		s.apply(next)
+	}
+	for i := range s.ticks {
+		s.of[i].conditional(&s.ticks[i])
 	}
 	slices.SortStableFunc(s.ticks, func(a, b Tick) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.JobType, b.JobType))
@@ -87,6 +98,7 @@ type run struct {
 	since, asked time.Time
 	begun        bool
 	request      int
+	approval     bool
 }
 
 type typeState struct {
@@ -131,6 +143,8 @@ func (l *lane) next() *run {
 type model struct {
 	now   time.Time
 	ticks []Tick
+	// of has the job types of the ticks.
+	of    []*typeState
 	lanes map[string]*lane
 	// requests counts requests and turns.
 	requests int
@@ -157,7 +171,7 @@ func newModel(from time.Time, types []JobType) *model {
 			if at.Before(from) {
 				continue
 			}
-			s.ticks = append(s.ticks, Tick{JobType: t.Name, At: at})
+			s.ticks, s.of = append(s.ticks, Tick{JobType: t.Name, At: at}), append(s.of, t)
 			s.queue.push(event{at: at, kind: tickDue, of: t, tick: len(s.ticks) - 1})
 		}
 	}
@@ -204,8 +218,12 @@ func (s *model) resume(from time.Time, states []*typeState) {
 		if o.of.open != nil {
 			continue // A Schedule has one open run; others were submitted.
 		}
-		r := &run{of: o.of, tick: before, id: o.WorkflowID, since: from}
+		r := &run{of: o.of, tick: before, id: o.WorkflowID, since: from, approval: o.Approval}
 		o.of.open = r
+		if o.OffLane {
+			s.begin(r, o.Since)
+			continue
+		}
 		if o.Waiting || s.lane(r) != nil && s.lane(r).holder != nil {
 			s.awaitWindow(r)
 			continue

@@ -177,3 +177,44 @@ func TestOverdueRunEndsNow(t *testing.T) {
 	known.Running = []forecast.Running{{WorkflowID: "group/scrub-1", Since: monday.Add(-time.Hour)}}
 	assert.Equal(t, contract.TickRuns, forecast.Of(monday, []forecast.JobType{known})[0].State)
 }
+
+// TestPastSuccesses: a known success answers a condition; nothing else does.
+func TestPastSuccesses(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	day := 24 * time.Hour
+	ticks := forecast.Of(from, []forecast.JobType{{
+		Name: "copy", Ticks: []time.Time{from.Add(2 * time.Hour), from.Add(26 * time.Hour), from.Add(50 * time.Hour)}, Typical: time.Hour,
+		Conditions: []forecast.Condition{
+			{Code: contract.CodeAfter, Object: "dump", Within: jobtype.Duration(day), Last: from.Add(3 * time.Hour)},
+			{Code: contract.CodeNotDue, Within: jobtype.Duration(20 * time.Hour), Last: from.Add(-time.Hour)},
+		},
+	}})
+	assert.Equal(t, contract.TickSkipped, ticks[0].State)
+	assert.Equal(t, contract.CodeNotDue, ticks[0].Code, "it succeeded an hour ago")
+	assert.Equal(t, contract.TickRuns, ticks[1].State)
+	assert.Equal(t, from.Add(26*time.Hour), ticks[1].Begins, "the dump of 03:00 is young enough")
+	assert.Len(t, ticks[1].If, 1)
+	assert.Equal(t, contract.CodeAfter, ticks[2].Code)
+	assert.Zero(t, ticks[2].Begins, "nobody knows when the next dump succeeds")
+	assert.Len(t, ticks[2].If, 2)
+}
+
+// TestAnOpenApproval: its run may last until max_runtime, and another run has its lane.
+func TestAnOpenApproval(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	types := []forecast.JobType{
+		{
+			Name: "gated", Lane: "night", Ticks: []time.Time{from.Add(time.Hour), from.Add(5 * time.Hour)}, Typical: time.Minute, MaxRuntime: 4 * time.Hour,
+			Running: []forecast.Running{{WorkflowID: "group/gated-1", Since: from, Approval: true, OffLane: true}},
+		},
+		{Name: "other", Lane: "night", Ticks: []time.Time{from.Add(time.Hour)}, Typical: time.Minute},
+	}
+	ticks := forecast.Of(from, types)
+	assert.Equal(t, contract.CodeOverlap, ticks[0].Code)
+	assert.Equal(t, from.Add(time.Hour), ticks[1].Begins, "the lane is free")
+	assert.Equal(t, from.Add(5*time.Hour), ticks[2].Begins)
+	types[0].Running[0].OffLane = false
+	assert.Equal(t, from.Add(4*time.Hour), forecast.Of(from, types)[1].Begins, "approvals_keep_lane")
+}

@@ -1,10 +1,12 @@
 package forecast
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -80,6 +82,10 @@ func (s *model) start(t *typeState, tick int) {
 	if tick != before {
 		s.ticks[tick].State = contract.TickRuns
 	}
+	if t.notDue(s.now) {
+		s.skip(r, contract.CodeNotDue, "")
+		return
+	}
 	s.awaitWindow(r)
 }
 
@@ -153,6 +159,9 @@ func (s *model) awaitLane(r *run) {
 func (s *model) begin(r *run, at time.Time) {
 	r.begun = true
 	ends := at.Add(r.of.Typical)
+	if r.approval {
+		ends = at.Add(cmp.Or(r.of.MaxRuntime+r.of.DeadlineGrace, window.Horizon))
+	}
 	var code contract.Code
 	bound := func(limit time.Time, why contract.Code) {
 		if ends.After(limit) {

@@ -21,6 +21,11 @@ const (
 	Insist
 	// LookUp the job type Work; the answer is [Graph.SetJobType].
 	LookUp
+	// ReleaseLane reports that only approvals are open; nothing begins from now on. RequestLane
+	// requests the lane, because a task can begin; the answer is [Graph.LaneGranted]. Ask numbers
+	// both.
+	ReleaseLane
+	RequestLane
 	// End: the run is over, with Outcome and Reason.
 	End
 )

@@ -40,6 +40,8 @@ type Config struct {
 	// Node and Labels say where tasks run that name neither.
 	Node   string
 	Labels map[string]string
+	// Lane is the lane of the group, given back while the run waits for approvals; empty: none.
+	Lane string
 }
 
 // Graph is one run of a DAG. Make it with [New] or [Restore]; it is not safe for
@@ -67,6 +69,7 @@ type Graph struct {
 	// lookups has the tasks that wait for a job type to be looked up.
 	lookups map[string][]*task
 	gate    gate
+	lane    lane
 
 	startedAt time.Time
 	deadline  time.Time
@@ -236,12 +239,12 @@ func (g *Graph) advance(now time.Time) []Decision {
 	g.now = now
 	g.fireTimers(now)
 	for {
-		for g.next < len(g.starts) {
+		for g.next < len(g.starts) && g.mayBegin() {
 			i := g.starts[g.next]
 			g.next++
 			g.beginTask(i, now)
 		}
-		g.starts, g.next = g.starts[:0], 0
+		g.starts, g.next = append(g.starts[:0], g.starts[g.next:]...), 0
 		g.makeWay(now)
 		decisions, reports := g.engine.Take(now)
 		for k := range decisions {
@@ -250,10 +253,11 @@ func (g *Graph) advance(now time.Time) []Decision {
 		for k := range reports {
 			g.take(&reports[k], now)
 		}
-		if len(decisions)+len(reports)+len(g.starts) == 0 {
+		if len(decisions)+len(reports) == 0 && (len(g.starts) == 0 || g.lane.State != laneHeld) {
 			break
 		}
 	}
+	g.releaseLane(now)
 	g.noteFull(now)
 	return g.out
 }

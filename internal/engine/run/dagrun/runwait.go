@@ -27,6 +27,9 @@ func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
 	case g.run.Paused():
 		list = append(list, g.pausedWait(dag.None))
 	}
+	if n := len(g.starts); n > 0 && g.lane.State == laneRequested {
+		list = append(list, Wait{Wait: g.laneWait(), Task: dag.None, Tasks: n})
+	}
 	tasks, running := g.waitsOfTasks()
 	list = append(list, tasks...)
 	ready := g.run.Count(dag.Ready)

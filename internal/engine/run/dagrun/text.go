@@ -18,6 +18,7 @@ const (
 	textNotBegun        = "the run has not begun"
 	textRolls           = "tasks are about to start; the run continues as new first"
 	textStarting        = "it is about to start"
+	textLane            = "the lane was given back for an approval; it begins when the lane is granted again"
 	textPerson          = "it waits for a person"
 	textYielded         = "a place: what has them all waits itself"
 	textAdmitted        = "a place; it has its resources"

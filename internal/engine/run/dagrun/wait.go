@@ -43,6 +43,8 @@ func (g *Graph) Waits(i dag.Index) []Wait {
 		}
 	case state == dag.Ready && !g.run.Paused():
 		list = append(list, g.crowded(i))
+	case state == dag.Running && g.live[i] == nil && g.lane.State == laneRequested:
+		list = append(list, Wait{Wait: g.laneWait(), Task: i})
 	case state == dag.Running && g.live[i] == nil:
 		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: textStarting}, Task: i})
 	case state == dag.Running:

@@ -27,14 +27,19 @@ type Prepare struct{}
 // TakeTurn asks for the group's turn. Turn is part of the request's name: a late
 // answer to an earlier one must not count. The answer is [TurnGranted] or
 // [TurnRefused], however long it takes.
-type TakeTurn struct{ Turn int }
+//
+// Round is above 0 if the lane was given back in this turn, see [LeaveLane].
+type TakeTurn struct{ Turn, Round int }
+
+// LeaveLane gives back the lane of a turn, and nothing else of it.
+type LeaveLane struct{ Turn, Round int }
 
 // LeaveTurn gives back the turn of that number and the claims made in it, granted or
-// not, of which Late were made for late detections. Unasked: the group has not requested it, but a workflow task that was lost may
+// not, of which Late were made for late detections. Rounds counts the further requests of the lane. Unasked: the group has not requested it, but a workflow task that was lost may
 // have.
 type LeaveTurn struct {
-	Turn, Late int
-	Unasked    bool
+	Turn, Late, Rounds int
+	Unasked            bool
 }
 
 // Unwatch ends the subscription to the fleet.

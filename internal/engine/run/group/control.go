@@ -197,7 +197,7 @@ func (g *Group) ownWake() time.Time {
 			next = g.hardStop
 		}
 	}
-	next = earliestSet(next, g.unplacedUntil())
+	next = earliestSet(earliestSet(next, g.unplacedUntil()), g.lane.RetryAt())
 	switch closes := g.closes(); {
 	case closes.IsZero():
 	case g.stopping == stopNone:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/jobtype"
@@ -225,7 +226,7 @@ func (g *Group) detectorsLack() (why string) {
 	if why == "" {
 		return ""
 	}
-	return textDetectorsLack(len(able), why)
+	return explain.TextDetectorsLack(len(able), why)
 }
 
 // process names one incarnation of a worker.
@@ -292,7 +293,7 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 	case v.Failure != failureNone:
 		g.detectionFailed(s, v, now)
 	case lost:
-		g.failDetection(textPagesLost(v.Pages, len(s.Answers)))
+		g.failDetection(explain.TextPagesLost(v.Pages, len(s.Answers)))
 	default:
 		d.Busy, d.CannotStart = nil, ""
 		d.explain(v.Explanations, "")
@@ -380,12 +381,12 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 			return
 		}
 	}
-	d.Failing = textDetectionFailed(s.Worker, clip(v.Message))
+	d.Failing = explain.TextDetectionFailed(s.Worker, clip(v.Message))
 	if retryAt := g.retryAt(d.Retries, v.Failure, now); !retryAt.IsZero() {
 		d.Retries, d.RetryAt = d.Retries+1, retryAt
 		return
 	}
-	g.failDetection(d.Failing + textDetections(d.Retries+1))
+	g.failDetection(d.Failing + explain.TextAttempts(d.Retries+1))
 }
 
 // retryAt is when a detection is tried again whose handler has failed; zero: it is not. A retry

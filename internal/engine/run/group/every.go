@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
@@ -57,7 +58,7 @@ func (g *Group) proposeEach(now time.Time) {
 		g.takeProposal(nil, jobtype.Proposal{DedupeKey: w.ID, Summary: g.cfg.JobType + " on " + w.ID, Node: w.ID}, "", &answer, now)
 		g.counts.Detected++
 		if t.Done = answer.Accepted == 1; !t.Done {
-			t.Miss(contract.CodeSurplus, g.textFull())
+			t.Miss(contract.CodeSurplus, explain.TextFull(g.cfg.Policy.MaxJobsPerDetection))
 		}
 	}
 	g.countTargets(true)
@@ -96,7 +97,7 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool) {
 		case w.CoolUntil.After(now) || t.BusyTill.After(now):
 			waits = true
 		case g.full():
-			t.Miss(contract.CodeSurplus, g.textFull())
+			t.Miss(contract.CodeSurplus, explain.TextFull(g.cfg.Policy.MaxJobsPerDetection))
 			g.counts.DetectedMore = true
 		case len(d.Open) >= maxDetections || rolls:
 			waits = true
@@ -156,14 +157,14 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 		t.Code, t.Detail = contract.CodeWorkerLost, clip(v.Message)
 		t.Missed = t.Losses >= maxTargetLosses
 	case failureNone:
-		t.Miss(contract.CodeDetectionFailed, textPagesLost(v.Pages, len(s.Answers)))
+		t.Miss(contract.CodeDetectionFailed, explain.TextPagesLost(v.Pages, len(s.Answers)))
 	default:
 		if retryAt := g.retryAt(t.Retries, v.Failure, now); !retryAt.IsZero() {
 			t.Retries, t.BusyTill, t.Code, t.Detail = t.Retries+1, retryAt, contract.CodeDetectionFailed, clip(v.Message)
 			g.detect.Since = retryAt // Patience begins with the retry.
 			return
 		}
-		t.Miss(contract.CodeDetectionFailed, clip(v.Message)+textDetections(t.Retries+1))
+		t.Miss(contract.CodeDetectionFailed, clip(v.Message)+explain.TextAttempts(t.Retries+1))
 	}
 	g.detect.Since = latestOf(g.detect.Since, now)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/breaks"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
@@ -41,6 +42,8 @@ type Group struct {
 	away bool
 	// unplaced: it is away because no worker exists for any of its jobs.
 	unplaced bool
+	// lane is whether the group has its lane while its DAGs wait for approvals.
+	lane breaks.Break
 	// leaving: the same, but attempts still run.
 	leaving bool
 	// begun: what was found has become jobs whose numbers are known outside.
@@ -146,6 +149,8 @@ func (g *Group) advance(now time.Time) {
 		g.endIfNothingFits(now)
 		g.leave(now)
 		g.leaveUnplaced(now)
+		g.settle(now)
+		g.shareLane(now)
 		g.settle(now)
 	}
 	if g.phase == PhaseRunning || g.begun && (g.away || g.phase == PhaseClaiming) {

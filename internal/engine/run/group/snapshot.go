@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/breaks"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
@@ -39,6 +40,7 @@ type snapshot struct {
 	Away      bool          `json:"away,omitempty"`
 	Unplaced  bool          `json:"unplaced,omitempty"`
 	Leaving   bool          `json:"leaving,omitempty"`
+	Lane      breaks.Break  `json:"lane,omitzero"`
 	Begun     bool          `json:"begun,omitempty"`
 	Elsewhere int           `json:"elsewhere,omitempty"`
 	DrainOver bool          `json:"drain_over,omitempty"`
@@ -71,7 +73,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, After: g.after, Window: g.window, Closing: g.closing,
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
-		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
+		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
 		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
@@ -108,7 +110,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	g := &Group{
 		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, after: s.After, window: s.Window, closing: s.Closing,
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
-		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
+		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
 		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases, values: s.Values,
 		jobs: newJobs(),

@@ -20,14 +20,6 @@ type reason struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
-// textDetections is the number of attempts of a failed detection.
-func textDetections(attempts int) string {
-	if attempts < 2 {
-		return ""
-	}
-	return fmt.Sprintf(" (attempt %d, the last)", attempts)
-}
-
 // textDetectsAgain is what a detection waits for that has failed.
 func (g *Group) textDetectsAgain() string {
 	d := &g.detect
@@ -58,12 +50,6 @@ func (g *Group) tooLarge(most int) reason {
 }
 
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func textUnprepared(why string) string { return "the workers could not be looked up: " + why }
-
-func textNoDetector(handler string) string {
-	return "no worker with handler " + handler + " was usable"
-}
 
 // wanted names the handler and the labels that the group needs.
 func (g *Group) wanted() string {
@@ -101,18 +87,6 @@ func (g *Group) laneTooLate() reason {
 	return reason{Code: contract.CodeLaneBusy, Detail: detail}
 }
 
-func textPagesLost(sent, arrived int) string {
-	return fmt.Sprintf("the detector sent %d pages, %d arrived: this is a bug, please report it", sent, arrived)
-}
-
-func textDetectionFailed(worker, message string) string {
-	return fmt.Sprintf("detection on %s: %s", worker, message)
-}
-
-func textDetectorsLack(workers int, message string) string {
-	return fmt.Sprintf("none of %d workers that detect has the program: %s", workers, message)
-}
-
 func activeIn(a Active) reason {
 	return reason{Code: contract.CodeDeduped, Detail: fmt.Sprintf("key %q is active in %s", a.Key, a.By)}
 }
@@ -139,10 +113,6 @@ func joined(by, a, b string) string {
 		return a + b
 	}
 	return a + by + b
-}
-
-func (g *Group) textFull() string {
-	return fmt.Sprintf("the group is full before its turn: max_jobs_per_detection is %d", g.cfg.Policy.MaxJobsPerDetection)
 }
 
 // allDeduped says which runs have what was submitted.
@@ -181,15 +151,8 @@ func (g *Group) failing() reason {
 	return reason{Code: contract.HoldRetryBudget, Detail: text}
 }
 
-func doNotFit(n int) string {
-	if n == 1 {
-		return "1 job does not fit"
-	}
-	return fmt.Sprintf("%d jobs do not fit", n)
-}
-
 func (g *Group) nothingFits(late int) reason {
-	return reason{Code: contract.CodeWindowFit, Detail: fmt.Sprintf("%s before the window closes at %s%s", doNotFit(late), at(g.closes()), g.textNever())}
+	return reason{Code: contract.CodeWindowFit, Detail: fmt.Sprintf("%s before the window closes at %s%s", explain.TextDoNotFit(late), at(g.closes()), g.textNever())}
 }
 
 func (g *Group) windowClosed() reason {
@@ -198,7 +161,7 @@ func (g *Group) windowClosed() reason {
 		text += ", the next one opens at " + at(next)
 	}
 	if late := g.engine.Late(); late > 0 {
-		text += fmt.Sprintf("; %s into what was left of it%s", doNotFit(late), g.textNever())
+		text += fmt.Sprintf("; %s into what was left of it%s", explain.TextDoNotFit(late), g.textNever())
 	}
 	return reason{Code: contract.CodeWindowEnd, Detail: text}
 }

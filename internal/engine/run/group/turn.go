@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/breaks"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -146,7 +147,7 @@ func (v Prepared) apply(g *Group, now time.Time) {
 func (v PrepareFailed) apply(g *Group, now time.Time) {
 	g.turn.preparing = false
 	if g.turn.Step != stepNone {
-		g.giveUp(contract.OutcomeFailed, reason{Detail: textUnprepared(v.Reason)}, now)
+		g.giveUp(contract.OutcomeFailed, reason{Detail: explain.TextUnprepared(v.Reason)}, now)
 	}
 }
 
@@ -155,7 +156,7 @@ func (v PrepareFailed) apply(g *Group, now time.Time) {
 func (g *Group) awaitWorker(now time.Time) {
 	switch {
 	case g.served():
-		g.noteWait(contract.CodeNoWorker, textNoDetector(g.cfg.Handler), g.turn.Since, now)
+		g.noteWait(contract.CodeNoWorker, explain.TextNoDetector(g.cfg.Handler), g.turn.Since, now)
 		g.askTurn(now)
 	case !now.Before(g.workerDeadline()):
 		g.skip(noWorker(g.missing(), now.Sub(g.turn.Since)), now)
@@ -192,6 +193,10 @@ func (g *Group) askTurn(now time.Time) {
 }
 
 func (v TurnGranted) apply(g *Group, now time.Time) {
+	if g.lane.Asked() {
+		g.laneBack(v, now)
+		return
+	}
 	if g.turn.Step != stepLane || g.turn.Granted {
 		return
 	}
@@ -200,6 +205,10 @@ func (v TurnGranted) apply(g *Group, now time.Time) {
 }
 
 func (v TurnRefused) apply(g *Group, now time.Time) {
+	if g.lane.Asked() {
+		g.lane.Refused(now)
+		return
+	}
 	if g.turn.Step == stepLane {
 		g.skip(refused(v), now)
 	}
@@ -252,9 +261,9 @@ func (g *Group) missTurn(opens, now time.Time) {
 // names: an answer that comes late is for the turn that is over.
 func (g *Group) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
-		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims})
+		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds})
 	}
-	g.detect.Late.Claims = 0
+	g.detect.Late.Claims, g.lane = 0, breaks.Break{}
 	g.turn.Number++
 	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences, g.turn.disclaimed = time.Time{}, false, 0, 0, false
 }

@@ -160,6 +160,8 @@ func (g *Group) Wait(now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeNoWorker, Object: g.wanted(), Since: g.startedAt, Detail: g.missing() + "; it cannot detect"}
 	case g.phase == PhaseClaiming:
 		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "it waits for its claims"}
+	default:
+		return g.laneWait()
 	}
 	return run.Wait{}
 }
@@ -215,7 +217,7 @@ func (g *Group) textMaxWait() string {
 func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
-		JobType: g.cfg.JobType, Phase: string(g.phase), Paused: g.paused, PauseNote: g.pauseNote, StartedAt: g.startedAt,
+		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused, PauseNote: g.pauseNote, StartedAt: g.startedAt,
 		Counts: g.counts, Pending: g.jobs.open.len() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
 		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
 	}
@@ -223,7 +225,7 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 		s.Deadline = g.deadline
 	}
 	if g.cfg.Turn {
-		s.Lane = g.cfg.Lane
+		s.Lane, s.LaneReleasedAt = g.cfg.Lane, g.lane.Since
 	}
 	if w := g.closing; g.cfg.Windows && !g.turn.active() {
 		s.Window = &contract.GroupWindow{Closes: w.Closes, Next: w.Next, Learned: jobtype.Duration(w.Learned), LearnedOf: w.LearnedOf}

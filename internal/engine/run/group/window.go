@@ -97,7 +97,9 @@ func (g *Group) stayIfOpen(now time.Time) {
 	switch {
 	case !closed:
 		g.stopping, g.why, g.leaving = stopNone, reason{}, false
-		g.engine.Unsuspend(now)
+		if !g.lane.Away {
+			g.engine.Unsuspend(now)
+		}
 		g.setClosing(now)
 	case opens.IsZero() || !opens.Before(g.createdAt.Add(MaxAway)):
 		g.stayAway(g.why, now)

@@ -1,0 +1,67 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/breaks"
+)
+
+// LaneReported is a report of the run of a job's DAG about its lane.
+type LaneReported struct{ breaks.Report }
+
+// GrantLane answers the run of a job that has requested its lane.
+type GrantLane struct{ breaks.Report }
+
+func (v LaneReported) apply(g *Group, _ time.Time) { g.lane.Note(v.Report) }
+
+// shareLane gives the lane back while the runs of the group's DAGs wait for approvals, and takes
+// it again before one of them begins a task.
+func (g *Group) shareLane(now time.Time) {
+	if !g.cfg.Turn || g.cfg.Lane == "" || !g.begun || g.phase != PhaseRunning {
+		return
+	}
+	switch g.lane.Next(g.jobs.open.len(), g.runningAttempt, now) {
+	case breaks.Release:
+		g.engine.Suspend(now) // A retry of a run needs the lane, too.
+		g.do(LeaveLane{Turn: g.turn.Number, Round: g.lane.Rounds})
+	case breaks.Request:
+		g.do(TakeTurn{Turn: g.turn.Number, Round: g.lane.Rounds})
+	case breaks.Nothing:
+	}
+	for _, r := range g.lane.Answer() {
+		g.lane.Answered(r)
+		g.do(GrantLane{r})
+	}
+}
+
+// runningAttempt is the attempt of a job that runs; 0: none does.
+func (g *Group) runningAttempt(job int) int {
+	view, ok := g.engine.View(job)
+	if !ok || view.Phase != run.PhaseRunning {
+		return 0
+	}
+	return view.Attempt
+}
+
+// laneBack continues with the lane.
+func (g *Group) laneBack(v TurnGranted, now time.Time) {
+	g.noteWait(contract.CodeLaneBusy, "it waited for lane "+g.cfg.Lane+" after an approval", g.lane.AskedAt, now)
+	g.lane.Granted()
+	g.engine.SetFences(v.Fence, v.Fences)
+	if !g.leaving {
+		g.engine.Unsuspend(now)
+	}
+}
+
+// laneWait is the wait for the lane after an approval; without a code there is none.
+func (g *Group) laneWait() run.Wait {
+	switch {
+	case g.lane.Asked():
+		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.AskedAt, Detail: "it waits for its turn after an approval" + g.textMaxWait()}
+	case !g.lane.RefusedAt.IsZero():
+		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.RefusedAt, Until: g.lane.RetryAt(), Detail: "admission has refused its lane after an approval; it requests the lane again"}
+	}
+	return run.Wait{}
+}

@@ -7,6 +7,7 @@ import (
 	_ "time/tzdata" // Nodes may lack a time zone database; names must mean the same everywhere.
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -28,7 +29,7 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 		l.fault(e.blame(), path, "is missing%s: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`", e.noInterval())
 		return spec, 0
 	}
-	if n != nil && !l.object(n, path, "every", "offset", "spread", "cron", "timezone", "jitter", "first_run") {
+	if n != nil && !l.object(n, path, "every", "offset", "spread", "cron", "days", "holidays", "except_holidays", "timezone", "jitter", "first_run") {
 		return spec, 0
 	}
 	every, cron := n.Get("every"), n.Get("cron")
@@ -136,6 +137,11 @@ func (l *loader) every(n *yamlread.Node, path string, spec *contract.ScheduleSpe
 	if len(l.faults) == before && (spec.Offset < 0 || spec.Offset >= spec.Every) {
 		l.fault(n.Follow([]string{"offset"}).Place(), path+".offset", "%s must be shorter than every, %s", spec.Offset, spec.Every)
 	}
+	for _, key := range []string{"days", "holidays", "except_holidays"} {
+		if written := n.Get(key); written != nil {
+			l.fault(written.Place(), path+"."+key, "has no meaning for every: write the time of day as cron")
+		}
+	}
 	if zone := n.Get("timezone"); zone != nil {
 		l.fault(zone.Place(), path+".timezone", "has no meaning for every: intervals count from 1970-01-01 UTC; use cron or offset")
 	}
@@ -177,6 +183,7 @@ func (l *loader) cron(e entry, n *yamlread.Node, path string, spec *contract.Sch
 		l.fault(n.Get("cron").Place(), path+".cron", "holds %d expressions: write 1 to %d", count, maxCrons)
 	}
 	l.timezone(n, path, spec)
+	l.scheduleDays(n, path, expressions, spec)
 	if offset := n.Get("offset"); offset != nil {
 		l.fault(offset.Place(), path+".offset", "has no meaning for cron: write the minute into the expression")
 	}
@@ -186,7 +193,11 @@ func (l *loader) cron(e entry, n *yamlread.Node, path string, spec *contract.Sch
 	if len(l.faults) > before || !l.spend(e, stepsOfCron*len(expressions)) {
 		return 0
 	}
-	return jobtype.Duration(crontab.Gap(expressions))
+	gap := crontab.Gap(expressions)
+	if rare := time.Duration(window.Rarest(spec.Days)) * 24 * time.Hour; len(spec.Days) > 0 && gap >= 24*time.Hour {
+		gap = max(gap, rare)
+	}
+	return jobtype.Duration(gap)
 }
 
 func (l *loader) timezone(n *yamlread.Node, path string, spec *contract.ScheduleSpec) {

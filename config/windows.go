@@ -25,7 +25,7 @@ func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calen
 	for i, item := range l.entries(n.Get("windows"), path+".windows", `{days: [mon-fri], from: "22:00", to: "06:00"}`) {
 		at := fmt.Sprintf("%s.windows[%d]", path, i)
 		w := jobtype.Window{Timezone: timezone}
-		if l.object(item, at, "days", "from", "to", "timezone") && l.times(item, at, &w.Days, &w.From, &w.To, &w.Timezone) {
+		if l.object(item, at, "days", "holidays", "from", "to", "timezone") && l.times(item, at, &w.Days, &w.From, &w.To, &w.Timezone) {
 			l.windowFaults(item, at, window.CheckWindow(w, time.LoadLocation))
 			w.Days, _ = window.Days(w.Days)
 			calendar.Windows = append(calendar.Windows, w)
@@ -34,8 +34,11 @@ func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calen
 	for i, item := range l.entries(n.Get("blackouts"), path+".blackouts", `{from: 2026-12-24T12:00, to: 2026-12-27T06:00}`) {
 		at := fmt.Sprintf("%s.blackouts[%d]", path, i)
 		b := jobtype.Blackout{Timezone: timezone}
-		if !l.object(item, at, "days", "from", "to", "timezone", "note") {
+		if !l.object(item, at, "days", "holidays", "from", "to", "timezone", "note") {
 			continue
+		}
+		if item.Get("holidays") != nil && item.Get("from") == nil && item.Get("to") == nil {
+			b.From, b.To = "00:00", "24:00" // Whole days.
 		}
 		l.text(item.Get("note"), at+".note", &b.Note)
 		if len(b.Note) > maxNoteBytes {
@@ -73,14 +76,17 @@ func (l *loader) times(n *yamlread.Node, path string, days *[]string, from, to, 
 	for _, item := range l.texts(written, path+".days") {
 		*days = append(*days, item.Literal)
 	}
+	*days = append(*days, l.holidays(n.Get("holidays"), path+".holidays")...)
 	if written != nil && written.Kind == yamlread.List && len(written.Items) == 0 {
 		l.fault(written.Place(), path+".days", "names no day: leave it out for every day")
 	}
 	for key, into := range map[string]*string{"from": from, "to": to} {
-		if n.Get(key) == nil {
+		if n.Get(key) == nil && *into == "" {
 			l.fault(n.Place(), path+"."+key, "is missing: write a time of day like \"22:00\"")
 		}
-		l.text(n.Get(key), path+"."+key, into)
+		if n.Get(key) != nil {
+			l.text(n.Get(key), path+"."+key, into)
+		}
 	}
 	l.text(n.Get("timezone"), path+".timezone", timezone)
 	return len(l.faults) == before

@@ -104,6 +104,9 @@ type ScheduleSpec struct {
 	Every    jobtype.Duration `json:"every,omitempty"`
 	Offset   jobtype.Duration `json:"offset,omitempty"`
 	Cron     []string         `json:"cron,omitempty"`
+	// Days restrict the days of Cron, as those of a window. Except are days without a tick.
+	Days     []string         `json:"days,omitempty"`
+	Except   []string         `json:"except,omitempty"`
 	Timezone string           `json:"timezone,omitempty"`
 	Jitter   jobtype.Duration `json:"jitter,omitempty"`
 	// FirstRun is the start of the first run of a new job type; empty means FirstRunScheduled.

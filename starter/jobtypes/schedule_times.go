@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -38,16 +39,65 @@ func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, erro
 		return nil, errors.New("schedule says neither every nor cron")
 	}
 	spec.TimezoneName = cmp.Or(written.Timezone, "UTC")
+	parts, err := window.Parts(written.Days)
+	if err != nil {
+		return nil, fmt.Errorf("schedule: %w", err)
+	}
 	for _, text := range written.Cron {
 		expression, err := crontab.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("schedule: %w", err)
 		}
 		for _, calendar := range expression.Calendars() {
-			spec.StructuredCalendar = append(spec.StructuredCalendar, structured(calendar, text))
+			if len(written.Days) == 0 {
+				spec.StructuredCalendar = append(spec.StructuredCalendar, structured(calendar, text))
+				continue
+			}
+			for _, part := range parts {
+				if on, ok := onPart(calendar, part, text); ok {
+					spec.StructuredCalendar = append(spec.StructuredCalendar, on)
+				}
+			}
 		}
 	}
-	return spec, nil
+	return spec, except(spec, written.Except)
+}
+
+// onPart restricts a calendar, which names no day itself, to a part of its days.
+func onPart(calendar crontab.Calendar, part window.Part, comment string) (*schedulepb.StructuredCalendarSpec, bool) {
+	calendar.Month = slices.DeleteFunc(slices.Clone(calendar.Month), func(month int) bool { return !slices.Contains(part.Months, month) })
+	calendar.DayOfMonth, calendar.DayOfWeek = part.Days, part.Weekdays
+	on := structured(calendar, comment)
+	if len(part.Years) > 0 {
+		on.Year = ranges(part.Years)
+	}
+	return on, len(calendar.Month) > 0
+}
+
+// except removes whole days from a schedule.
+func except(spec *schedulepb.ScheduleSpec, days []string) error {
+	if len(days) == 0 {
+		return nil
+	}
+	parts, err := window.Parts(days)
+	if err != nil {
+		return fmt.Errorf("schedule: %w", err)
+	}
+	whole := crontab.Calendar{Minute: upTo(59), Hour: upTo(23), Month: upTo(12)[1:]}
+	for _, part := range parts {
+		excluded, _ := onPart(whole, part, "")
+		excluded.Second = ranges(upTo(59))
+		spec.ExcludeStructuredCalendar = append(spec.ExcludeStructuredCalendar, excluded)
+	}
+	return nil
+}
+
+func upTo(last int) []int {
+	list := make([]int, last+1)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 // gapOf returns the smallest gap between two ticks of cron expressions. It returns 0 for an

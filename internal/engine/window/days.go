@@ -24,6 +24,8 @@ type days struct {
 	month []int
 	// nth are weekdays of a month, such as the first Sunday.
 	nth []nth
+	// dates are single days.
+	dates []time.Time
 }
 
 // nth is the n-th weekday of a month; -1: the last one.
@@ -35,7 +37,7 @@ type nth struct {
 // has reports whether a date is one of the days.
 func (d *days) has(date time.Time) bool {
 	day, after := date.Day(), lastDay(date)-date.Day()
-	return d.week[date.Weekday()] || slices.Contains(d.month, day) || slices.Contains(d.month, -after-1) ||
+	return d.week[date.Weekday()] || slices.ContainsFunc(d.dates, func(one time.Time) bool { return one.Format(time.DateOnly) == date.Format(time.DateOnly) }) || slices.Contains(d.month, day) || slices.Contains(d.month, -after-1) ||
 		slices.ContainsFunc(d.nth, func(one nth) bool {
 			return one.day == date.Weekday() && (one.n == (day-1)/7+1 || one.n == -1 && after < 7)
 		})
@@ -68,6 +70,9 @@ func Days(written []string) ([]string, error) {
 		}
 		stored = append(stored, ordinal+" "+dayNames()[one.day])
 	}
+	for _, date := range read.dates {
+		stored = append(stored, date.Format(time.DateOnly))
+	}
 	return stored, nil
 }
 
@@ -85,13 +90,15 @@ func readDays(written []string) (read days, err error) {
 	}
 	for _, text := range written {
 		if !read.ofMonth(text) && !read.ofWeek(text) {
-			return read, fmt.Errorf("there is no day %q: use mon, tue, wed, thu, fri, sat, sun, a span like mon-fri, first sun, last fri, last, \"15\" or \"-1\"", text)
+			return read, fmt.Errorf("there is no day %q: use mon, tue, wed, thu, fri, sat, sun, a span like mon-fri, first sun, last fri, last, \"15\", \"-1\" or 2026-12-24", text)
 		}
 	}
 	slices.Sort(read.month)
 	read.month = slices.Compact(read.month)
 	slices.SortFunc(read.nth, func(a, b nth) int { return (a.n-b.n)*7 + int(a.day-b.day) })
 	read.nth = slices.Compact(read.nth)
+	slices.SortFunc(read.dates, time.Time.Compare)
+	read.dates = slices.Compact(read.dates)
 	return read, nil
 }
 
@@ -104,6 +111,10 @@ func (d *days) ofMonth(text string) bool {
 	}
 	if text == lastOfMonth {
 		d.month = append(d.month, -1)
+		return true
+	}
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		d.dates = append(d.dates, date)
 		return true
 	}
 	ordinal, name, _ := strings.Cut(text, " ")

@@ -1,7 +1,9 @@
 package window
 
 import (
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -10,9 +12,28 @@ import (
 func Text(w jobtype.Window) string {
 	parts := []string{w.From + "-" + w.To, w.Timezone}
 	if len(w.Days) > 0 {
-		parts = append([]string{strings.Join(w.Days, ",")}, parts...)
+		parts = append([]string{DaysText(w.Days)}, parts...)
 	}
 	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// shownDates is how many dates are written one by one.
+const shownDates = 5
+
+// DaysText writes days on one line; many dates are counted.
+func DaysText(days []string) string {
+	var names, dates []string
+	for _, text := range days {
+		if _, err := time.Parse(time.DateOnly, text); err == nil {
+			dates = append(dates, text)
+			continue
+		}
+		names = append(names, text)
+	}
+	if len(dates) > shownDates {
+		dates = []string{strconv.Itoa(len(dates)) + " dates " + dates[0] + ".." + dates[len(dates)-1]}
+	}
+	return strings.Join(append(names, dates...), ",")
 }
 
 // BlackoutText writes a blackout on one line, with its note.

@@ -1,0 +1,101 @@
+package config
+
+import (
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
+)
+
+// Bounds of a file of holidays.
+const (
+	maxHolidays     = 400
+	maxHolidayBytes = 64 << 10
+)
+
+// holidays reads the dates of a file that lies at or below the folder of the configuration: one date
+// per line, and a text behind a space or #. It is read when the configuration is.
+func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
+	if written == nil {
+		return nil
+	}
+	before, file := len(l.faults), ""
+	if l.text(written, at, &file); len(l.faults) > before {
+		return nil
+	}
+	dir := l.dirs[written.Place().File]
+	if dir == "" {
+		l.fault(written.Place(), at, "files cannot be read here: validate and apply the configuration where the file is")
+		return nil
+	}
+	data, err := readBelow(dir, file)
+	if err != nil {
+		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, dir)
+		return nil
+	}
+	for i, line := range strings.Split(string(data), "\n") {
+		text, _, _ := strings.Cut(strings.TrimSpace(line), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		if _, err := time.Parse(time.DateOnly, fields[0]); err != nil {
+			l.fault(written.Place(), at, "%s:%d: %q is no date: write one per line, like 2026-12-25", file, i+1, fields[0])
+			return nil
+		}
+		dates = append(dates, fields[0])
+	}
+	slices.Sort(dates)
+	dates = slices.Compact(dates)
+	switch {
+	case len(dates) == 0:
+		l.fault(written.Place(), at, "%s has no date: write one per line, like 2026-12-25", file)
+	case len(dates) > maxHolidays:
+		l.fault(written.Place(), at, "%s has %d dates, the limit is %d: remove those of past years", file, len(dates), maxHolidays)
+		return nil
+	}
+	return dates
+}
+
+func readBelow(dir, file string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	opened, err := root.Open(path.Clean(filepath.ToSlash(file)))
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	return io.ReadAll(io.LimitReader(opened, maxHolidayBytes))
+}
+
+// scheduleDays reads the days on which cron expressions are due.
+func (l *loader) scheduleDays(n *yamlread.Node, path string, expressions []crontab.Expression, spec *contract.ScheduleSpec) {
+	var days []string
+	for _, item := range l.texts(n.Get("days"), path+".days") {
+		days = append(days, item.Literal)
+	}
+	days = append(days, l.holidays(n.Get("holidays"), path+".holidays")...)
+	spec.Except = l.holidays(n.Get("except_holidays"), path+".except_holidays")
+	stored, err := window.Days(days)
+	if err != nil {
+		l.fault(n.Get("days").Place(), path+".days", "%s", err)
+		return
+	}
+	spec.Days = stored
+	for _, expression := range expressions {
+		if fields := strings.Fields(expression.String()); len(stored) > 0 && len(fields) == 5 && (fields[2] != "*" || fields[4] != "*") {
+			l.fault(n.Get("cron").Place(), path+".cron", "%q and days both name days: write * for the day of the month and the weekday", expression.String())
+		}
+	}
+}

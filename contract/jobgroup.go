@@ -101,9 +101,9 @@ const PathEvery = "schedule.every"
 
 // ScheduleSpec is the times at which a job type is due.
 type ScheduleSpec struct {
-	Every    jobtype.Duration `json:"every,omitempty"`
-	Offset   jobtype.Duration `json:"offset,omitempty"`
-	Cron     []string         `json:"cron,omitempty"`
+	Every  jobtype.Duration `json:"every,omitempty"`
+	Offset jobtype.Duration `json:"offset,omitempty"`
+	Cron   []string         `json:"cron,omitempty"`
 	// Days restrict the days of Cron, as those of a window. Except are days without a tick.
 	Days     []string         `json:"days,omitempty"`
 	Except   []string         `json:"except,omitempty"`

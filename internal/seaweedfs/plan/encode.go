@@ -95,20 +95,20 @@ func sealed(replicas []placed) bool {
 	return !slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly })
 }
 
-// hidden counts the replicas that are there and not shown: a server that restarts next to all shards of a volume
+// hidden counts the servers that may have a replica that is not shown: a server that restarts next to shards of a volume
 // does not load its replica.
-func hidden(t Topology, replicas []placed) int {
+func hidden(t Topology, replicas []placed) (servers int) {
 	for i, server := range t.Servers {
 		if slices.ContainsFunc(replicas, func(r placed) bool { return r.server == i }) {
 			continue
 		}
-		for _, disk := range server.Disks {
-			if slices.ContainsFunc(disk.Shards, func(e Shards) bool { return e.ID == replicas[0].ID && bitsOf(e.Bits) == totalShards }) {
-				return 1
-			}
+		if slices.ContainsFunc(server.Disks, func(d Disk) bool {
+			return slices.ContainsFunc(d.Shards, func(e Shards) bool { return e.ID == replicas[0].ID })
+		}) {
+			servers++
 		}
 	}
-	return 0
+	return servers
 }
 
 func encodeOf(t Topology, replicas []placed, targets []ShardTarget) Encode {

@@ -228,8 +228,7 @@ func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobTy
 	return open, notes
 }
 
-// approvalOf is the first approval that the DAG of a run waits for; "": there is none, or nobody
-// answers.
+// approvalOf returns the first open approval in the DAG of a run; "" if there is none, or no answer.
 func approvalOf(ctx context.Context, client *starter.Client, snapshot starter.Snapshot) string {
 	if snapshot.Group == nil || snapshot.Group.DAG == "" {
 		return ""

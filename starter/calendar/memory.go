@@ -18,7 +18,7 @@ type Memory struct {
 	left map[string]lastRun
 }
 
-// lastRun is what a run left in its record: how long runs take, and the last success.
+// lastRun has the usual duration and the last success of a run's record.
 type lastRun struct {
 	usual   contract.Usual
 	success time.Time
@@ -26,7 +26,7 @@ type lastRun struct {
 
 type show func(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 
-// last returns what the newest run with a record left.
+// last returns the values of the newest run with a record.
 func (m *Memory) last(ctx context.Context, of jobtypes.JobType, read show) (lastRun, error) {
 	var newest lastRun
 	for _, run := range of.Recent {

@@ -140,6 +140,7 @@ type tree struct {
 	read map[string]string
 }
 
+// ReadFile implements [spec.Files].
 func (t *tree) ReadFile(name string) ([]byte, error) {
 	file, err := t.root.Open(filepath.FromSlash(name))
 	if err != nil {

@@ -60,6 +60,7 @@ func (c *Config) effective() effectiveConfig {
 // effectivePolicy encodes every setting, including zeros, in the order of jobtype.Policy.
 type effectivePolicy jobtype.Policy
 
+// MarshalJSON implements json.Marshaler.
 func (p effectivePolicy) MarshalJSON() ([]byte, error) {
 	values := reflect.ValueOf(jobtype.Policy(p))
 	lines := make([]string, 0, values.NumField())

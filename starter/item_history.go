@@ -13,7 +13,8 @@ import (
 type (
 	// ItemHistory lists the attempts and requests of an item.
 	ItemHistory = attempts.ItemHistory
-	Attempt     = attempts.Attempt
+	// Attempt is one attempt of an item.
+	Attempt = attempts.Attempt
 	// ItemRequest is one request of an operator.
 	ItemRequest = attempts.ItemRequest
 	// Render returns the command line and the params of an attempt.

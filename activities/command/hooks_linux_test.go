@@ -98,8 +98,9 @@ func TestAHookEndsWithItsTime(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	keys := hooked(dir)
-	keys["hooks"].(block)["on_failure"] = []string{"sh", "-c", "trap '' TERM; echo $$ > pid; sleep 1000 & wait; wait"}
-	keys["hooks"].(block)["timeout"] = "1s"
+	hooks, _ := keys["hooks"].(block)
+	hooks["on_failure"] = []string{"sh", "-c", "trap '' TERM; echo $$ > pid; sleep 1000 & wait; wait"}
+	hooks["timeout"] = "1s"
 	got := execute(t, shell("exit 3").with(keys), jobtype.Job{ID: "j", GroupID: "g"})
 	require.ErrorContains(t, got.Err, "(hook on_failure: sh was stopped: it is over hooks.timeout, 1s)")
 	requireGone(t, filepath.Join(dir, "pid"))

@@ -34,8 +34,9 @@ func TestTheSchemaHasEachKey(t *testing.T) {
 		names = append(names, f.name)
 	}
 	slices.Sort(names)
+	rule, _ := document.Defs["task"].Properties["trigger_rule"].(map[string]any)
 	for v := dag.AllSuccess; v <= dag.Always; v++ {
-		assert.Contains(t, document.Defs["task"].Properties["trigger_rule"].(map[string]any)["enum"], v.String())
+		assert.Contains(t, rule["enum"], v.String())
 	}
 	assert.Equal(t, slices.Compact(names), slices.Sorted(maps.Keys(document.Defs["task"].Properties)))
 }

@@ -139,6 +139,7 @@ type keeper struct {
 	done       chan struct{}
 }
 
+// Start implements component.
 func (k *keeper) Start(ctx context.Context) error {
 	for _, ensure := range []func() error{
 		func() error { _, err := k.activities.Configure(ctx); return err },
@@ -159,11 +160,13 @@ func (k *keeper) Start(ctx context.Context) error {
 	return nil
 }
 
+// Wait implements component.
 func (*keeper) Wait(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
+// Stop implements component.
 func (k *keeper) Stop(context.Context) error {
 	if k.stop != nil {
 		k.stop()

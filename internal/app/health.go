@@ -71,6 +71,7 @@ type healthServer struct {
 	server *telemetry.Server
 }
 
+// Start implements component.
 func (s *healthServer) Start(ctx context.Context) error {
 	server, err := s.health.told.Listen(ctx, s.health.address, s.checks)
 	if err != nil {
@@ -81,6 +82,7 @@ func (s *healthServer) Start(ctx context.Context) error {
 	return nil
 }
 
+// Wait implements component.
 func (s *healthServer) Wait(ctx context.Context) error {
 	select {
 	case err := <-s.server.Failed():
@@ -90,6 +92,7 @@ func (s *healthServer) Wait(ctx context.Context) error {
 	}
 }
 
+// Stop implements component.
 func (s *healthServer) Stop(ctx context.Context) error { return s.server.Close(ctx) }
 
 func (h *Health) answering() error {

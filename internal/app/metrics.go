@@ -35,12 +35,14 @@ func describeNode(id string) *nodeMetrics {
 	}
 }
 
+// Describe implements [prometheus.Collector].
 func (m *nodeMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{m.slots, m.used, m.jobs, m.zombies, m.undelivered, m.reg} {
 		out <- desc
 	}
 }
 
+// Collect implements [prometheus.Collector].
 func (m *nodeMetrics) Collect(out chan<- prometheus.Metric) {
 	report := m.node.Report()
 	gauge := func(desc *prometheus.Desc, value int, labels ...string) {

@@ -162,6 +162,7 @@ func askUsage(client *starter.Client) func(context.Context) (usage, error) {
 	}
 }
 
+// Describe implements [prometheus.Collector].
 func (m *controlMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		m.up, m.queue, m.oldest, m.keys, m.disabled, m.laneBusy, m.laneWaiting, m.laneOldest, m.poolSize, m.poolUsed, m.poolWaiting, m.workers,
@@ -170,6 +171,7 @@ func (m *controlMetrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
+// Collect implements [prometheus.Collector].
 func (m *controlMetrics) Collect(out chan<- prometheus.Metric) {
 	known, err := m.current(time.Now())
 	now := time.Now()

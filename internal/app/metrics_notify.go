@@ -26,6 +26,7 @@ func newNotifyMetrics(client *starter.Client) *notifyMetrics {
 	}
 }
 
+// Describe implements [prometheus.Collector].
 func (m *notifyMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- m.delivered
 	out <- m.waiting

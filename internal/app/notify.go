@@ -30,6 +30,7 @@ const (
 
 type notifySource struct{ client *starter.Client }
 
+// TypeRules implements notify.Source.
 func (s notifySource) TypeRules(ctx context.Context) ([]decide.TypeRules, error) {
 	types, err := jobtypes.Of(s.client).List(ctx)
 	if err != nil {
@@ -65,6 +66,7 @@ func (s notifySource) Ended(ctx context.Context, since time.Time) (ended []decid
 	return ended, until, err
 }
 
+// Missed implements notify.Source.
 func (s notifySource) Missed(ctx context.Context, of decide.Ended) ([]string, error) {
 	shown, err := s.client.Runs().Show(ctx, starter.RunRef{WorkflowID: of.Run, RunID: of.RunID})
 	if err != nil || shown.Result == nil {
@@ -108,6 +110,7 @@ func groupOf(workflowID string) string {
 	return starter.JobTypeOfRun(group)
 }
 
+// Lost implements notify.Source.
 func (s notifySource) Lost(ctx context.Context) ([]decide.Worker, error) {
 	known, err := s.client.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
@@ -125,6 +128,7 @@ func (s notifySource) Lost(ctx context.Context) ([]decide.Worker, error) {
 	return lost, nil
 }
 
+// LastSuccess implements notify.Source.
 func (s notifySource) LastSuccess(ctx context.Context, jobType string) (time.Time, error) {
 	runs, err := s.client.Runs().List(ctx, starter.RunFilter{JobType: jobType, Outcomes: []contract.Outcome{contract.OutcomeCompleted}, Limit: 1})
 	if err != nil || len(runs) == 0 {

@@ -42,6 +42,7 @@ type keeping struct {
 	done chan struct{}
 }
 
+// Start implements component.
 func (k *keeping) Start(ctx context.Context) error {
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k.stop, k.done = stop, make(chan struct{})
@@ -52,11 +53,13 @@ func (k *keeping) Start(ctx context.Context) error {
 	return nil
 }
 
+// Wait implements component.
 func (*keeping) Wait(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
+// Stop implements component.
 func (k *keeping) Stop(context.Context) error {
 	if k.stop != nil {
 		k.stop()
@@ -78,11 +81,13 @@ func newRetentionMetrics(sweeper *retention.Sweeper) *retentionMetrics {
 	}
 }
 
+// Describe implements [prometheus.Collector].
 func (m *retentionMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- m.deleted
 	out <- m.failed
 }
 
+// Collect implements [prometheus.Collector].
 func (m *retentionMetrics) Collect(out chan<- prometheus.Metric) {
 	state := m.sweeper.State()
 	failed := 0.0

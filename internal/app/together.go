@@ -40,6 +40,7 @@ func (g group) Wait(ctx context.Context) error {
 	return waiting.Wait()
 }
 
+// Stop implements component.
 func (g group) Stop(ctx context.Context) error {
 	faults := make([]error, len(g))
 	var stopping errgroup.Group

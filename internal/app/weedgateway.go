@@ -64,6 +64,7 @@ func (g *WeedGateway) Stop(ctx context.Context) error {
 // weedFleet runs a node worker in this process for every weed worker.
 type weedFleet struct{ options WeedGatewayOptions }
 
+// Join implements [gateway.Fleet].
 func (f weedFleet) Join(ctx context.Context, joining gateway.Worker) (gateway.Member, error) {
 	settings := NodeOptions{
 		ID: joining.ID, DataDir: f.options.DataDir, Labels: joining.Labels,
@@ -114,8 +115,10 @@ type weedMember struct {
 	unwatch context.CancelFunc
 }
 
+// Failed implements [gateway.Member].
 func (m *weedMember) Failed() <-chan error { return m.failed }
 
+// Leave implements [gateway.Member].
 func (m *weedMember) Leave(ctx context.Context) error {
 	m.unwatch()
 	return m.Stop(ctx)

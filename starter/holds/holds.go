@@ -146,7 +146,7 @@ func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, 
 		asking.Go(func() error {
 			shown, err := client.Runs().Show(ctx, run.RunRef)
 			if err != nil {
-				return nil //nolint:nilerr // the run has just ended
+				return nil // The run has just ended.
 			}
 			one := Hold{Ref: ref.OfRun(run.WorkflowID), JobType: run.JobType}
 			switch {

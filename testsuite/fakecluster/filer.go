@@ -11,6 +11,7 @@ type filer struct {
 	cluster *Cluster
 }
 
+// KvGet implements the call of that name.
 func (f *filer) KvGet(ctx context.Context, in *filerpb.KvGetRequest) (*filerpb.KvGetResponse, error) {
 	return perform(ctx, f.cluster, "KvGet", "", &filerpb.KvGetResponse{}, func() (*filerpb.KvGetResponse, error) {
 		f.cluster.mu.Lock()
@@ -19,6 +20,7 @@ func (f *filer) KvGet(ctx context.Context, in *filerpb.KvGetRequest) (*filerpb.K
 	})
 }
 
+// KvPut implements the call of that name.
 func (f *filer) KvPut(ctx context.Context, in *filerpb.KvPutRequest) (*filerpb.KvPutResponse, error) {
 	return perform(ctx, f.cluster, "KvPut", "", &filerpb.KvPutResponse{}, func() (*filerpb.KvPutResponse, error) {
 		f.cluster.mu.Lock()

@@ -159,12 +159,14 @@ type master struct {
 	cluster *Cluster
 }
 
+// VolumeList implements the call of that name.
 func (m *master) VolumeList(ctx context.Context, in *masterpb.VolumeListRequest) (*masterpb.VolumeListResponse, error) {
 	return perform(ctx, m.cluster, "VolumeList", "", &masterpb.VolumeListResponse{}, func() (*masterpb.VolumeListResponse, error) {
 		return m.cluster.list(in.GetVolumeId()), nil
 	})
 }
 
+// LeaseAdminToken implements the call of that name.
 func (m *master) LeaseAdminToken(ctx context.Context, in *masterpb.LeaseRequest) (*masterpb.LeaseResponse, error) {
 	return perform(ctx, m.cluster, "LeaseAdminToken", "", &masterpb.LeaseResponse{}, func() (*masterpb.LeaseResponse, error) {
 		token, since, err := m.cluster.Lease(in.GetLockName(), in.GetClientName(), in.GetPreviousToken(), in.GetPreviousLockTime())
@@ -172,6 +174,7 @@ func (m *master) LeaseAdminToken(ctx context.Context, in *masterpb.LeaseRequest)
 	})
 }
 
+// ReleaseAdminToken implements the call of that name.
 func (m *master) ReleaseAdminToken(ctx context.Context, in *masterpb.ReleaseRequest) (*masterpb.Empty, error) {
 	return perform(ctx, m.cluster, "ReleaseAdminToken", "", &masterpb.Empty{}, func() (*masterpb.Empty, error) {
 		m.cluster.Release(in.GetLockName(), in.GetPreviousToken(), in.GetPreviousLockTime())

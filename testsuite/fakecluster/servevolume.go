@@ -24,6 +24,7 @@ func (s *volumeServer) change(ctx context.Context, method string, do func() erro
 	})
 }
 
+// VacuumVolumeCheck implements the call of that name.
 func (s *volumeServer) VacuumVolumeCheck(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.VacuumCheckResponse, error) {
 	return perform(ctx, s.cluster, "VacuumVolumeCheck", s.address, &volumepb.VacuumCheckResponse{}, func() (*volumepb.VacuumCheckResponse, error) {
 		garbage, err := s.cluster.Check(s.address, in.GetVolumeId())
@@ -31,6 +32,7 @@ func (s *volumeServer) VacuumVolumeCheck(ctx context.Context, in *volumepb.Volum
 	})
 }
 
+// VacuumVolumeCompact implements the call of that name.
 func (s *volumeServer) VacuumVolumeCompact(in *volumepb.VolumeRequest, stream grpc.ServerStreamingServer[volumepb.VacuumCompactResponse]) error {
 	_, err := s.change(stream.Context(), "VacuumVolumeCompact", func() error { return s.cluster.Compact(s.address, in.GetVolumeId()) })
 	if err != nil {
@@ -39,6 +41,7 @@ func (s *volumeServer) VacuumVolumeCompact(in *volumepb.VolumeRequest, stream gr
 	return stream.Send(&volumepb.VacuumCompactResponse{ProcessedBytes: 1})
 }
 
+// VacuumVolumeCommit implements the call of that name.
 func (s *volumeServer) VacuumVolumeCommit(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.VacuumCommitResponse, error) {
 	return perform(ctx, s.cluster, "VacuumVolumeCommit", s.address, &volumepb.VacuumCommitResponse{}, func() (*volumepb.VacuumCommitResponse, error) {
 		readOnly, err := s.cluster.Commit(s.address, in.GetVolumeId())
@@ -46,10 +49,12 @@ func (s *volumeServer) VacuumVolumeCommit(ctx context.Context, in *volumepb.Volu
 	})
 }
 
+// VacuumVolumeCleanup implements the call of that name.
 func (s *volumeServer) VacuumVolumeCleanup(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VacuumVolumeCleanup", func() error { return s.cluster.Cleanup(s.address, in.GetVolumeId()) })
 }
 
+// VolumeStatus implements the call of that name.
 func (s *volumeServer) VolumeStatus(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.VolumeStatusResponse, error) {
 	return perform(ctx, s.cluster, "VolumeStatus", s.address, &volumepb.VolumeStatusResponse{}, func() (*volumepb.VolumeStatusResponse, error) {
 		v, err := s.cluster.Status(s.address, in.GetVolumeId())
@@ -57,6 +62,7 @@ func (s *volumeServer) VolumeStatus(ctx context.Context, in *volumepb.VolumeRequ
 	})
 }
 
+// ReadVolumeFileStatus implements the call of that name.
 func (s *volumeServer) ReadVolumeFileStatus(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.FileStatusResponse, error) {
 	return perform(ctx, s.cluster, "ReadVolumeFileStatus", s.address, &volumepb.FileStatusResponse{}, func() (*volumepb.FileStatusResponse, error) {
 		v, err := s.cluster.Status(s.address, in.GetVolumeId())
@@ -66,14 +72,17 @@ func (s *volumeServer) ReadVolumeFileStatus(ctx context.Context, in *volumepb.Vo
 	})
 }
 
+// VolumeMarkReadonly implements the call of that name.
 func (s *volumeServer) VolumeMarkReadonly(ctx context.Context, in *volumepb.MarkReadonlyRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeMarkReadonly", func() error { return s.cluster.MarkReadOnly(s.address, in.GetVolumeId(), in.GetPersist()) })
 }
 
+// VolumeMarkWritable implements the call of that name.
 func (s *volumeServer) VolumeMarkWritable(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeMarkWritable", func() error { return s.cluster.MarkWritable(s.address, in.GetVolumeId()) })
 }
 
+// VolumeCopy implements the call of that name.
 func (s *volumeServer) VolumeCopy(in *volumepb.VolumeCopyRequest, stream grpc.ServerStreamingServer[volumepb.VolumeCopyResponse]) error {
 	s.cluster.limit(in.GetIoBytePerSecond())
 	last, err := perform(stream.Context(), s.cluster, "VolumeCopy", s.address, 0, func() (uint64, error) {
@@ -91,38 +100,46 @@ func (s *volumeServer) VolumeCopy(in *volumepb.VolumeCopyRequest, stream grpc.Se
 	return stream.Send(&volumepb.VolumeCopyResponse{LastAppendAtNs: last})
 }
 
+// VolumeTailReceiver implements the call of that name.
 func (s *volumeServer) VolumeTailReceiver(ctx context.Context, in *volumepb.TailRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeTailReceiver", func() error {
 		return s.cluster.Tail(s.address, resolve(in.GetSourceVolumeServer()), in.GetVolumeId(), in.GetSinceNs())
 	})
 }
 
+// VolumeDelete implements the call of that name.
 func (s *volumeServer) VolumeDelete(ctx context.Context, in *volumepb.VolumeDeleteRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeDelete", func() error { return s.cluster.Delete(s.address, in.GetVolumeId()) })
 }
 
+// VolumeEcShardsGenerate implements the call of that name.
 func (s *volumeServer) VolumeEcShardsGenerate(ctx context.Context, in *volumepb.EcGenerateRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeEcShardsGenerate", func() error { return s.cluster.EcGenerate(s.address, in.GetVolumeId(), in.GetCollection()) })
 }
 
+// VolumeEcShardsCopy implements the call of that name.
 func (s *volumeServer) VolumeEcShardsCopy(ctx context.Context, in *volumepb.EcCopyRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeEcShardsCopy", func() error {
 		return s.cluster.EcCopy(s.address, resolve(in.GetSourceDataNode()), in.GetVolumeId(), in.GetShardIds(), in.GetDiskId())
 	})
 }
 
+// VolumeEcShardsMount implements the call of that name.
 func (s *volumeServer) VolumeEcShardsMount(ctx context.Context, in *volumepb.EcMountRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeEcShardsMount", func() error { return s.cluster.EcMount(s.address, in.GetVolumeId(), in.GetShardIds()) })
 }
 
+// VolumeEcShardsUnmount implements the call of that name.
 func (s *volumeServer) VolumeEcShardsUnmount(ctx context.Context, in *volumepb.EcUnmountRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeEcShardsUnmount", func() error { return s.cluster.EcUnmount(s.address, in.GetVolumeId(), in.GetShardIds()) })
 }
 
+// VolumeEcShardsDelete implements the call of that name.
 func (s *volumeServer) VolumeEcShardsDelete(ctx context.Context, in *volumepb.EcDeleteRequest) (*volumepb.Empty, error) {
 	return s.change(ctx, "VolumeEcShardsDelete", func() error { return s.cluster.EcDelete(s.address, in.GetVolumeId(), in.GetShardIds()) })
 }
 
+// VolumeEcShardsInfo implements the call of that name.
 func (s *volumeServer) VolumeEcShardsInfo(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.EcInfoResponse, error) {
 	return perform(ctx, s.cluster, "VolumeEcShardsInfo", s.address, &volumepb.EcInfoResponse{}, func() (*volumepb.EcInfoResponse, error) {
 		info, err := s.cluster.EcInfo(s.address, in.GetVolumeId())

@@ -158,7 +158,7 @@ func TestACanceledRunTakesItsLaneForItsCleanUp(t *testing.T) {
 	s.touch("other.go")
 	s.touch("clean.go")
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(other).Outcome)
-	assert.Equal(t, contract.OutcomeCanceled, contract.Outcome(s.awaitEnd(gated).Outcome))
+	assert.Equal(t, contract.OutcomeCanceled, s.awaitEnd(gated).Outcome)
 	assert.Equal(t, []string{"before", "other", "clean"}, s.lines("ran"))
 	assert.NoFileExists(t, filepath.Join(s.Dir, "overlaps"))
 }

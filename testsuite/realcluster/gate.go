@@ -239,6 +239,7 @@ type raw struct{}
 
 var _ encoding.Codec = raw{}
 
+// Marshal implements [encoding.Codec].
 func (raw) Marshal(v any) ([]byte, error) {
 	if message, ok := v.(*frame); ok {
 		return message.data, nil
@@ -246,6 +247,7 @@ func (raw) Marshal(v any) ([]byte, error) {
 	return nil, errors.New("not a frame")
 }
 
+// Unmarshal implements [encoding.Codec].
 func (raw) Unmarshal(data []byte, v any) error {
 	message, ok := v.(*frame)
 	if !ok {
@@ -255,4 +257,5 @@ func (raw) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
+// Name implements [encoding.Codec].
 func (raw) Name() string { return "proto" }

@@ -33,8 +33,8 @@ func (c *commands) printNeeds(needs []explain.Need, now time.Time) {
 	c.Print("")
 }
 
-// notNeeded is the status without the job types, workers and receivers whose state is listed as a need.
-func (s status) notNeeded() status {
+// withoutNeeds returns the status without the job types, workers and receivers whose state is listed as a need.
+func withoutNeeds(s status) status {
 	needed := func(kind, name string) bool {
 		return slices.ContainsFunc(s.Needs, func(n explain.Need) bool { return n.Kind == kind && n.Name == name })
 	}

@@ -375,6 +375,6 @@ func (c *commands) printStatus(found status, now time.Time) {
 	}
 	c.PrintTable(failed, nothing)
 	c.printSkipped(found, now)
-	c.printUnwell(found.notNeeded(), now)
+	c.printUnwell(withoutNeeds(found), now)
 	c.printHandOver(found, now)
 }

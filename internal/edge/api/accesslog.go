@@ -124,6 +124,7 @@ type statusWriter struct {
 	written bool
 }
 
+// WriteHeader implements http.ResponseWriter.
 func (s *statusWriter) WriteHeader(status int) {
 	if !s.written {
 		s.status, s.written = status, true

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
 
-// bulked has an operation that succeeds, one that scoped callers may partly use, and one with a
-// bug.
+// bulked has an operation that succeeds, one that scoped callers may partly use, and one that
+// panics.
 func bulked() http.Handler {
 	operate := access.Permission{Verb: access.Operate, Kind: access.JobTypes}
 	return api.New(api.Options{Auth: callers(), Extra: []func(*api.API){func(a *api.API) {

@@ -141,8 +141,10 @@ type buffered struct {
 	body   bytes.Buffer
 }
 
+// Header implements http.ResponseWriter.
 func (b *buffered) Header() http.Header { return b.header }
 
+// WriteHeader implements http.ResponseWriter.
 func (b *buffered) WriteHeader(status int) { b.status = status }
 
 func (b *buffered) Write(part []byte) (int, error) { return b.body.Write(part) }

@@ -34,6 +34,7 @@ func newSeries() *series { return &series{known: map[string]prometheus.Metric{}}
 // Describe implements [prometheus.Collector]. It returns none, since names and tags are not fixed.
 func (*series) Describe(chan<- *prometheus.Desc) {}
 
+// Collect implements [prometheus.Collector].
 func (s *series) Collect(out chan<- prometheus.Metric) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Values(s.known))
@@ -68,6 +69,7 @@ type sdkHandler struct {
 	tags   map[string]string
 }
 
+// WithTags implements client.MetricsHandler.
 func (h sdkHandler) WithTags(more map[string]string) client.MetricsHandler {
 	tags := maps.Clone(h.tags)
 	if tags == nil {
@@ -77,6 +79,7 @@ func (h sdkHandler) WithTags(more map[string]string) client.MetricsHandler {
 	return sdkHandler{series: h.series, tags: tags}
 }
 
+// Counter implements client.MetricsHandler.
 func (h sdkHandler) Counter(name string) client.MetricsCounter {
 	name += "_total"
 	counter, ok := h.series.get(name, h.tags, func() prometheus.Metric {
@@ -88,6 +91,7 @@ func (h sdkHandler) Counter(name string) client.MetricsCounter {
 	return counterOf{counter}
 }
 
+// Gauge implements client.MetricsHandler.
 func (h sdkHandler) Gauge(name string) client.MetricsGauge {
 	gauge, ok := h.series.get(name, h.tags, func() prometheus.Metric {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: sdkHelp, ConstLabels: h.tags})
@@ -98,6 +102,7 @@ func (h sdkHandler) Gauge(name string) client.MetricsGauge {
 	return gaugeOf{gauge}
 }
 
+// Timer implements client.MetricsHandler.
 func (h sdkHandler) Timer(name string) client.MetricsTimer {
 	name += "_seconds"
 	timer, ok := h.series.get(name, h.tags, func() prometheus.Metric {
@@ -111,12 +116,15 @@ func (h sdkHandler) Timer(name string) client.MetricsTimer {
 
 type counterOf struct{ prometheus.Counter }
 
+// Inc implements client.MetricsCounter.
 func (c counterOf) Inc(n int64) { c.Add(float64(max(n, 0))) }
 
 type gaugeOf struct{ prometheus.Gauge }
 
+// Update implements client.MetricsGauge.
 func (g gaugeOf) Update(value float64) { g.Set(value) }
 
 type timerOf struct{ prometheus.Histogram }
 
+// Record implements client.MetricsTimer.
 func (t timerOf) Record(took time.Duration) { t.Observe(took.Seconds()) }

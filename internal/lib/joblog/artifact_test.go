@@ -39,8 +39,10 @@ func TestArtifactsAreReadByTheNextProcess(t *testing.T) {
 	list, attempt := store.Artifacts(joblog.Key{Group: key.Group, Job: key.Job})
 	assert.Equal(t, 2, attempt)
 	assert.Equal(t, []joblog.Artifact{
-		{Name: "a.bin", Size: int64(len(content))}, {Name: "empty"},
-		{Name: "too-large", Error: "larger than the 1048499 bytes that output.max leaves for it"}, {Name: "*.txt", Error: "no file matches"},
+		{Name: "a.bin", Size: int64(len(content))},
+		{Name: "empty"},
+		{Name: "too-large", Error: "larger than the 1048499 bytes that output.max leaves for it"},
+		{Name: "*.txt", Error: "no file matches"},
 	}, list)
 	var read []byte
 	for {

@@ -15,9 +15,10 @@ const maxOpen = 512 << 20
 // ErrTooLarge is the cause of the error if the limit is exceeded.
 var ErrTooLarge = errors.New("more than the limit")
 
+// EncodeAll and DecodeAll are stateless and may be called concurrently.
 var (
-	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20)))
-	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxOpen)))
+	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))) //nolint:gochecknoglobals // stateless
+	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxOpen)))   //nolint:gochecknoglobals // stateless
 )
 
 // must has only constant options to judge.

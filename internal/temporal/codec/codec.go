@@ -48,6 +48,7 @@ func newZstdCodec() *zstdCodec {
 	return &zstdCodec{encoder: encoder, decoder: decoder}
 }
 
+// Encode implements converter.PayloadCodec.
 func (z *zstdCodec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	encoded := make([]*commonpb.Payload, len(payloads))
 	for i, payload := range payloads {

@@ -21,6 +21,7 @@ func New(logger *slog.Logger) *slog.Logger { return slog.New(handler{logger.Hand
 
 type handler struct{ slog.Handler }
 
+// Handle implements [slog.Handler].
 func (h handler) Handle(ctx context.Context, record slog.Record) error {
 	if (record.Message == panicked || record.Message == failed) && first(record) {
 		record.Level = slog.LevelDebug
@@ -41,8 +42,10 @@ func first(record slog.Record) bool {
 	return found
 }
 
+// WithAttrs implements [slog.Handler].
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return handler{h.Handler.WithAttrs(attrs)}
 }
 
+// WithGroup implements [slog.Handler].
 func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.WithGroup(name)} }

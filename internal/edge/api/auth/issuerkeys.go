@@ -53,6 +53,7 @@ func newIssuerKeys(client *http.Client, url string, now func() time.Time) *issue
 	return k
 }
 
+// RoundTrip implements http.RoundTripper.
 func (k *issuerKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

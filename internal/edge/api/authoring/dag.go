@@ -255,6 +255,7 @@ func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, er
 
 type files map[string]string
 
+// ReadFile implements spec.Files.
 func (f files) ReadFile(name string) ([]byte, error) {
 	text, sent := f[name]
 	if !sent {

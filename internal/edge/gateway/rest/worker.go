@@ -101,6 +101,7 @@ type pollInput struct {
 
 type polledJob struct{ *gateway.Job }
 
+// HTTPStatus implements api.Statused.
 func (j polledJob) HTTPStatus() int { return statusOfPoll(j.Job == nil) }
 
 func statusOfPoll(nothing bool) int {
@@ -128,6 +129,7 @@ type pollDetectionInput struct {
 
 type polledDetection struct{ *gateway.Detection }
 
+// HTTPStatus implements api.Statused.
 func (d polledDetection) HTTPStatus() int { return statusOfPoll(d.Detection == nil) }
 
 func (s *service) pollDetection(ctx context.Context, in *pollDetectionInput) (polledDetection, error) {

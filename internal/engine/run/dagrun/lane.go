@@ -33,7 +33,7 @@ func (g *Graph) mayBegin() bool {
 }
 
 // releaseLane gives the lane back if all that has begun are approvals.
-func (g *Graph) releaseLane(now time.Time) {
+func (g *Graph) releaseLane() {
 	if g.cfg.Lane == "" || g.lane.State != laneHeld || len(g.live) == 0 || g.run.Finished() {
 		return
 	}

@@ -107,6 +107,7 @@ func (w *Work) batchSummary() string {
 	return jobtype.OneLine(fmt.Sprintf("%s: batch of %d", w.BatchKey, len(w.Items)), jobtype.MaxSummaryBytes)
 }
 
+// ItemOf returns the part of a proposal that travels in a batch.
 func ItemOf(p jobtype.Proposal) jobtype.BatchItem {
 	return jobtype.BatchItem{DedupeKey: p.DedupeKey, Summary: p.Summary, Detail: p.Detail, Priority: p.Priority, Params: p.Params}
 }
@@ -133,6 +134,7 @@ func (w *Work) FirstKey() string {
 	return ""
 }
 
+// Carries reports whether a proposal of the job has this dedupe key.
 func (w *Work) Carries(key string) bool {
 	return key != "" && (w.Proposal.DedupeKey == key || slices.ContainsFunc(w.Items, func(item jobtype.BatchItem) bool { return item.DedupeKey == key }))
 }

@@ -58,13 +58,13 @@ func (b *Book) Get(id string) *Target {
 }
 
 // IDs lists the workers.
-func (b Book) IDs() []string { return slices.Sorted(maps.Keys(b)) }
+func (b *Book) IDs() []string { return slices.Sorted(maps.Keys(*b)) }
 
 // Missing counts the workers that have not detected.
-func (b Book) Missing() int {
-	missing := len(b)
+func (b *Book) Missing() int {
+	missing := len(*b)
 	//workflowcheck:ignore a sum does not depend on the order
-	for _, t := range b {
+	for _, t := range *b {
 		if t.Done {
 			missing--
 		}
@@ -73,9 +73,9 @@ func (b Book) Missing() int {
 }
 
 // Awaited reports whether the run waits for a worker that may detect yet.
-func (b Book) Awaited() bool {
+func (b *Book) Awaited() bool {
 	//workflowcheck:ignore a disjunction does not depend on the order
-	for _, t := range b {
+	for _, t := range *b {
 		if !t.Over() && t.Awaited {
 			return true
 		}
@@ -84,9 +84,9 @@ func (b Book) Awaited() bool {
 }
 
 // DueAt is when the pause of a worker ends; zero: none has one.
-func (b Book) DueAt(now time.Time) (next time.Time) {
+func (b *Book) DueAt(now time.Time) (next time.Time) {
 	//workflowcheck:ignore the earliest does not depend on the order
-	for _, t := range b {
+	for _, t := range *b {
 		if !t.Over() && t.BusyTill.After(now) && (next.IsZero() || t.BusyTill.Before(next)) {
 			next = t.BusyTill
 		}
@@ -95,10 +95,10 @@ func (b Book) DueAt(now time.Time) (next time.Time) {
 }
 
 // Away lists at most limit workers that have not detected and do not detect now.
-func (b Book) Away(limit int, detecting func(id string) bool) []contract.MissedWorker {
+func (b *Book) Away(limit int, detecting func(id string) bool) []contract.MissedWorker {
 	var list []contract.MissedWorker
 	for _, id := range b.IDs() {
-		if t := b[id]; len(list) < limit && !t.Done && t.Code != "" && !detecting(id) {
+		if t := (*b)[id]; len(list) < limit && !t.Done && t.Code != "" && !detecting(id) {
 			list = append(list, contract.MissedWorker{Worker: id, Code: t.Code, Detail: t.Detail, Attempts: t.Attempts})
 		}
 	}
@@ -108,10 +108,10 @@ func (b Book) Away(limit int, detecting func(id string) bool) []contract.MissedW
 // GiveUp ends the run's patience: the workers that have not detected never will. The new ones
 // among them are returned for the audit log. Final: the run ends; otherwise those that may come
 // back keep their chance.
-func (b Book) GiveUp(final bool) []contract.MissedWorker {
+func (b *Book) GiveUp(final bool) []contract.MissedWorker {
 	var fresh []contract.MissedWorker
 	for _, id := range b.IDs() {
-		t := b[id]
+		t := (*b)[id]
 		if t.Done {
 			continue
 		}

@@ -305,10 +305,10 @@ func (s *studio) group(each scene) {
 // audit has an entry recorded, and keeps the log's own history.
 func (s *studio) audit() {
 	s.t.Helper()
-	record := contract.AuditRecord{Entries: []contract.AuditEntry{{ID: "recording", Kind: contract.AuditOperator, Actor: "tester", Action: "test"}}}
+	record := contract.AuditRecord{Entries: []contract.AuditEntry{{ID: "recording", Kind: contract.AuditOperator, Actor: "recorder", Action: "test"}}}
 	require.NoError(s.t, auditlog.Record(s.t.Context(), s.client.Temporal(), record))
 	testsuite.WaitFor(s.t, time.Minute, "the log to have it", func() bool {
-		found, err := s.client.Audit().Read(s.t.Context(), contract.AuditFilter{Actor: "tester"})
+		found, err := s.client.Audit().Read(s.t.Context(), contract.AuditFilter{Actor: "recorder"})
 		return err == nil && len(found.Entries) == 1
 	})
 	s.keep(replay.Name{Workflow: contract.AuditWorkflow, Version: workflows.AuditVersion, Scenario: "recorded"}, contract.AuditWorkflowID, "")

@@ -450,7 +450,8 @@ func (e every) counts() {
 	e.ask("POST", "/job-types/{name}/pause", object{}, 200, "tidy")
 	types := e.ask("GET", "/job-types", nil, 200)
 	for _, jobType := range list(types, "job_types") {
-		if standing, _ := jobType["standing"].(map[string]any); standing["stopped"] == true {
+		standing, _ := jobType["standing"].(map[string]any)
+		if is, _ := standing["stopped"].(bool); is {
 			stopped++
 		}
 		if jobType["running"] != nil {

@@ -57,6 +57,7 @@ func (b *Break) Note(r Report) {
 // Next decides about the lane of a group with that many open jobs. attempt is the running attempt
 // of a job, 0 if none runs.
 func (b *Break) Next(open int, attempt func(job int) int, now time.Time) Action {
+	//workflowcheck:ignore the deletions do not depend on the order
 	maps.DeleteFunc(b.Reports, func(job int, r Report) bool { return attempt(job) != r.Attempt })
 	waiting := 0
 	//workflowcheck:ignore a sum does not depend on the order

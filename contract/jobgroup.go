@@ -149,6 +149,8 @@ type JobGroupInput struct {
 	DryRun bool `json:"dry_run,omitempty"`
 	// Submission makes an ad-hoc group: its proposals are executed and nothing is detected.
 	Submission *Submission `json:"submission,omitempty"`
+	// OwnParams: the run detects with params of its own. It is not in the chain of the Schedule's runs.
+	OwnParams bool `json:"own_params,omitempty"`
 	// RollEvents is the history length from which the group continues as new when nothing runs.
 	// Default 20,000; tests use small values.
 	RollEvents int `json:"roll_events,omitempty"`

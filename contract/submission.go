@@ -27,6 +27,8 @@ type Submission struct {
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// BatchKeys are as in a [DetectPageInput].
 	BatchKeys []string `json:"batch_keys,omitempty"`
+	// OwnParams: the params of the run that it resumes are not those of the job type, and it has them, too.
+	OwnParams bool `json:"own_params,omitempty"`
 }
 
 // The infixes of the ids of groups that no Schedule starts.
@@ -84,7 +86,7 @@ func ValidateJobTypeName(name string) error {
 // WithoutProposals returns the input without the proposals, which the group has taken.
 func (in JobGroupInput) WithoutProposals() JobGroupInput {
 	if in.Submission != nil {
-		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow, Resumes: in.Submission.Resumes}
+		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow, Resumes: in.Submission.Resumes, OwnParams: in.Submission.OwnParams}
 	}
 	return in
 }

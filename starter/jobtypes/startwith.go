@@ -32,7 +32,7 @@ func (c Client) StartWith(ctx context.Context, known JobType, own OwnParams) (st
 	if known.Fault != "" {
 		return starter.RunRef{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}
 	}
-	input := contract.JobGroupInput{Spec: known.Spec}
+	input := contract.JobGroupInput{Spec: known.Spec, OwnParams: true}
 	input.Spec.Params, input.Spec.AwaitedBy = own.Params, nil // Its success is none of the job type.
 	id := contract.AdHocWorkflowID(known.Name, own.ID)
 	if own.IgnoreWindow {

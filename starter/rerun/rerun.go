@@ -127,6 +127,9 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 	if plan.submission.ScheduledAt, err = c.scheduled(ctx, run.Run); err != nil {
 		return plan, known, err
 	}
+	if err := c.takeParams(ctx, &plan, run, &known); err != nil {
+		return plan, known, err
+	}
 	selection, err := c.chosen(ctx, &plan, run, choice)
 	if err != nil {
 		return plan, known, err
@@ -153,6 +156,21 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 		err = jobtypes.CheckSubmission(known, plan.submission)
 	}
 	return plan, known, err
+}
+
+// takeParams keeps the params of a run that was started with its own.
+func (c Client) takeParams(ctx context.Context, plan *Plan, run starter.Snapshot, known *jobtypes.JobType) error {
+	if _, _, apart := contract.AdHocOf(run.WorkflowID); !apart {
+		return nil
+	}
+	var started contract.JobGroupInput
+	if err := c.client.Runs().StartedWith(ctx, run.RunRef, &started); err != nil {
+		return err
+	}
+	if started.OwnParams || started.Submission != nil && started.Submission.OwnParams {
+		plan.submission.OwnParams, known.Spec.Params = true, started.Spec.Params
+	}
+	return nil
 }
 
 // ended is a run of a job type that can be retried.

@@ -15,7 +15,7 @@ const wakeFor = time.Minute
 // reportSuccess wakes the runs of other job types that wait for a success of this one. Their next
 // lookup finds the result of this run.
 func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
-	if result.Outcome != contract.OutcomeCompleted || r.in.DryRun || r.adHoc() || len(r.in.Spec.AwaitedBy) == 0 {
+	if result.Outcome != contract.OutcomeCompleted || r.in.DryRun || r.apart() || len(r.in.Spec.AwaitedBy) == 0 {
 		return nil
 	}
 	call := callSucceeded(r.ctx, contract.SucceededInput{

@@ -110,7 +110,7 @@ func (r *groupRun) hashes(keys []string) []byte {
 func (r *groupRun) takeTurn(c group.TakeTurn) {
 	item := contract.AdmissionItem{ID: laneID(r.turnItem(), c.Turn, c.Round), Start: true, Fences: run.FencesOfRun}
 	if r.hasLane() {
-		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.adHoc()
+		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.apart()
 	}
 	r.runner.Admission.RequestTurn(item)
 }
@@ -145,7 +145,7 @@ func (r *groupRun) prepare() {
 	r.preparing = callPrepare(r.ctx, contract.PrepareInput{
 		JobType: r.in.Spec.Name, Handler: r.in.Spec.Handler,
 		WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,
-		Record: record, Scheduled: !r.in.DryRun && !r.adHoc(),
+		Record: record, Scheduled: !r.in.DryRun && !r.apart(),
 	})
 }
 

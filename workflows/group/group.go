@@ -155,7 +155,7 @@ func (r *groupRun) config() group.Config {
 	if !r.adHoc() {
 		config.DetectEvery, config.EachWorker, config.Labels = spec.DetectOn == contract.DetectOnEvery, spec.EachWorker, spec.Labels
 	}
-	if !r.adHoc() && !r.ignoresWindow() {
+	if !r.apart() && !r.ignoresWindow() {
 		config.After, config.LastSuccess, config.Rest = spec.After, r.record.LastSuccess, spec.RunIfNotSucceededFor.Std()
 		config.Due = r.due(time.Time{})
 	}
@@ -183,6 +183,9 @@ func maxWait(spec contract.JobTypeSpec) jobtype.Duration {
 
 // adHoc reports whether the group's work was submitted with its start.
 func (r *groupRun) adHoc() bool { return r.in.Submission != nil }
+
+// apart reports whether the run is none of the Schedule's: it does not read or extend their record.
+func (r *groupRun) apart() bool { return r.adHoc() || r.in.OwnParams }
 
 // hasLane reports whether the group must take a turn: dry runs change nothing and
 // wait for no other group.

@@ -25,7 +25,7 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 	status := r.core.Status(r.runner.Now())
 	status.RetryBudget = r.in.Spec.RetryBudget
 	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
-	if !r.in.DryRun && !r.adHoc() {
+	if !r.in.DryRun && !r.apart() {
 		usual := duration.UsualOf(r.record.Good)
 		status.Usual = &usual
 	}
@@ -48,11 +48,11 @@ func (r *groupRun) result() contract.JobGroupResult {
 	info := workflow.GetInfo(r.ctx).WorkflowExecution
 	result.IgnoredWindow = r.in.IgnoresWindow(info.ID)
 	result.Dropped = r.droppedCheckpoints()
-	if r.adHoc() {
-		// The record belongs to the chain of the Schedule's runs, of which an ad-hoc
-		// group is none: it has not read it, and no run would read what it writes.
-		result.Submission, result.SubmittedBy = r.in.Submission.ID, r.in.Submission.By
-		return result
+	if s := r.in.Submission; s != nil {
+		result.Submission, result.SubmittedBy = s.ID, s.By
+	}
+	if r.apart() {
+		return result // The record belongs to the chain of the Schedule's runs.
 	}
 	r.learn()
 	if result.Detector != "" {
@@ -162,10 +162,10 @@ func carriedOf(record contract.RunRecord) []carry.Checkpoint {
 }
 
 // droppedCheckpoints are those that no later group continues; nil: there are none.
-// An ad-hoc group leaves none.
+// A run that is none of the Schedule's leaves none.
 func (r *groupRun) droppedCheckpoints() *contract.DroppedCheckpoints {
 	dropped := contract.DroppedCheckpoints(r.core.Dropped())
-	if r.adHoc() {
+	if r.apart() {
 		for _, carried := range r.core.Carried() {
 			dropped.Count++
 			dropped.Keys = append(dropped.Keys, carried.Key)

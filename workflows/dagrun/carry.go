@@ -1,6 +1,10 @@
 package dagrun
 
 import (
+	"errors"
+	"slices"
+
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -56,7 +60,8 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources, Recovery: r.core.Recovery(), ScheduledAt: r.core.About().ScheduledAt,
 		}, d.Graph)
 	case dagrun.ReleaseLane, dagrun.RequestLane:
-		callLaneReport(r.ctx, r.group(), contract.LaneReport{JobID: r.in.Lane.JobID, Attempt: r.in.Lane.Attempt, Seq: d.Ask, Wants: d.Kind == dagrun.RequestLane})
+		report := contract.LaneReport{JobID: r.in.Lane.JobID, Attempt: r.in.Lane.Attempt, Seq: d.Ask, Wants: d.Kind == dagrun.RequestLane}
+		r.reports = append(r.reports, laneReport{d.Ask, callLaneReport(r.ctx, r.group(), report)})
 	case dagrun.Insist:
 		r.runner.RepeatCancel(r.id(d.Item), d.Reason)
 	case dagrun.LookUp:
@@ -118,12 +123,8 @@ func (r *dagRun) ready() bool {
 	if r.runner.Ready() || r.cancels.Len()+r.grants.Len() > 0 {
 		return true
 	}
-	for i := range r.lookups {
-		if r.lookups[i].future.IsReady() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.lookups, func(l lookup) bool { return l.future.IsReady() }) ||
+		slices.ContainsFunc(r.reports, func(l laneReport) bool { return l.future.IsReady() })
 }
 
 // collect applies all ready events to the core. Messages come first: a cancellation applies to
@@ -154,6 +155,7 @@ func (r *dagRun) collect() {
 		r.carryOutAll(r.core.Next(now, probed))
 	}
 	r.collectLookups()
+	r.collectReports()
 	if tick {
 		r.carryOutAll(r.core.Next(now, engine.Tick{}))
 	}
@@ -195,5 +197,22 @@ func (r *dagRun) collectLookups() {
 func (r *dagRun) describe(now bool) {
 	if text, changed := r.details(now); changed {
 		workflow.SetCurrentDetails(r.ctx, text)
+	}
+}
+
+// collectReports takes the deliveries of reports about the lane. A group that has ended holds no lane and grants none:
+// the tasks that run after a cancellation begin without it.
+func (r *dagRun) collectReports() {
+	for i := 0; i < len(r.reports); {
+		l := r.reports[i]
+		if !l.future.IsReady() {
+			i++
+			continue
+		}
+		r.reports = append(r.reports[:i], r.reports[i+1:]...)
+		var gone *temporal.UnknownExternalWorkflowExecutionError
+		if err := l.future.Get(r.ctx, nil); errors.As(err, &gone) {
+			r.carryOutAll(r.core.LaneGranted(r.runner.Now(), l.seq))
+		}
 	}
 }

@@ -63,7 +63,14 @@ type dagRun struct {
 	cancels   workflow.ReceiveChannel
 	grants    workflow.ReceiveChannel
 	lookups   []lookup
+	reports   []laneReport
 	described int // tasks that had ended when the details were written
+}
+
+// laneReport is a report to the group about its lane that may be under way.
+type laneReport struct {
+	seq    int
+	future workflow.Future
 }
 
 type lookup struct {
@@ -222,7 +229,7 @@ func (r *dagRun) name() {
 // mayContinueAsNew reports whether nothing is in transit that would be lost, and no message is
 // unread.
 func (r *dagRun) mayContinueAsNew() bool {
-	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len()+r.grants.Len() == 0
+	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups)+len(r.reports) == 0 && r.runner.Idle() && r.cancels.Len()+r.grants.Len() == 0
 }
 
 // continueAsNew returns the continue-as-new error; nil if the run stays.

@@ -110,7 +110,7 @@ func (r *groupRun) hashes(keys []string) []byte {
 func (r *groupRun) takeTurn(c group.TakeTurn) {
 	item := contract.AdmissionItem{ID: laneID(r.turnItem(), c.Turn, c.Round), Start: true, Fences: run.FencesOfRun}
 	if r.hasLane() {
-		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.apart()
+		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.apart() || c.Round > 0
 	}
 	r.runner.Admission.RequestTurn(item)
 }

@@ -141,7 +141,7 @@ func TestUsualEntriesAllTravel(t *testing.T) {
 func TestDecodeRefusesRubbish(t *testing.T) {
 	t.Parallel()
 	_, err := Decode([]byte("rubbish"))
-	require.ErrorContains(t, err, "unpack the log")
+	require.ErrorContains(t, err, "read the log")
 	_, err = Decode(nil)
 	require.Error(t, err)
 }

@@ -67,6 +67,9 @@ func (b *Break) Next(open int, attempt func(job int) int, now time.Time) Action 
 		}
 	}
 	rests := open > 0 && waiting == open
+	if rests || open == 0 {
+		b.RefusedAt = time.Time{} // Nothing wants the lane now.
+	}
 	switch {
 	case !b.Away && rests:
 		b.Away, b.Since = true, now

@@ -65,3 +65,19 @@ func TestAnEndedGroupRequestsNothing(t *testing.T) {
 	assert.Equal(t, breaks.Release, b.Next(1, first, now))
 	assert.Equal(t, breaks.Nothing, b.Next(0, func(int) int { return 0 }, now))
 }
+
+// TestARefusalIsForgottenWithItsNeed: the run that wanted the lane is canceled, the others wait for people.
+func TestARefusalIsForgottenWithItsNeed(t *testing.T) {
+	t.Parallel()
+	var b breaks.Break
+	b.Note(breaks.Report{Job: 1, Attempt: 1, Seq: 1})
+	b.Note(breaks.Report{Job: 2, Attempt: 1, Seq: 1})
+	assert.Equal(t, breaks.Release, b.Next(2, first, now))
+	b.Note(breaks.Report{Job: 1, Attempt: 1, Seq: 2, Wants: true})
+	assert.Equal(t, breaks.Request, b.Next(2, first, now))
+	b.Refused(now)
+	assert.NotZero(t, b.RetryAt())
+	gone := func(job int) int { return job - 1 }
+	assert.Equal(t, breaks.Nothing, b.Next(1, gone, b.RetryAt()))
+	assert.Zero(t, b.RetryAt(), "no timer in the past")
+}

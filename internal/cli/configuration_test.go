@@ -38,6 +38,9 @@ func TestValidate(t *testing.T) {
 	h.run("validate", "--config", h.write(minimalConfig)).OK().Says("valid: 1 job type")
 	h.run("validate", "--config", h.write(minimalConfig), "--print").OK().Says("echo:", "max_runtime: 30m")
 	h.run("validate", "--schema").OK().Says(`"$schema"`)
+	for _, flag := range []string{"--online", "--print"} {
+		h.run("validate", example(t, "nine.yaml"), flag).OK().Says("nine") // A DAG has no such flag.
+	}
 
 	broken := h.write("version: 1\njob_types:\n  echo:\n    handler: comand\n    schedule: {every: 365d, first_run: scheduled}\n    polcy: {}\n")
 	o := h.run("validate", "--config", broken).Exits(ui.ExitUsage).Complains(broken+":4:", broken+":6:", "command", "policy")

@@ -80,14 +80,14 @@ func (c *commands) validate(ctx *cli.Context) error {
 func (c *commands) validateFiles(ctx *cli.Context) error {
 	var faults []error
 	for _, file := range ctx.Args().Slice() {
-		words := []string{"validate", "--" + ui.FlagConfig + "=" + file}
+		words, flags := []string{"validate", "--" + ui.FlagConfig + "=" + file}, []string{"schema", "print", "online"}
 		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
-			words = []string{"dag", "validate", file}
+			words, flags = []string{"dag", "validate", file}, flags[:1]
 		}
 		if ctx.IsSet(ui.FlagOutput) {
 			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))
 		}
-		for _, flag := range []string{"schema", "print", "online"} {
+		for _, flag := range flags {
 			if ctx.Bool(flag) {
 				words = append(words, "--"+flag)
 			}

@@ -76,7 +76,7 @@ func (c *commands) resume() *cli.Command {
 		Name: "resume", ArgsUsage: "REF...", Usage: "lift a pause or another hold",
 		Description: `A job type can be paused, or disabled by its retry budget. A run can be paused, or held after a failure. A worker can be
 paused. TYPE:KEY forgets the failures of a dedupe key, and a mark as done. If several holds are on one REF, --kind says
-which: pause, budget, done, failure or all.
+which: pause or budget of a job type, pause or failure of a run, budget or done of a key, or all.
 
 Examples:
   roundsman resume scrub
@@ -94,15 +94,16 @@ Examples:
 			}
 		},
 		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+			if err := checkKind(t, ctx.String(flagKind)); err != nil {
+				return old{}, err
+			}
 			switch {
 			case t.isKey() && ctx.String(flagKind) == holdBudget:
 				return to("jobtypes re-enable", t.parsed.Name).and("--key=" + t.parsed.Key).uses(flagKind), nil
-			case t.isKey() && slices.Contains([]string{"", holdDone, holdAll}, ctx.String(flagKind)):
-				return to("jobs forgive", t.parsed.Name, t.parsed.Key).uses(flagKind), nil
 			case t.isKey():
-				return old{}, ui.Usagef("--kind %s: a key has the kinds budget and done", ctx.String(flagKind))
+				return to("jobs forgive", t.parsed.Name, t.parsed.Key).uses(flagKind), nil
 			case t.kind == ref.Worker:
-				return to("workers uncordon", t.name).with(ctx, ui.FlagReason), nil
+				return to("workers uncordon", t.name).with(ctx, ui.FlagReason).uses(flagKind), nil
 			case t.isRun():
 				return c.resumeRun(ctx, client, t.run)
 			}
@@ -111,22 +112,65 @@ Examples:
 	}
 }
 
+// checkKind refuses a kind of hold that the target cannot have.
+func checkKind(t target, kind string) error {
+	what, kinds := "a job type", []string{holdPause, holdBudget}
+	switch {
+	case t.isKey():
+		what, kinds = "a key", []string{holdBudget, holdDone}
+	case t.kind == ref.Worker:
+		what, kinds = "a worker", []string{holdPause}
+	case t.isRun():
+		what, kinds = "a run", []string{holdPause, holdFailure}
+	}
+	if kind == "" || kind == holdAll || slices.Contains(kinds, kind) {
+		return nil
+	}
+	return ui.Usagef("--kind %s: the kinds of %s are %s and %s", kind, what, strings.Join(kinds, ", "), holdAll)
+}
+
 // resumeRun lifts the pause of a run, or lets one end that is held after a failure.
 func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run starter.RunRef) (old, error) {
 	kind := ctx.String(flagKind)
-	if kind == "" && run.Kind() == starter.KindDAG {
+	if (kind == "" || kind == holdAll) && run.Kind() == starter.KindDAG {
 		shown, err := client.Runs().Show(ctx.Context, run)
 		if err != nil {
 			return old{}, err
 		}
-		if shown.Phase == contract.PhaseHeld && !shown.Paused {
-			kind = holdFailure
+		kind, err = kindOfRun(ref.OfRun(run.WorkflowID), kind, shown.Paused, shown.Phase == contract.PhaseHeld)
+		if err != nil {
+			return old{}, err
 		}
 	}
-	if kind == holdFailure {
-		return to("dag release", run.WorkflowID).uses(flagKind), nil
+	pause, failure := to("runs resume", run.WorkflowID).uses(flagKind), to("dag release", run.WorkflowID).uses(flagKind)
+	switch {
+	case kind == holdAll && run.Kind() == starter.KindDAG:
+		if err := c.forward(ctx, pause); err != nil {
+			return old{}, err
+		}
+		return failure, nil
+	case kind == holdFailure:
+		return failure, nil
 	}
-	return to("runs resume", run.WorkflowID).uses(flagKind), nil
+	return pause, nil
+}
+
+// kindOfRun is the hold to lift on a run: all stands for both.
+func kindOfRun(id, kind string, paused, held bool) (string, error) {
+	switch {
+	case paused && held && kind == "":
+		return "", twoHolds(id, holdPause, holdFailure)
+	case paused && held:
+		return kind, nil
+	case held:
+		return holdFailure, nil
+	}
+	return holdPause, nil
+}
+
+// twoHolds refuses to guess which hold is meant.
+func twoHolds(name, first, second string) error {
+	return starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind %s\n  roundsman resume %s --kind %s", name, name, first, name, second)
 }
 
 // resumeType lifts the one hold of a job type, or all.
@@ -146,7 +190,7 @@ func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name str
 			}
 			kind = holdBudget
 		case known.Paused && known.HeldBack != nil:
-			return old{}, starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind pause\n  roundsman resume %s --kind budget", name, name, name)
+			return old{}, twoHolds(name, holdPause, holdBudget)
 		case known.HeldBack != nil:
 			kind = holdBudget
 		}
@@ -262,8 +306,9 @@ func setLine(ctx *cli.Context, t target) (old, error) {
 		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
 	case t.isRun():
 		return to("runs set", append([]string{t.run.WorkflowID}, given...)...), nil
-	case t.kind == ref.JobType && strings.HasSuffix(given[0], "="):
-		return old{}, ui.Usagef("%s has no value; to put back what was before the last change: roundsman set %s --restore last", given[0], t.name)
+	case t.kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
+		without := given[slices.IndexFunc(given, hasNoValue)]
+		return old{}, ui.Usagef("%s has no value; to put back what was before the last change: roundsman set %s --restore last", without, t.name)
 	case t.kind == ref.JobType:
 		return to("jobtypes set", append([]string{t.name}, given...)...), nil
 	case t.kind == ref.Pool:
@@ -282,6 +327,12 @@ func setLine(ctx *cli.Context, t target) (old, error) {
 		}
 	}
 	return line, nil
+}
+
+// hasNoValue reports whether a pair is KEY= alone.
+func hasNoValue(pair string) bool {
+	_, value, ok := strings.Cut(pair, "=")
+	return ok && value == ""
 }
 
 func poolLine(_ *cli.Context, t target, given []string) (old, error) {

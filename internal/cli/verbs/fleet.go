@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -97,7 +98,8 @@ func (c *commands) holds() *cli.Command {
 	return &cli.Command{
 		Name: "holds", ArgsUsage: "[TYPE]", Usage: "list stopped work: by whom, why, until when",
 		Description: `Work is stopped by a pause of a job type, run or worker, by the retry budget, by a mark as done, or because a run is kept open
-after a failure. ` + "`roundsman resume REF`" + ` lifts a hold. One without an end lasts until then.
+after a failure. ` + "`roundsman resume REF`" + ` lifts a hold. One without an end lasts until then. -o name prints one REF per line,
+each once.
 
 Examples:
   roundsman holds
@@ -111,12 +113,22 @@ Examples:
 			}
 			c.Note(err)
 			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"holds": ui.OrEmpty(listed)}, ui.Names(listed, func(h holds.Hold) string { return h.Ref })...)
+				return c.Answer(ctx, map[string]any{"holds": ui.OrEmpty(listed)}, held(listed)...)
 			}
 			c.PrintTable(inspect.HoldsTable(listed, c.Env.Now()), "nothing is held back")
 			return nil
 		}),
 	}
+}
+
+// held names each thing with holds once.
+func held(listed []holds.Hold) (refs []string) {
+	for _, hold := range listed {
+		if !slices.Contains(refs, hold.Ref) {
+			refs = append(refs, hold.Ref)
+		}
+	}
+	return refs
 }
 
 func (c *commands) remove() *cli.Command {

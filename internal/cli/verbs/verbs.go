@@ -110,7 +110,13 @@ func (c *commands) forward(ctx *cli.Context, line old) error {
 	return c.Forward(ctx.Context, ui.HelpName(ctx), words)
 }
 
-// each runs one action for every reference of the command line, or of standard input for -. All are tried.
+// linesOf are the lines of a text, without empty ones.
+func linesOf(text string) []string {
+	all := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return slices.DeleteFunc(all, func(line string) bool { return strings.TrimSpace(line) == "" })
+}
+
+// each runs one action for every reference of the command line, or every line of standard input for -. All are tried.
 func (c *commands) each(ctx *cli.Context, act func(text string) error) error {
 	texts := ctx.Args().Slice()
 	if len(texts) == 1 && texts[0] == ui.StdinName {
@@ -118,7 +124,7 @@ func (c *commands) each(ctx *cli.Context, act func(text string) error) error {
 		if err != nil {
 			return err
 		}
-		texts = strings.Fields(string(read))
+		texts = linesOf(string(read))
 	}
 	var faults []error
 	for _, text := range texts {

@@ -1,0 +1,87 @@
+package verbs
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/holds"
+)
+
+func TestResumeRefusesAKindThatTheTargetCannotHave(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		what  string
+		of    target
+		kinds []string
+	}{
+		{"a job type", target{kind: ref.JobType, name: "scrub"}, []string{holdPause, holdBudget}},
+		{"a run", target{run: starter.RunRef{WorkflowID: "dag/nightly/1"}}, []string{holdPause, holdFailure}},
+		{"a worker", target{kind: ref.Worker, name: "node-a"}, []string{holdPause}},
+		{"a key", target{parsed: ref.Ref{Name: "scrub", Key: "a", HasKey: true}}, []string{holdBudget, holdDone}},
+	}
+	for _, test := range tests {
+		for _, kind := range []string{"", holdPause, holdBudget, holdFailure, holdDone, holdAll} {
+			err := checkKind(test.of, kind)
+			if kind == "" || kind == holdAll || slices.Contains(test.kinds, kind) {
+				require.NoError(t, err, "%s: %s", test.what, kind)
+				continue
+			}
+			require.ErrorContains(t, err, "--kind "+kind+": the kinds of "+test.what+" are "+test.kinds[0])
+		}
+	}
+}
+
+func TestResumeOfARunThatIsPausedAndHeld(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		kind         string
+		paused, held bool
+		lifts        string
+	}{
+		{"", true, false, holdPause},
+		{"", false, true, holdFailure},
+		{holdAll, true, true, holdAll},
+		{holdAll, false, true, holdFailure},
+		{holdAll, true, false, holdPause},
+	}
+	for _, test := range tests {
+		lifts, err := kindOfRun("nightly@", test.kind, test.paused, test.held)
+		require.NoError(t, err)
+		assert.Equal(t, test.lifts, lifts, test)
+	}
+	_, err := kindOfRun("nightly@", "", true, true)
+	require.ErrorContains(t, err, "roundsman resume nightly@ --kind failure")
+}
+
+func TestSetRefusesAKeyWithoutAValueAndNoOther(t *testing.T) {
+	t.Parallel()
+	set := func(words ...string) (old, error) {
+		flags := flag.NewFlagSet("set", flag.ContinueOnError)
+		require.NoError(t, flags.Parse(append([]string{"scrub"}, words...)))
+		return setLine(cli.NewContext(cli.NewApp(), flags, nil), target{kind: ref.JobType, name: "scrub"})
+	}
+	line, err := set("params.token=YWJj=")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"scrub", "params.token=YWJj="}, line.args)
+	_, err = set("a=1", "b=")
+	require.ErrorContains(t, err, "b= has no value")
+}
+
+// TestStandardInputHasOneReferencePerLine: a key may have spaces.
+func TestStandardInputHasOneReferencePerLine(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{"scrub:/srv/a b.bin", "fsck"}, linesOf("scrub:/srv/a b.bin\r\n\nfsck\n"))
+}
+
+func TestAThingWithTwoHoldsIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	listed := []holds.Hold{{Kind: holds.Pause, Ref: "scrub"}, {Kind: holds.Pause, Ref: "fsck"}, {Kind: holds.Budget, Ref: "scrub"}}
+	assert.Equal(t, []string{"scrub", "fsck"}, held(listed))
+}

@@ -4,9 +4,10 @@ package main
 import (
 	"os"
 
-	"github.com/roundsman/roundsman"
+	"github.com/roundsman/roundsman/internal/cli"
 )
 
+// Whatever its file is called, this binary prints roundsman; the binary of an author prints its own name.
 func main() {
-	os.Exit(roundsman.Main())
+	os.Exit(cli.Main(os.Args[1:]))
 }

@@ -30,7 +30,7 @@ Examples:
   roundsman show scrub@bad
   roundsman runs -s bad -o name | roundsman retry -`,
 		Action: func(*cli.Context) error {
-			c.Print("%s", c.refsHelp().Description)
+			c.Print("%s", c.Env.Own.Text(c.refsHelp().Description))
 			return nil
 		},
 	}

@@ -39,7 +39,7 @@ Examples:
 			if err := writeNew(path, text); err != nil {
 				return err
 			}
-			return c.Done(ctx, map[string]string{"file": path}, "wrote %s; next: %s", path, fmt.Sprintf(next, path))
+			return c.Done(ctx, map[string]string{"file": path}, "wrote %s; next: %s", path, c.Env.Own.Text(fmt.Sprintf(next, path)))
 		},
 	}
 }

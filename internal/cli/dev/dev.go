@@ -192,7 +192,7 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 		shown.Add("job type", ui.Textf("%s (%s), %s", name, cmp.Or(declared.Handler, "dag "+declared.DAG), state))
 	}
 	for _, line := range tryNext(dev.Ready.Address, options) {
-		shown.Add("try", ui.Text(line))
+		shown.Add("try", ui.Text(c.Env.Own.Text(line)))
 	}
 	shown.Write(w, c.Env.Colors())
 	fmt.Fprintln(w)

@@ -72,7 +72,7 @@ func (c *commands) printChecks(checks []doctor.Check) {
 	for _, check := range checks {
 		listed.Add(ui.Cell{Text: string(check.Verdict), Paint: paints[check.Verdict]}, ui.Textf("%s", check.Name), ui.Textf("%s", check.Found))
 		if check.Fix != "" {
-			listed.Add(ui.Text(""), ui.Text(""), ui.Cell{Text: "→ " + check.Fix, Paint: ui.Bold})
+			listed.Add(ui.Text(""), ui.Text(""), ui.Cell{Text: "→ " + c.Env.Own.Text(check.Fix), Paint: ui.Bold})
 		}
 	}
 	c.PrintTable(listed, "")

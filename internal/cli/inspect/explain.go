@@ -103,7 +103,7 @@ func (c *commands) printChain(chain []explainer.Link) {
 		because := strings.TrimSpace(string(link.Because) + " " + link.Detail)
 		c.printWrapped(head+": ", fmt.Sprintf("%s has %s (%s): %s", link.Thing(), link.Holds, cmp.Or(link.State, "unknown"), because))
 		if text := (explain.Remedy{Actions: link.Actions}).Text(); text != "" {
-			c.printWrapped("  → ", text)
+			c.printWrapped("  → ", c.Env.Own.Text(text))
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (c *commands) printEnded(e explainer.Explanation) bool {
 	}
 	c.printWrapped("", strings.TrimSuffix(about+": "+ui.OneLine(e.Ended.Detail), ": "))
 	if e.Ended.Remedy != "" {
-		c.printWrapped("  → ", e.Ended.Remedy)
+		c.printWrapped("  → ", c.Env.Own.Text(e.Ended.Remedy))
 	}
 	return true
 }
@@ -140,7 +140,7 @@ func (c *commands) printReason(reason explain.Reason) {
 	}
 	c.printWrapped("  ", reason.Detail)
 	if reason.Remedy != "" {
-		c.printWrapped("  → ", reason.Remedy)
+		c.printWrapped("  → ", c.Env.Own.Text(reason.Remedy))
 	}
 }
 
@@ -151,7 +151,7 @@ func (c *commands) printWrapped(first, text string) {
 	width := cmp.Or(c.Env.Width, math.MaxInt)
 	indent := strings.Repeat(" ", runewidth.StringWidth(first))
 	line := first
-	for _, word := range unbroken(c.Env.Own.Text(ui.OneLine(text))) {
+	for _, word := range unbroken(ui.OneLine(text)) {
 		if line != first && line != indent && runewidth.StringWidth(line)+1+runewidth.StringWidth(word) > width {
 			fmt.Fprintln(c.Env.Stdout, line)
 			line = indent

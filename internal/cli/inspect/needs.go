@@ -24,7 +24,7 @@ func (c *commands) printNeeds(needs []explain.Need, now time.Time) {
 	listed := ui.NewTable("NEEDS A PERSON", "CODE", "SINCE", "REMEDY", "WHY")
 	for _, need := range needs[:min(len(needs), needRows)] {
 		listed.Add(ui.Text(cmp.Or(need.Of, need.Name)), ui.Cell{Text: string(need.Code), Paint: ui.Odd}, ui.Text(ui.Ago(need.Since, now)),
-			ui.Text(need.Remedy), ui.Cause(need.Detail))
+			ui.Text(c.Env.Own.Text(need.Remedy)), ui.Cause(need.Detail))
 	}
 	c.PrintTable(listed, "")
 	if more := len(needs) - needRows; more > 0 {

@@ -232,7 +232,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 		shown.Add("disabled", ui.Cell{Text: known.HeldBack.String(), Paint: ui.Bad})
 	}
 	if known.HeldKeys > 0 {
-		shown.Add("held back", ui.Textf("%s, see `roundsman holds %s`", ui.Plural(known.HeldKeys, "key"), known.Name))
+		shown.Add("held back", ui.Textf("%s, see `%s holds %s`", ui.Plural(known.HeldKeys, "key"), c.Env.Own.Name(), known.Name))
 	}
 	shown.Add("params", ui.Text(jobtypes.ValueText(spec.Params)))
 	shown.Add("detect", ui.Text(jobtypes.ValueText(spec.Detect)))

@@ -59,7 +59,7 @@ func (c *commands) requested(ctx *cli.Context, ref starter.RunRef, verb, advice 
 	if advice != "" {
 		line += " " + fmt.Sprintf(advice, ref.WorkflowID)
 	}
-	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": verb}, "%s", line)
+	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": verb}, "%s", c.Env.Own.Text(line))
 }
 
 // SettingsArgument tells where the settings of a policy are described.

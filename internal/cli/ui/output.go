@@ -109,7 +109,7 @@ func (c *Program) answer(format string, value any, indent, separator string, nam
 		text = escapeUnsafe(text)
 	}
 	if err == nil {
-		_, err = c.Env.Stdout.Write(c.Env.Own.Data(text))
+		_, err = c.Env.Stdout.Write(text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -134,13 +134,8 @@ func (c *Program) PrintTable(table *Table, empty string) {
 		width = c.Env.Width
 	}
 	table.Bare = table.Bare || c.NoHeaders
-	for _, row := range table.Rows {
-		for i := range row {
-			row[i].Text = c.Env.Own.Text(row[i].Text)
-		}
-	}
 	if len(table.Rows) == 0 {
-		c.Remark("%s", empty)
+		c.Remark("%s", c.Env.Own.Text(empty))
 		return
 	}
 	table.Write(c.Env.Stdout, c.Env.Colors(), c.Wide, width)
@@ -148,9 +143,6 @@ func (c *Program) PrintTable(table *Table, empty string) {
 
 // PrintFields prints name: value lines.
 func (c *Program) PrintFields(fields *Fields) {
-	for i := range fields.values {
-		fields.values[i].Text = c.Env.Own.Text(fields.values[i].Text)
-	}
 	fields.Write(c.Env.Stdout, c.Env.Colors())
 }
 

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Renaming replaces the name of the program in texts: the binary of an author has a name of its own.
+// Renaming replaces the name of the program in its own texts: the binary of an author has a name of its own.
+// Texts of users are not renamed: a command line of theirs may begin with roundsman.
 type Renaming struct {
-	name           string
-	commands, data *regexp.Regexp
+	name     string
+	commands *regexp.Regexp
 }
 
 // NewRenaming returns the renaming for a binary and the names of its commands. It is nil for roundsman itself.
@@ -22,7 +23,7 @@ func NewRenaming(name string, commands []string) *Renaming {
 		words[i] = regexp.QuoteMeta(command)
 	}
 	line := ProgramName + "( (?:--?[a-z]|(?:COMMAND|help|man|" + strings.Join(words, "|") + ")\\b))"
-	return &Renaming{name: name, commands: regexp.MustCompile(`(?m)(^|[^\w/.-])` + line), data: regexp.MustCompile("(\"?command\"?: ?\"?|`)" + line)}
+	return &Renaming{name: name, commands: regexp.MustCompile(`(?m)(^|[^\w/.-])` + line)}
 }
 
 // Name is the name of the binary.
@@ -39,12 +40,4 @@ func (r *Renaming) Text(text string) string {
 		return text
 	}
 	return r.commands.ReplaceAllString(text, "${1}"+r.name+"$2")
-}
-
-// Data renames the command lines of remedies in an answer for programs. All other values stay as they are.
-func (r *Renaming) Data(text []byte) []byte {
-	if r == nil {
-		return text
-	}
-	return r.data.ReplaceAll(text, []byte("${1}"+r.name+"$2"))
 }

@@ -32,7 +32,7 @@ func (c *Program) Note(err error) {
 	}
 	if !slices.Contains(c.noted, text) {
 		c.noted = append(c.noted, text)
-		c.Complain("%s", text)
+		c.Complain("%s", c.Env.Own.Text(text))
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *Program) Note(err error) {
 func (c *Program) Incomplete(why string) {
 	if !c.partial {
 		c.partial = true
-		c.Complain("%s: %s", c.Env.Own.Name(), why)
+		c.Complain("%s: %s", c.Env.Own.Name(), c.Env.Own.Text(why))
 	}
 }
 
@@ -53,14 +53,14 @@ func (c *Program) Whole(err error) error {
 }
 
 // Print writes to standard output, for people. Whatever a text contains, it cannot
-// control the terminal.
+// control the terminal. The format alone is renamed, an argument may be the text of a user.
 func (c *Program) Print(format string, args ...any) {
-	fmt.Fprintln(c.Env.Stdout, c.Env.Own.Text(Lines(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(c.Env.Stdout, Lines(fmt.Sprintf(c.Env.Own.Text(format), args...)))
 }
 
 // Complain is Print on standard error.
 func (c *Program) Complain(format string, args ...any) {
-	fmt.Fprintln(c.Env.Stderr, c.Env.Own.Text(Lines(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(c.Env.Stderr, Lines(fmt.Sprintf(c.Env.Own.Text(format), args...)))
 }
 
 // Confirm asks a question that only yes answers with true.

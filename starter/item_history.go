@@ -3,6 +3,7 @@ package starter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
@@ -42,17 +43,27 @@ func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 // History reads the attempts at an item from the history of its run and of the runs before a
 // continue-as-new. It takes at most answerTimeout.
 func (r Runs) History(ctx context.Context, item Item) (ItemHistory, error) {
-	ref := item.Run
-	if item.FromRun != "" {
-		ref = RunRef{WorkflowID: item.FromRun}
+	found, err := r.Histories(ctx, item.Recorded(), []Item{item})
+	return *found[item.ID], err
+}
+
+// Recorded is the run whose history has the attempts at the item.
+func (i Item) Recorded() RunRef {
+	if i.FromRun != "" {
+		return RunRef{WorkflowID: i.FromRun}
 	}
-	found, err := r.histories(ctx, ref, []Item{item}, func(found map[string]*ItemHistory) bool {
-		return len(found[item.ID].Attempts) >= max(item.Attempt, 1)
+	return i.Run
+}
+
+// Histories is [Runs.History] of several items of one run, which is read once.
+func (r Runs) Histories(ctx context.Context, ref RunRef, items []Item) (map[string]*ItemHistory, error) {
+	found, err := r.histories(ctx, ref, items, func(found map[string]*ItemHistory) bool {
+		return !slices.ContainsFunc(items, func(item Item) bool { return len(found[item.ID].Attempts) < max(item.Attempt, 1) })
 	})
 	if err != nil {
-		return *found[item.ID], fmt.Errorf("read the attempts at %s from the history of its run: %w", item.Ref(), runError(ref, err))
+		return found, fmt.Errorf("read the attempts at %s from the history of its run: %w", items[0].Ref(), runError(ref, err))
 	}
-	return *found[item.ID], nil
+	return found, nil
 }
 
 // histories reads the history of items, from the newest workflow run back, until enough

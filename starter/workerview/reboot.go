@@ -96,29 +96,47 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 }
 
 // lostThere returns attempts that open runs have abandoned on the worker; its process may still execute
-// them. Their jobs run elsewhere, wait for a place or have failed. It checks at most mostAsked items; more
-// are an error.
+// them. Their jobs run elsewhere, wait for a place or have failed. It reads the histories of at most mostAsked
+// runs, each once for all its items; more are an error.
 func lostThere(ctx context.Context, client *starter.Client, id string) (lost []reboot.NodeAttempt, err error) {
 	items, err := client.Runs().Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Limit: maxSearched})
-	asked := 0
+	recorded := suspects(items, id)
+	if len(recorded) > mostAsked {
+		recorded, err = recorded[:mostAsked], errors.Join(err, errManyRepeated)
+	}
+	for _, items := range recorded {
+		histories, fault := client.Runs().Histories(ctx, items[0].Recorded(), items)
+		err = errors.Join(err, fault)
+		for _, item := range items {
+			attempts := histories[item.ID].Attempts
+			at := slices.IndexFunc(attempts, func(attempt starter.Attempt) bool {
+				return attempt.Worker == id && attempt.EndedAs == string(contract.FailureWorkerLost)
+			})
+			if at >= 0 {
+				lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(attempts[at]), Lost: true})
+			}
+		}
+	}
+	return lost, err
+}
+
+// suspects are the items of which the worker may have lost an attempt, by the run that recorded it. The error of
+// an item does not tell a loss from a failure.
+func suspects(items []starter.Item, id string) (recorded [][]starter.Item) {
+	places := map[starter.RunRef]int{}
 	for _, item := range items {
 		there := item.Worker == id && slices.Contains(heldStates(), item.State)
 		if there || !mayBeLost(item, id) {
 			continue
 		}
-		if asked++; asked > mostAsked {
-			return lost, errors.Join(err, errManyRepeated)
+		place, known := places[item.Recorded()]
+		if !known {
+			place = len(recorded)
+			places[item.Recorded()], recorded = place, append(recorded, nil)
 		}
-		history, fault := client.Runs().History(ctx, item)
-		err = errors.Join(err, fault)
-		at := slices.IndexFunc(history.Attempts, func(attempt starter.Attempt) bool {
-			return attempt.Worker == id && attempt.EndedAs == string(contract.FailureWorkerLost)
-		})
-		if at >= 0 {
-			lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(history.Attempts[at]), Lost: true})
-		}
+		recorded[place] = append(recorded[place], item)
 	}
-	return lost, err
+	return recorded
 }
 
 // mayBeLost reports whether a worker may have lost an attempt at the item: it is not the first attempt, or
@@ -138,4 +156,4 @@ func begun(attempt starter.Attempt) time.Time {
 	return attempt.StartedAt
 }
 
-var errManyRepeated = errors.New("too many items with several attempts")
+var errManyRepeated = errors.New("too many runs with repeated or failed items")

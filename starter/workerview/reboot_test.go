@@ -1,0 +1,34 @@
+package workerview
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// TestManyFailedJobsOfARunAreOneRequest: they are searched, however many there are.
+func TestManyFailedJobsOfARunAreOneRequest(t *testing.T) {
+	t.Parallel()
+	scrub, fsck := starter.RunRef{WorkflowID: "group/scrub/1"}, starter.RunRef{WorkflowID: "group/fsck/1"}
+	var items []starter.Item
+	for n := range 3 * mostAsked {
+		items = append(items, starter.Item{Run: scrub, ID: fmt.Sprintf("job-%05d", n), State: contract.JobFailed, Worker: "node-a", Attempt: 1})
+	}
+	items = append(
+		items,
+		starter.Item{Run: fsck, ID: "job-00001", State: contract.JobPending, Attempt: 2},
+		starter.Item{Run: fsck, ID: "job-00002", State: contract.JobRunning, Worker: "node-a", Attempt: 2},
+		starter.Item{Run: fsck, ID: "job-00003", State: contract.JobFailed, Worker: "node-b", Attempt: 1},
+		starter.Item{Run: fsck, ID: "job-00004", State: contract.JobCompleted, Worker: "node-a", Attempt: 1},
+	)
+	recorded := suspects(items, "node-a")
+	require.Len(t, recorded, 2)
+	assert.Len(t, recorded[0], 3*mostAsked)
+	require.Len(t, recorded[1], 1)
+	assert.Equal(t, "job-00001", recorded[1][0].ID)
+}

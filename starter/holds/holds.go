@@ -50,6 +50,9 @@ type Hold struct {
 	// Until is zero for a hold that only a person lifts.
 	Until time.Time `json:"until,omitzero"`
 	Why   string    `json:"why,omitempty"`
+	// Code and LastError are those of a budget or a mark.
+	Code      string `json:"code,omitempty"`
+	LastError string `json:"last_error,omitempty"`
 	// Resume lifts the hold.
 	Resume action.Action `json:"resume"`
 }
@@ -98,7 +101,7 @@ func admission(ctx context.Context, client *starter.Client, jobType string) ([]H
 	var all []Hold
 	for _, h := range held.Holds {
 		one := Hold{
-			Kind: Budget, Ref: h.JobType, JobType: h.JobType, DedupeKey: h.DedupeKey, By: h.By, Since: h.Since, Until: h.Until, Why: h.LastError,
+			Kind: Budget, Ref: h.JobType, JobType: h.JobType, DedupeKey: h.DedupeKey, By: h.By, Since: h.Since, Until: h.Until, Why: h.LastError, Code: h.Code, LastError: h.LastError,
 			Resume: action.New(action.ReEnableJobType, action.Args{"name": h.JobType, "key": h.DedupeKey}),
 		}
 		if h.DedupeKey != "" {

@@ -41,14 +41,9 @@ func (p program) surround(log io.Writer) *surrounding {
 		Job: p.owner.Job, Key: p.owner.Key, Attempt: p.owner.Attempt, Launch: p.launch, Own: p.own,
 		Outcome: hook.Outcome{Kind: hook.Lost, Code: -1}, Pending: set,
 	}
-	s.hold()
+	s.note = p.ledger.enter("a hook", 0, p.owner)
 	s.noted(s.owed.Open(p.ledger.dir, s.note.Mark))
 	return s
-}
-
-func (s *surrounding) hold() {
-	s.note = s.program.ledger.enter("a hook", 0, s.program.owner)
-	s.note.hooks = true
 }
 
 // noted reports a file that cannot be written, which is no reason not to run the program.
@@ -78,6 +73,10 @@ func (s *surrounding) close(ctx context.Context, result jobtype.Result, err erro
 	if s.owed == nil {
 		return result, err
 	}
+	if ctx.Err() != nil {
+		s.note.outlast() // The work may be placed again already.
+	}
+	defer context.AfterFunc(ctx, s.note.outlast)()
 	s.noted(s.owed.Settle(hook.Of(result, err)))
 	fault := s.pay(context.WithoutCancel(ctx))
 	switch {
@@ -144,7 +143,8 @@ func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger) 
 		p := h.program(ready, owed.Own, nil, workerID)
 		p.owner = owner{Job: owed.Job, Key: owed.Key, Attempt: owed.Attempt}
 		s := &surrounding{program: p, hooks: owed.Launch.Hooks, owed: owed, log: io.Discard}
-		s.hold()
+		s.note = ledger.enter("a hook", 0, p.owner)
+		s.note.outlast()
 		go func() {
 			fault := s.pay(context.WithoutCancel(ctx))
 			slog.Default().Warn("the hooks that an earlier process of this worker left have run",

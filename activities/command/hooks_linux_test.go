@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
 // hooked returns the keys of a program whose hooks write a line each to the book.
@@ -177,6 +179,51 @@ func TestHooksOfAKilledWorker(t *testing.T) {
 			assert.Empty(t, s.owed())
 			left, _ := exec.CommandContext(t.Context(), "pgrep", "-f", s.dir).CombinedOutput()
 			assert.Empty(t, string(left), "nothing is alive")
+		})
+	}
+}
+
+// A task has the same key in each run of its DAG. Its hooks keep another run waiting only if they run without their attempt.
+func TestHooksBlockTheSameWorkOnlyWithoutTheirAttempt(t *testing.T) {
+	t.Parallel()
+	for name, canceled := range map[string]bool{"within its attempt": false, "after a cancel": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler, dir := newHandler(0), t.TempDir()
+			require.NoError(t, handler.PrepareNode(t.Context(), "node-a", t.TempDir()))
+			job := func(run, script string, keys block) jobtype.Job {
+				return jobtype.Job{WorkerID: "node-a", JobType: "dag", DedupeKey: "task", GroupID: run, ID: "task", Attempt: 1, Settings: raw(t, shell(script).with(keys))}
+			}
+			wait := "while [ ! -e " + dir + "/enough ]; do sleep 0.01; done"
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			ended := make(chan error, 1)
+			go func() {
+				keys := block{"kill_grace": "100ms", "hooks": block{"finally": []string{"sh", "-c", "touch " + dir + "/closing; " + wait}}}
+				script := "touch " + dir + "/works"
+				if canceled {
+					script += "; exec sleep 1000"
+				}
+				ended <- jobtypetest.Execute(ctx, handler, job("first", script, keys)).Err
+			}()
+			reached := func(file string) {
+				require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, file)); return err == nil }, time.Minute, 10*time.Millisecond)
+			}
+			reached("works")
+			if canceled {
+				cancel(jobtype.ErrCanceled)
+			}
+			reached("closing")
+			got := jobtypetest.Execute(t.Context(), handler, job("second", "true", nil))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "enough"), nil, 0o600))
+			if err := <-ended; canceled {
+				require.ErrorIs(t, err, jobtype.ErrCanceled)
+				require.ErrorIs(t, got.Err, jobtype.ErrAtCapacity)
+				require.NoError(t, jobtypetest.Execute(t.Context(), handler, job("third", "true", nil)).Err)
+			} else {
+				require.NoError(t, err)
+				require.NoError(t, got.Err)
+			}
 		})
 	}
 }

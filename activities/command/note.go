@@ -56,7 +56,7 @@ type note struct {
 	// left is set if nobody waits for the end of the program any more.
 	left   bool
 	struck bool
-	// hooks is set if the note stands for hooks that have not ended.
+	// hooks is set if the note stands for hooks that run without their attempt.
 	hooks bool
 }
 
@@ -133,13 +133,22 @@ func (n *note) isLeft() bool {
 	return n.left
 }
 
+// outlast notes that the hooks run on without their attempt: all that does the same work waits for them.
+func (n *note) outlast() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hooks = true
+}
+
 // precedes reports whether a program of next may start only after the end of this one:
 // another attempt of the same job, or the same work left behind by whatever run.
 func (n *note) precedes(next owner) bool {
 	if n.Owner.Job != "" && n.Owner.Job == next.Job {
 		return true
 	}
-	return n.Owner.Key != "" && n.Owner.Key == next.Key && (n.hooks || n.isLeft())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.Owner.Key != "" && n.Owner.Key == next.Key && (n.hooks || n.left)
 }
 
 // strike forgets the program: it has ended.

@@ -36,7 +36,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	jobtype.KeepOutput(progress, ready.Output.Policy())
 	log := jobtype.Log(progress)
 	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
-	hooks := program.surround(log)
+	hooks := program.surround(log, progress.Alive)
 	result, err := hooks.before(ctx, settings)
 	if err == nil {
 		result, err = settings.run(ctx, program, progress, log)

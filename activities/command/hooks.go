@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/roundsman/roundsman/internal/lib/hook"
 	"github.com/roundsman/roundsman/internal/lib/launch"
@@ -25,11 +26,16 @@ type surrounding struct {
 	// note keeps the next attempt waiting until the hooks have ended.
 	note *note
 	log  io.Writer
+	// alive keeps the attempt while a hook runs; nil: nobody waits for it.
+	alive func()
 }
 
+// hookPause is the time between two signs of life of a hook whose program has no watcher.
+const hookPause = time.Second
+
 // surround notes the hooks of a program that is about to start.
-func (p program) surround(log io.Writer) *surrounding {
-	s := &surrounding{program: p, hooks: p.launch.Hooks, log: log}
+func (p program) surround(log io.Writer, alive func()) *surrounding {
+	s := &surrounding{program: p, hooks: p.launch.Hooks, log: log, alive: alive}
 	set := s.hooks.All()
 	if len(set) == 0 {
 		return s
@@ -119,7 +125,11 @@ func (s *surrounding) run(ctx context.Context, one launch.Hook, own []string) (o
 	ctx, end := context.WithTimeoutCause(ctx, s.hooks.Limit(), fmt.Errorf("it is over hooks.timeout, %s", s.hooks.Limit()))
 	defer end()
 	p := s.program
-	p.watcher.beat(ctx)
+	beating := p.watcher
+	if beating == nil && s.alive != nil {
+		beating = &watcher{alive: s.alive, pause: hookPause}
+	}
+	beating.beat(ctx)
 	p.argv, p.stdin, p.launch.Stdin = one.Command, nil, launch.StdinNone
 	p.own = slices.Concat(p.own, []string{"ROUNDSMAN_HOOK=" + one.Name}, own)
 	kept, keptError := tail.New(stderrKept), tail.New(stderrKept)

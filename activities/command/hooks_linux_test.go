@@ -227,3 +227,22 @@ func TestHooksBlockTheSameWorkOnlyWithoutTheirAttempt(t *testing.T) {
 		})
 	}
 }
+
+// Under liveness progress the reports of the program count, and a hook has none: it is a sign of life itself.
+func TestHooksAreSignsOfLife(t *testing.T) {
+	t.Parallel()
+	for liveness := range map[jobtype.Liveness]bool{jobtype.LivenessProgress: true, jobtype.LivenessProcess: true, jobtype.LivenessActivity: true} {
+		for _, hook := range []string{"before", "finally"} {
+			t.Run(string(liveness)+"/"+hook, func(t *testing.T) {
+				t.Parallel()
+				seen := filepath.Join(t.TempDir(), "alive")
+				keys := block{"hooks": block{hook: []string{"sh", "-c", "while [ ! -e " + seen + " ]; do sleep 0.01; done"}, "timeout": "30s"}}
+				recorder := &jobtypetest.Recorder{OnAlive: func(int) { _ = os.WriteFile(seen, nil, 0o600) }}
+				job := jobtype.Job{ID: "j", GroupID: "g", Liveness: liveness, StallTimeout: jobtype.Duration(time.Second), Settings: raw(t, shell("true").with(keys))}
+				result, err := newHandler(0).Execute(t.Context(), job, recorder)
+				require.NoError(t, err)
+				assert.Empty(t, result.Warning)
+			})
+		}
+	}
+}

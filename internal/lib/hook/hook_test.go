@@ -94,3 +94,17 @@ func TestWhatIsOwedIsReadByTheNextProcess(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{filepath.Join(dir, "c.hooks.json")}, files)
 }
+
+// A file that cannot be read now, as with too many open files, is still owed.
+func TestWhatCannotBeReadStaysOwed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	hidden := filepath.Join(dir, "hidden.hooks.json")
+	require.NoError(t, os.Mkdir(hidden, 0o700))
+	owed := &hook.Owed{Job: "g/a", Pending: launch.Hooks{Finally: []string{"umount", "/x"}}.All()}
+	require.NoError(t, owed.Open(dir, "a"))
+	left, err := hook.Read(dir)
+	require.ErrorContains(t, err, hidden)
+	assert.Len(t, left, 1, "the others run")
+	assert.DirExists(t, hidden)
+}

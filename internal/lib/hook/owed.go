@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,7 @@ func (o *Owed) save() error {
 		return nil
 	}
 	if len(o.Pending) == 0 {
-		return os.Remove(o.path)
+		return errors.Join(os.Remove(o.path), syncNames(filepath.Dir(o.path)))
 	}
 	encoded, err := json.Marshal(o)
 	if err != nil {
@@ -82,24 +83,47 @@ func (o *Owed) save() error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(o.path+newSuffix, o.path)
+	if err = os.Rename(o.path+newSuffix, o.path); err != nil {
+		return err
+	}
+	return syncNames(filepath.Dir(o.path))
 }
 
-// Read returns the hooks that earlier processes owe. A file that cannot be read is removed.
+// syncNames makes the names in dir durable.
+func syncNames(dir string) error {
+	opened, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
+}
+
+// Read returns the hooks that earlier processes owe. What was not written to its end is removed. A file that cannot be
+// read stays for the next process, and is in the error.
 func Read(dir string) ([]*Owed, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+owedSuffix+"*"))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Owed
-	for _, path := range paths {
-		o := &Owed{path: path}
-		encoded, err := os.ReadFile(path)
-		if err != nil || !strings.HasSuffix(path, owedSuffix) || json.Unmarshal(encoded, o) != nil {
-			_ = os.Remove(path)
+	var unread []error
+	for _, entry := range entries {
+		o := &Owed{path: filepath.Join(dir, entry.Name())}
+		if strings.HasSuffix(o.path, owedSuffix+newSuffix) {
+			_ = os.Remove(o.path)
+		}
+		if !strings.HasSuffix(o.path, owedSuffix) {
 			continue
 		}
-		list = append(list, o)
+		encoded, err := os.ReadFile(o.path)
+		switch {
+		case err != nil:
+			unread = append(unread, fmt.Errorf("hooks that are owed stay until the next start of the worker: %w", err))
+		case json.Unmarshal(encoded, o) != nil:
+			_ = os.Remove(o.path)
+		default:
+			list = append(list, o)
+		}
 	}
-	return list, nil
+	return list, errors.Join(unread...)
 }

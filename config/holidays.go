@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -37,6 +38,10 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 		return nil
 	}
 	data, err := readBelow(dir, file)
+	if errors.Is(err, errLongHolidays) {
+		l.fault(written.Place(), at, "%s has more than %d KiB: remove the dates of past years and long texts", file, maxHolidayBytes>>10)
+		return nil
+	}
 	if err != nil {
 		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, dir)
 		return nil
@@ -65,6 +70,8 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 	return dates
 }
 
+var errLongHolidays = errors.New("over the limit")
+
 func readBelow(dir, file string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -76,7 +83,11 @@ func readBelow(dir, file string) ([]byte, error) {
 		return nil, err
 	}
 	defer opened.Close()
-	return io.ReadAll(io.LimitReader(opened, maxHolidayBytes))
+	data, err := io.ReadAll(io.LimitReader(opened, maxHolidayBytes+1))
+	if len(data) > maxHolidayBytes {
+		return nil, errLongHolidays
+	}
+	return data, err
 }
 
 // scheduleDays reads the days on which cron expressions are due.

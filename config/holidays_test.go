@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,4 +40,19 @@ func TestHolidaysAreReadFromAFile(t *testing.T) {
 		_, err := load(schedule, "", "2026-12-24\n25.12.\n")
 		assert.ErrorContains(t, err, fault, schedule)
 	}
+}
+
+func TestAFileOfHolidaysIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	load := func(text int) error {
+		day := "2026-12-24 "
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "free.txt"), []byte(day+strings.Repeat("x", text-len(day))), 0o600))
+		file := filepath.Join(dir, "r.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("version: 1\njob_types: {check: {handler: command, each_worker: true, schedule: {cron: \"0 2 * * *\", holidays: free.txt}}}\n"), 0o600))
+		_, err := config.Load(config.Options{Files: []string{file}, AllowUnregistered: true})
+		return err
+	}
+	require.NoError(t, load(64<<10))
+	require.ErrorContains(t, load(64<<10+1), "free.txt has more than 64 KiB: remove the dates of past years and long texts")
 }

@@ -213,7 +213,7 @@ func scheduleSchema() object {
 			"spread":          object{"enum": []string{spreadByName, spreadNone}, "description": "name (default): without an offset the ticks are shifted by a time that depends on the job type's name; none: they are at full intervals"},
 			"cron":            object{"description": "five fields each, or @daily and the like", "anyOf": []object{text, {"type": "array", "items": text, "minItems": 1, "maxItems": maxCrons}}},
 			"days":            object{"description": "the days of cron, as in windows: last, first sun, \"15\", \"-2\"", "anyOf": []object{text, {"type": "array", "items": text, "minItems": 1}}},
-			"holidays":        described("string", "a file of dates on which cron is due, too"),
+			"holidays":        described("string", "a file of dates that count as days of cron: without days it is due on them only"),
 			"except_holidays": described("string", "a file of dates on which cron is not due"),
 			"timezone":        described("string", "IANA name for cron; default UTC"),
 			"jitter":          duration("each tick is late by a random time up to this"),

@@ -79,10 +79,7 @@ func (s *surrounding) close(ctx context.Context, result jobtype.Result, err erro
 	if s.owed == nil {
 		return result, err
 	}
-	if ctx.Err() != nil {
-		s.note.outlast() // The work may be placed again already.
-	}
-	defer context.AfterFunc(ctx, s.note.outlast)()
+	defer context.AfterFunc(ctx, s.note.outlast)() // The work may be placed again from then on.
 	s.noted(s.owed.Settle(hook.Of(result, err)))
 	fault := s.pay(context.WithoutCancel(ctx))
 	switch {
@@ -149,8 +146,7 @@ func (h *Handler) payOwed(ctx context.Context, workerID string, ledger *ledger) 
 	}
 	left, err := hook.Read(ledger.dir)
 	for _, owed := range left {
-		ready := rendered{Spec: owed.Launch}
-		p := h.program(ready, owed.Own, nil, workerID)
+		p := h.program(rendered{Spec: owed.Launch}, owed.Own, nil, workerID)
 		p.owner = owner{Job: owed.Job, Key: owed.Key, Attempt: owed.Attempt}
 		s := &surrounding{program: p, hooks: owed.Launch.Hooks, owed: owed, log: io.Discard}
 		s.note = ledger.enter("a hook", 0, p.owner)

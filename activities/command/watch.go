@@ -41,21 +41,15 @@ func (w *watcher) output(from io.Reader) io.Reader {
 	if w == nil {
 		return from
 	}
-	return &heardReader{from, w.alive}
+	return io.TeeReader(from, heard(w.alive))
 }
 
-type heardReader struct {
-	from  io.Reader
-	alive func()
-}
+type heard func()
 
-// Read implements io.Reader.
-func (r *heardReader) Read(buffer []byte) (int, error) {
-	n, err := r.from.Read(buffer)
-	if n > 0 {
-		r.alive()
-	}
-	return n, err
+// Write implements io.Writer.
+func (h heard) Write(text []byte) (int, error) {
+	h()
+	return len(text), nil
 }
 
 // follow looks at the program and its descendants until the returned function is

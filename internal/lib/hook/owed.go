@@ -98,8 +98,8 @@ func syncNames(dir string) error {
 	return errors.Join(opened.Sync(), opened.Close())
 }
 
-// Read returns the hooks that earlier processes owe. What was not written to its end is removed. A file that cannot be
-// read stays for the next process, and is in the error.
+// Read returns the hooks that earlier processes owe. A file that is not whole is removed. One that cannot be read now
+// stays for the next process, and is in the error.
 func Read(dir string) ([]*Owed, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -61,7 +61,7 @@ func (s *encodeSettings) left(t plan.Topology, now time.Time) []plan.Left {
 func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal {
 	var proposals []jobtype.Proposal
 	for _, e := range plan.Encodes(t, s.plan(in.MaxResults), now.Unix()) {
-		work := target{Volume: e.Volume, Collection: e.Collection, Replicas: e.Replicas, Finish: e.Finish}
+		work := target{Volume: e.Volume, Collection: e.Collection, Replicas: e.Replicas, Finish: e.Finish, Again: e.Again}
 		for _, place := range e.Targets {
 			work.Targets = append(work.Targets, steps.Placement{Server: place.Server, Disk: place.Disk, Shards: place.Shards})
 		}
@@ -80,7 +80,7 @@ func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now ti
 
 // work keeps the places of the detection over all attempts, so that what an earlier
 // one left is looked for where it can be: the files of shards next to a replica that is
-// deleted by now are seen on no topology.
+// deleted by now are seen on no topology. Files that an encoding left unmounted may be on any server.
 func (s *encodeSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	if s.Target == nil || len(s.Target.Targets) == 0 {
 		return nil, 0, errNoTarget
@@ -89,6 +89,12 @@ func (s *encodeSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	for _, detected := range s.Target.Replicas {
 		if !slices.Contains(replicas, detected) {
 			replicas = append(replicas, detected)
+		}
+	}
+	if s.Target.Again {
+		holders = nil
+		for _, server := range t.Servers {
+			holders = append(holders, server.Address)
 		}
 	}
 	return &steps.Encode{

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
@@ -150,6 +152,26 @@ func TestARepairRevertsASurplusCopy(t *testing.T) {
 	assert.False(t, f.Readable(1, 1<<32+1), "it was deleted")
 }
 
+// TestAnEncodingThatIsMadeAgainRemovesUnmountedShards: their server would offer them after its next restart.
+func TestAnEncodingThatIsMadeAgainRemovesUnmountedShards(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		var topology plan.Topology
+		for _, address := range []string{"a:1", "b:1", "c:1"} {
+			topology.Servers = append(topology.Servers, plan.Server{Address: address})
+		}
+		topology.Servers[1].Disks = []plan.Disk{{Shards: []plan.Shards{{ID: 7, Bits: 1}}}}
+		s := &encodeSettings{Target: &target{Volume: 7, Again: again, Targets: []steps.Placement{{Server: "a:1"}}}}
+		work, _, err := s.work(topology)
+		require.NoError(t, err)
+		want := []string{"b:1"}
+		if again {
+			want = []string{"a:1", "b:1", "c:1"}
+		}
+		assert.Equal(t, want, work.(*steps.Encode).Holders)
+	}
+}
+
 // TestAnEncodingWithoutAnAttemptIsMadeAgain: its worker was killed, and then the server with one of two replicas.
 func TestAnEncodingWithoutAnAttemptIsMadeAgain(t *testing.T) {
 	t.Parallel()
@@ -176,6 +198,7 @@ func madeAgain(t *testing.T, complete bool) {
 	f.SetDown(f.servers[0], false)
 	found := f.detect("erasure_coding", params)
 	require.Len(t, found, 1)
+	assert.Contains(t, string(found[0].Params), `"again":true`)
 	assert.Contains(t, found[0].Summary, "an encoding did not end, make all shards again")
 	done := f.execute(t.Context(), "erasure_coding", params, found[0])
 	require.NoError(t, done.Err)

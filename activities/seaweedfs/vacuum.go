@@ -46,6 +46,7 @@ type target struct {
 	Targets    []steps.Placement `json:"targets,omitempty"`
 	Replicas   []string          `json:"replicas,omitempty"`
 	Finish     bool              `json:"finish,omitempty"`
+	Again      bool              `json:"again,omitempty"`
 	Repair     bool              `json:"repair,omitempty"`
 	Noted      bool              `json:"noted,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 // Shards of Reed-Solomon 10+4.
 const (
 	totalShards = 14
+	dataShards  = 10
 	// maxPerDomain is how many shards of a volume may be lost at once.
 	maxPerDomain   = 4
 	minECServers   = 4
@@ -38,7 +39,7 @@ type Encode struct {
 	Targets    []ShardTarget
 	// Finish: the shards are all there, and only the replicas next to them have to go.
 	Finish bool
-	// Again: an encoding that is gone left shards, but not all of them where they belong.
+	// Again: an encoding that is gone left shards, but too few of them, or all on one server.
 	Again bool
 }
 
@@ -50,8 +51,8 @@ type ShardTarget struct {
 }
 
 // Encodes lists the volumes that are full, quiet and complete, in order of id, each
-// with a place for every shard. A volume that has shards already is left alone, unless its replicas
-// are all there and read-only, as an encoding without a further attempt leaves them.
+// with a place for every shard. A volume that has shards already is left alone, unless [unended] says that its
+// encoding did not end.
 func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	if len(t.Servers) < minECServers {
 		return nil
@@ -65,13 +66,13 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 			break
 		}
 		targets, has := encoded[replicas[0].ID]
-		if has && settings.finishes(t, replicas, targets, now) {
+		if has && settings.finishes(t, replicas, now) {
 			finish := encodeOf(t, replicas, targets)
 			finish.Finish = true
 			found = append(found, finish)
 			continue
 		}
-		if has && !sealed(replicas) || !settings.wants(t, replicas, now) {
+		if has && !unended(t, replicas) || !settings.wants(t, replicas, now) {
 			continue
 		}
 		targets, ok := room.place(replicas[0].Size, settings.Spread)
@@ -90,9 +91,30 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	return found
 }
 
-// sealed reports whether all replicas are read-only.
-func sealed(replicas []placed) bool {
-	return !slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly })
+// unended reports whether all replicas are read-only, next to too few shards or to all of them on one server. More
+// shards may be a set of which a server is down: it would return with shards of another encoding.
+func unended(t Topology, replicas []placed) bool {
+	if slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly }) {
+		return false
+	}
+	seen, most := seenShards(t, replicas[0].ID)
+	return bitsOf(seen) < dataShards || most == totalShards
+}
+
+// seenShards are the shards of a volume on all servers, and how many the server with most of them has.
+func seenShards(t Topology, id uint32) (seen uint32, most int) {
+	for _, server := range t.Servers {
+		on := uint32(0)
+		for _, d := range server.Disks {
+			for _, e := range d.Shards {
+				if e.ID == id {
+					on |= e.Bits
+				}
+			}
+		}
+		seen, most = seen|on, max(most, bitsOf(on))
+	}
+	return seen, most
 }
 
 // hidden counts the servers that may have a replica that is not shown: a server that restarts next to shards of a volume
@@ -140,22 +162,15 @@ func shardTargets(t Topology) map[uint32][]ShardTarget {
 	return targets
 }
 
-// finishes reports whether all shards are there, no server has more of them than may be lost, and the
-// replicas are quiet.
-func (s EncodeSettings) finishes(t Topology, replicas []placed, targets []ShardTarget, now int64) bool {
-	shards, on := 0, map[string]int{}
-	for _, target := range targets {
-		shards += len(target.Shards)
-		if on[target.Server] += len(target.Shards); on[target.Server] > maxPerDomain {
-			return false
-		}
-	}
+// finishes reports whether all shards are there, no server has all of them, and the replicas are quiet.
+func (s EncodeSettings) finishes(t Topology, replicas []placed, now int64) bool {
 	for _, r := range replicas {
 		if r.Remote || now-r.ModifiedAt < s.QuietSeconds || !s.Filter.server(t.Servers[r.server]) || !s.Filter.volume(r.Volume, t.LimitBytes) {
 			return false
 		}
 	}
-	return shards == totalShards
+	seen, most := seenShards(t, replicas[0].ID)
+	return bitsOf(seen) == totalShards && most < totalShards
 }
 
 func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {

@@ -138,8 +138,11 @@ func encodedTopology(first uint32) plan.Topology {
 func TestAnEncodingThatIsGoneIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	settings := plan.EncodeSettings{MinBytes: 1, QuietSeconds: 10, Limit: 10}
-	for _, left := range []uint32{0, 1, 0b11_1111_1111_1111} {
+	for _, left := range []uint32{0, 0b11_1111_1111_1111} {
 		topology := encodedTopology(left)
+		if left == 0 {
+			topology.Servers[3].Disks[0].Shards[0].Bits &^= 1 << 3 // nine are left
+		}
 		assert.Empty(t, plan.Encodes(topology, settings, 100), "it takes writes")
 		assert.Equal(t, plan.HasShards, plan.WhyNoEncode(topology, settings, 100)[0].Obstacle)
 		replica := &topology.Servers[1].Disks[0].Volumes[0]
@@ -159,6 +162,39 @@ func TestAnEncodingThatIsGoneIsMadeAgain(t *testing.T) {
 		replica.Placement = 9
 		assert.Empty(t, plan.Encodes(topology, settings, 100), "a replica is missing")
 	}
+}
+
+// TestShardsOfAServerThatIsDownAreNotMadeAgain: it would return with them next to those of another encoding.
+func TestShardsOfAServerThatIsDownAreNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	settings := plan.EncodeSettings{MinBytes: 1, QuietSeconds: 10, Limit: 10}
+	for _, on := range [][]uint32{
+		{0, 0b10_0010_0010_0010, 0b00_0100_0100_0100, 0b00_1000_1000_1000},
+		{0, 0b11_1110_0000_0000, 0b00_0001_1111_0000, 0},
+	} {
+		topology := encodedTopology(0)
+		topology.Servers[1].Disks[0].Volumes[0].ReadOnly = true
+		for i, bits := range on {
+			topology.Servers[i].Disks[0].Shards[0].Bits = bits
+		}
+		assert.Empty(t, plan.Encodes(topology, settings, 100))
+		assert.Equal(t, plan.HasShards, plan.WhyNoEncode(topology, settings, 100)[0].Obstacle)
+	}
+}
+
+// TestAnUnevenSetIsFinished: five shards of a server cannot be lost at once, but all are there.
+func TestAnUnevenSetIsFinished(t *testing.T) {
+	t.Parallel()
+	settings := plan.EncodeSettings{MinBytes: 1, QuietSeconds: 10, Limit: 10}
+	topology := encodedTopology(0b1_1111)
+	for i, bits := range []uint32{0b11_1110_0000, 0b11_1100_0000_0000, 0} {
+		topology.Servers[i+1].Disks[0].Shards[0].Bits = bits
+	}
+	found := plan.Encodes(topology, settings, 100)
+	require.Len(t, found, 1)
+	assert.True(t, found[0].Finish)
+	topology.Servers[3].Disks[0].Shards[0].Bits = 0b11_1111_1111_1111
+	assert.Empty(t, plan.Encodes(topology, settings, 100), "all on one server are none, wherever others are")
 }
 
 // TestGarbageOfAStaleReplicaIsNoReason: its job would do nothing, again and again.

@@ -149,7 +149,7 @@ func WhyNoEncode(t Topology, settings EncodeSettings, now int64) []Left {
 	}
 	encoded, c := shardTargets(t), census{}
 	for _, replicas := range t.volumes() {
-		if _, has := encoded[replicas[0].ID]; has && !(sealed(replicas) && settings.wants(t, replicas, now)) {
+		if _, has := encoded[replicas[0].ID]; has && !(unended(t, replicas) && settings.wants(t, replicas, now)) {
 			c.count(HasShards, replicas[0].ID, 0, 0)
 			continue
 		}

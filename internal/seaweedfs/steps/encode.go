@@ -192,11 +192,16 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 	if slices.Contains(replicas, e.Best) {
 		best = e.Best
 	}
-	if len(sizes) > 0 {
+	if len(sizes) > 0 || e.earlier || e.unmounted() {
 		if step, ok := e.purge(replicas, seen); ok {
 			return step
 		}
+	}
+	if len(sizes) > 0 {
 		return e.giveUp(failed(ShardsDiffer).final(), replicas, seen)
+	}
+	if server := e.unpurged(seen); server != "" && e.tries[try{EcDelete, server, 0}] > 0 {
+		return e.giveUp(failed(CallFailed).at(server, e.lastFail.Err), replicas, seen)
 	}
 	e.Best, e.Dat = best, seen.Replicas[best].Dat
 	if step, ok := e.once(Call{Op: EcGenerate, Server: best}); ok {

@@ -1,6 +1,7 @@
 package steps_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -330,6 +331,27 @@ func TestShardsWithDeletionsStay(t *testing.T) {
 		return well
 	})
 	require.Equal(t, steps.ShardsDiffer, end.Code)
+}
+
+// TestUnmountedShardsGoOnManyServers: one of the holders has them, none of the others has any.
+func TestUnmountedShardsGoOnManyServers(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	var holders []string
+	for i := range 600 {
+		holders = append(holders, fmt.Sprintf("far%d:1", i))
+		c.Add(fakecluster.Server{Address: holders[i], Max: 1})
+	}
+	require.NoError(t, c.MarkReadOnly("a:1", 1, true))
+	require.NoError(t, c.EcGenerate("a:1", 1, ""))
+	require.NoError(t, c.EcMount("a:1", 1, []uint32{0}))
+	require.NoError(t, c.EcCopy("far599:1", "a:1", 1, []uint32{1, 2}, 0))
+	job := encodeOf(c, 1, []string{"a:1"}, []string{"a:1", "b:1", "c:1", "d:1"})
+	job.Holders = holders
+	end, _ := walk(c, job, 1, func(int, steps.Call) fate { return well })
+	require.Equal(t, steps.Encoded, end.Code, "%+v", end)
+	require.Empty(t, c.ShardFiles(1)["far599:1"])
+	onceEach(t, c, 1)
 }
 
 // TestFinishDeletesReplicasBesideTheirShards, and nothing where the shards are others.

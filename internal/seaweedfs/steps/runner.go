@@ -110,7 +110,7 @@ func (e *End) leaves(kind LeftoverKind, servers ...string) *End {
 }
 
 // maxCalls bounds a job: the longest, an encoding onto 14 servers that is torn down
-// and done again, has some 100.
+// and done again, has some 100. An encoding that looks at more servers removes shards on each: see [NewRunner].
 const maxCalls = 400
 
 // Runner walks a job through its looks and calls.
@@ -119,12 +119,14 @@ type Runner struct {
 	looks []Look
 	seen  View
 	calls int
+	most  int
 }
 
 // NewRunner returns a runner that begins with a look.
 func NewRunner(job Job) *Runner {
 	r := &Runner{job: job}
 	r.Again()
+	r.most = maxCalls + maxTries*len(r.looks)
 	return r
 }
 
@@ -140,7 +142,7 @@ func (r *Runner) Next() (look *Look, step Step) {
 	if len(r.looks) > 0 {
 		return &r.looks[0], Step{}
 	}
-	if r.calls >= maxCalls {
+	if r.calls >= r.most {
 		return nil, ended(failed(TooManySteps))
 	}
 	step = r.job.Decide(r.seen)

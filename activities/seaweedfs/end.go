@@ -87,7 +87,9 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 		case steps.LeftShards:
 			texts = append(texts, fmt.Sprintf("shards on %s (`ec.balance`)", l.Server))
 		case steps.LeftFiles:
-			texts = append(texts, fmt.Sprintf("files of the replica on %s, which it does not load: the .dat and .idx of volume %d in its directory may be deleted", l.Server, volume))
+			texts = append(texts, fmt.Sprintf("files of the replica on %s, which it does not load: delete before the next restart the .dat and .idx of volume %d in its directory", l.Server, volume))
+		case steps.LeftHidden:
+			texts = append(texts, fmt.Sprintf("a replica on %s, which it does not load: once volume %d is encoded, delete before the next restart its .dat and .idx there", l.Server, volume))
 		}
 	}
 	return strings.Join(append(copies, texts...), ", ")

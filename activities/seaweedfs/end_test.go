@@ -15,4 +15,7 @@ func TestASurplusCopyIsComparedBeforeOneIsDeleted(t *testing.T) {
 		leftovers(7, []steps.Leftover{
 			{Kind: steps.LeftReadOnly, Server: "a:1"}, {Kind: steps.LeftCopy, Server: "b:1"}, {Kind: steps.LeftReadOnly, Server: "b:1"},
 		}))
+	for _, kind := range []steps.LeftoverKind{steps.LeftFiles, steps.LeftHidden} {
+		require.Contains(t, leftovers(7, []steps.Leftover{{Kind: kind, Server: "a:1"}}), "delete before the next restart")
+	}
 }

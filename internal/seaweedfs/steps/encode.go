@@ -47,13 +47,16 @@ type Encode struct {
 	Deleting bool `json:"deleting,omitempty"`
 	// Agreed are the sizes of replicas whose indexes were seen to have the same objects.
 	Agreed map[string]Sizes `json:"agreed,omitempty"`
-	// Hidden is the server whose replica is not loaded, because it restarted next to all shards.
+	// Hidden is a server whose replica is not loaded, because it restarted next to all shards, and was compared.
 	Hidden string `json:"hidden,omitempty"`
+	// Beside are servers that had shards and no loaded replica: they may hide one.
+	Beside []string `json:"beside,omitempty"`
 
 	// The rest is one attempt's; earlier: there was one before it.
 	earlier   bool
 	comparing []string
-	hiding    string
+	hiding    []string
+	unread    *End
 	generated bool
 	copied    map[try]bool
 	purged    map[string]bool
@@ -80,8 +83,11 @@ func (e *Encode) Looks() []Look {
 	for _, server := range e.comparing {
 		looks = append(looks, Look{Server: server, Index: true})
 	}
-	if e.hiding != "" {
-		looks = append(looks, Look{Server: e.hiding, Index: true, Hidden: true, Collection: e.Collection})
+	for _, server := range e.hiding {
+		if !slices.Contains(e.Replicas, server) {
+			looks = append(looks, Look{Server: server})
+		}
+		looks = append(looks, Look{Server: server, Index: true, Hidden: true, Collection: e.Collection})
 	}
 	return looks
 }
@@ -100,6 +106,15 @@ func (e *Encode) shardServers() []string {
 
 // Decide implements [Job].
 func (e *Encode) Decide(seen View) Step {
+	e.watch(seen)
+	step := e.decide(seen)
+	if step.End != nil {
+		return e.nameHidden(step, seen)
+	}
+	return step
+}
+
+func (e *Encode) decide(seen View) Step {
 	replicas, end := e.present(seen)
 	switch {
 	case end != nil && e.Best == "" && e.readable(seen):
@@ -184,7 +199,7 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 		case step.Call != nil:
 			return step
 		case e.placed(seen):
-			e.Best, e.Dat, e.Deleting = cmp.Or(e.origin(replicas, made, seen), e.Best), made, true
+			e.Best, e.Dat, e.Deleting = cmp.Or(e.origin(replicas, made, seen), e.Best, replicas[0]), made, true
 			return e.deleteReplica(replicas, seen)
 		}
 	}
@@ -198,7 +213,7 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 		}
 	}
 	if len(sizes) > 0 {
-		return e.giveUp(failed(ShardsDiffer).final(), replicas, seen)
+		return e.giveUp(cmp.Or(e.unread, failed(ShardsDiffer).final()), replicas, seen)
 	}
 	if server := e.unpurged(seen); server != "" && e.tries[try{EcDelete, server, 0}] > 0 {
 		return e.giveUp(failed(CallFailed).at(server, e.lastFail.Err), replicas, seen)
@@ -327,11 +342,7 @@ func (e *Encode) encoded(seen View) Step {
 			return step
 		}
 	}
-	end := done(Encoded)
-	if e.Hidden != "" {
-		end.leaves(LeftFiles, e.Hidden)
-	}
-	return ended(end)
+	return ended(done(Encoded))
 }
 
 // tidy removes what was generated on server and belongs elsewhere. Mounted shards stay

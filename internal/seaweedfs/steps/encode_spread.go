@@ -35,9 +35,6 @@ func (e *Encode) spread(seen View) (Step, *End) {
 		if !e.likeThose(server, seen) {
 			return Step{}, nil
 		}
-		if !e.Deleting && server == e.hides(seen) {
-			e.Hidden = server
-		}
 		return e.bring(server, seen)
 	}
 	return Step{}, nil
@@ -57,17 +54,23 @@ func (e *Encode) likeThose(server string, seen View) bool {
 // index shows whether they have its objects. A server that was killed while it generated has no size of the volume that
 // the shards were made of (made is 0); they are removed then.
 func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
+	e.unread = nil
 	hidden := e.hides(seen)
 	if hidden == "" || e.heldAll(replicas, made, seen) {
 		return Step{}, false
 	}
-	index, looked := seen.Indexes[hidden]
-	if !looked {
-		e.comparing, e.hiding = slices.Clone(replicas), hidden
+	if !looked(append([]string{hidden}, replicas...), seen) {
+		e.comparing, e.hiding = slices.Clone(replicas), []string{hidden}
 		return Step{Again: true}, true
 	}
-	e.comparing, e.hiding = nil, ""
-	agreed := map[string]Sizes{hidden: {Dat: made}}
+	e.comparing, e.hiding = nil, nil
+	index, agreed := seen.Indexes[hidden], map[string]Sizes{hidden: {Dat: made}}
+	for _, server := range append([]string{hidden}, replicas...) {
+		if seen.Indexes[server].Presence == Unknown {
+			e.unread = failed(CannotRead).at(server, seen.Indexes[server].Why)
+			return Step{}, false
+		}
+	}
 	for _, server := range replicas {
 		other := seen.Indexes[server]
 		if index.Presence != Present || other.Presence != Present || other.Live != index.Live || other.Digest != index.Digest {
@@ -77,6 +80,46 @@ func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step,
 	}
 	e.Agreed, e.Hidden = agreed, hidden
 	return Step{}, false
+}
+
+// watch remembers servers that have shards and no loaded replica.
+func (e *Encode) watch(seen View) {
+	for _, server := range e.shardServers() {
+		if len(seen.Shards[server].Sizes) > 0 && seen.Replicas[server].Presence != Present {
+			e.Beside = union(e.Beside, []string{server})
+		}
+	}
+}
+
+// nameHidden names the replicas that their servers do not load: a restart of a server that has no shards any more
+// loads its replica again, with the mark that it had.
+func (e *Encode) nameHidden(step Step, seen View) Step {
+	var servers []string
+	for _, server := range e.Beside {
+		if seen.Replicas[server].Presence != Present && seen.Shards[server].Presence != Unknown {
+			servers = append(servers, server)
+		}
+	}
+	if !looked(servers, seen) {
+		e.hiding = servers
+		return Step{Again: true}
+	}
+	e.hiding = nil
+	kind := LeftHidden
+	if step.End.Code == Encoded {
+		kind = LeftFiles
+	}
+	for _, server := range servers {
+		if seen.Replicas[server].Presence == Absent && seen.Indexes[server].Presence == Present {
+			step.End.leaves(kind, server)
+		}
+	}
+	return step
+}
+
+// looked reports whether the indexes of the servers were asked for.
+func looked(servers []string, seen View) bool {
+	return !slices.ContainsFunc(servers, func(server string) bool { _, ok := seen.Indexes[server]; return !ok })
 }
 
 // hides returns the server that has all shards, and no replica that is loaded.

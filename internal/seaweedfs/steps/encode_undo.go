@@ -115,7 +115,7 @@ func (e *Encode) covered(replicas []string, seen View) bool {
 				continue
 			}
 			own := e.Dat > 0 && dat >= e.Dat && (shards.Made == e.Dat || shards.Made == 0 && shards.fit(e.Dat))
-			unfinished := holder == e.Hidden && shards.Made == 0 && e.agreed(server, seen)
+			unfinished := holder == e.Hidden && shards.Made == 0 && shards.Deleted == 0 && e.agreed(server, seen)
 			all = all && (own || unfinished || shards.Made == dat && shards.Deleted == 0)
 		}
 		if all {
@@ -136,6 +136,7 @@ func allShards() []uint32 {
 // leave names read-only replicas and shards next to them.
 func (e *Encode) leave(end *End, seen View) *End {
 	replicas := false
+	end.Left = nil
 	for _, server := range e.Replicas {
 		switch replica := seen.Replicas[server]; {
 		case replica.Presence == Present:

@@ -76,8 +76,10 @@ const (
 	LeftReadOnly LeftoverKind = "read-only"
 	LeftCopy     LeftoverKind = "surplus-copy"
 	LeftShards   LeftoverKind = "shards"
-	// LeftFiles are the files of a replica that its server does not load.
+	// LeftFiles are the files of a replica that its server does not load, of a volume that is encoded.
 	LeftFiles LeftoverKind = "files"
+	// LeftHidden is such a replica of a volume that is not encoded.
+	LeftHidden LeftoverKind = "hidden"
 )
 
 // End is how a job ended.

@@ -51,7 +51,10 @@ func (c *Cluster) HiddenIndex(ctx context.Context, server string, id uint32, col
 	if err == nil {
 		err = drain(stream, func(r *volumepb.CopyFileResponse) { read.take(r.GetFileContent()) })
 	}
-	if err != nil {
+	switch {
+	case notFound(err):
+		return steps.Index{Presence: steps.Absent}
+	case err != nil:
 		return steps.Index{Why: Reason(err)}
 	}
 	return read.index()

@@ -44,7 +44,9 @@ func TestIndexesOfTheSameObjectsAreEqual(t *testing.T) {
 	c.SetDown("127.0.0.1:1", false)
 	require.Equal(t, steps.Unknown, cluster.Index(t.Context(), topology.Servers[0].Address, 1).Presence)
 	require.Equal(t, indexes[0], cluster.HiddenIndex(t.Context(), topology.Servers[0].Address, 1, ""))
-	require.Equal(t, steps.Unknown, cluster.HiddenIndex(t.Context(), topology.Servers[1].Address, 2, "").Presence)
+	require.Equal(t, steps.Absent, cluster.HiddenIndex(t.Context(), topology.Servers[1].Address, 2, "").Presence)
+	c.SetDown("127.0.0.1:1", true)
+	require.Equal(t, steps.Unknown, cluster.HiddenIndex(t.Context(), topology.Servers[0].Address, 1, "").Presence)
 }
 
 // TestAnIndexIsReadInPieces: a message may end within an entry, and an offset may have

@@ -168,7 +168,9 @@ func TestAnEncodingThatIsMadeAgainRemovesUnmountedShards(t *testing.T) {
 		if again {
 			want = []string{"a:1", "b:1", "c:1"}
 		}
-		assert.Equal(t, want, work.(*steps.Encode).Holders)
+		encode, ok := work.(*steps.Encode)
+		require.True(t, ok)
+		assert.Equal(t, want, encode.Holders)
 	}
 }
 

@@ -49,8 +49,8 @@ type Encode struct {
 	Agreed map[string]Sizes `json:"agreed,omitempty"`
 	// Hidden is a server whose replica is not loaded, because it restarted next to all shards, and was compared.
 	Hidden string `json:"hidden,omitempty"`
-	// Beside are servers that had shards and no loaded replica: they may hide one.
-	Beside []string `json:"beside,omitempty"`
+	// NextTo are servers that had shards and no loaded replica: they may hide one.
+	NextTo []string `json:"next_to,omitempty"`
 
 	// The rest is one attempt's; earlier: there was one before it.
 	earlier   bool

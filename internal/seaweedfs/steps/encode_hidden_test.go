@@ -20,8 +20,8 @@ func (s seeing) Decide(seen steps.View) steps.Step {
 	return s.Encode.Decide(seen)
 }
 
-// hiddenBeside has a server that hides its replica of volume 2 next to a few shards.
-func hiddenBeside(t *testing.T) *fakecluster.Cluster {
+// hiddenNextTo has a server that hides its replica of volume 2 next to a few shards.
+func hiddenNextTo(t *testing.T) *fakecluster.Cluster {
 	t.Helper()
 	c := fourServers()
 	for _, server := range []string{"a:1", "b:1"} {
@@ -40,7 +40,7 @@ func TestAReplicaThatIsHiddenNextToAFewShardsIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, failing := range []bool{false, true} {
 		for _, loaded := range []bool{false, true} {
-			c := hiddenBeside(t)
+			c := hiddenNextTo(t)
 			job := seeing{encodeOf(c, 2, []string{"b:1"}, []string{"b:1", "c:1", "d:1"}), func(seen steps.View) {
 				if _, ok := seen.Replicas["a:1"]; ok && loaded {
 					seen.Replicas["a:1"] = steps.Replica{Presence: steps.Present}
@@ -66,7 +66,7 @@ func TestAReplicaThatIsHiddenNextToAFewShardsIsNamed(t *testing.T) {
 // TestAHiddenReplicaIsNamedByALaterAttempt: the shards next to it are gone by then.
 func TestAHiddenReplicaIsNamedByALaterAttempt(t *testing.T) {
 	t.Parallel()
-	c := hiddenBeside(t)
+	c := hiddenNextTo(t)
 	targets := []string{"b:1", "c:1", "d:1"}
 	_, checkpoint := walk(c, encodeOf(c, 2, []string{"b:1"}, targets), 2, func(_ int, call steps.Call) fate {
 		if call.Op == steps.EcGenerate {

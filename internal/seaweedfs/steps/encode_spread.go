@@ -86,7 +86,7 @@ func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step,
 func (e *Encode) watch(seen View) {
 	for _, server := range e.shardServers() {
 		if len(seen.Shards[server].Sizes) > 0 && seen.Replicas[server].Presence != Present {
-			e.Beside = union(e.Beside, []string{server})
+			e.NextTo = union(e.NextTo, []string{server})
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (e *Encode) watch(seen View) {
 // loads its replica again, with the mark that it had.
 func (e *Encode) nameHidden(step Step, seen View) Step {
 	var servers []string
-	for _, server := range e.Beside {
+	for _, server := range e.NextTo {
 		if seen.Replicas[server].Presence != Present && seen.Shards[server].Presence != Unknown {
 			servers = append(servers, server)
 		}

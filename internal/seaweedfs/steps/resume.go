@@ -32,7 +32,7 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 			now.Marked, now.Best, now.Dat, now.Deleting, now.Agreed, now.Hidden = then.Marked, then.Best, then.Dat, then.Deleting, then.Agreed, then.Hidden
 			now.Replicas = union(now.Replicas, then.Replicas)
 			now.Holders = union(now.Holders, then.Holders)
-			now.Beside = union(now.Beside, then.Beside)
+			now.NextTo = union(now.NextTo, then.NextTo)
 			for _, target := range then.Targets {
 				now.Holders = union(now.Holders, []string{target.Server})
 			}

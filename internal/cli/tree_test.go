@@ -87,6 +87,6 @@ func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 	h := offline(t)
 	h.run("start", "x.yaml", "--ignore-window").Exits(ui.ExitUsage).Complains("--ignore-window has no effect on x.yaml")
 	h.run("submit", "scrub@last").Exits(ui.ExitUsage).Complains("write TYPE or TYPE:KEY")
-	h.run("resume", "scrub", "--kind", "all").Exits(ui.ExitUsage).Complains("must be pause, budget or failure")
+	h.run("resume", "scrub", "--kind", "every").Exits(ui.ExitUsage).Complains("must be pause, budget, done, failure or all")
 	h.run("resources", "db").Exits(ui.ExitUsage).Complains("write lane/NAME, pool/NAME or object/NAME")
 }

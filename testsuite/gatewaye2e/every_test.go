@@ -33,7 +33,7 @@ job_types:
     lane: free
     schedule: {every: 30m, first_run: scheduled}
     detect: {command: [sh, -c, 'echo "{\"dedupe_key\":\"a\"}"'], format: json}
-    execute: {command: [sh, -c, 'echo done']}
+    execute: {command: [sh, -c, 'echo done; echo left > left.txt'], artifacts: [left.txt]}
   slow:
     handler: command
     lane: free
@@ -102,9 +102,9 @@ func (e every) text(method, path string) string {
 	return string(encoded)
 }
 
-// download reads an output as text, which is no JSON.
-func (e every) download(run, item string) {
-	request, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.base+"/runs/"+url.PathEscape(run)+"/items/"+item+"/output/text", nil)
+// download reads an answer that is no JSON.
+func (e every) download(run, item, what, query, kind string) string {
+	request, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.base+"/runs/"+url.PathEscape(run)+"/items/"+item+what+query, nil)
 	require.NoError(e.t, err)
 	response, err := clients().Do(request)
 	require.NoError(e.t, err)
@@ -112,8 +112,9 @@ func (e every) download(run, item string) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(e.t, err)
 	require.Equal(e.t, http.StatusOK, response.StatusCode, "%s", text)
-	assert.Contains(e.t, response.Header.Get("Content-Type"), "text/plain")
-	e.asked["GET /runs/{run}/items/{item}/output/text"]++
+	assert.Contains(e.t, response.Header.Get("Content-Type"), kind)
+	e.asked["GET /runs/{run}/items/{item}"+what]++
+	return string(text)
 }
 
 // complete compares what was called with the document.
@@ -242,7 +243,10 @@ func (e every) jobTypes() {
 	e.ask("GET", "/runs/{run}/items/{item}", nil, 200, run, item)
 	e.ask("GET", "/runs/{run}/items/{item}/output", nil, 200, run, item)
 	e.ask("GET", "/items?key=a", nil, 200)
-	e.download(run, item)
+	e.download(run, item, "/output/text", "", "text/plain")
+	assert.Contains(e.t, e.text("GET", "/runs/"+url.PathEscape(run)+"/items/"+item+"/artifacts"), `"left.txt"`)
+	e.ask("GET", "/runs/{run}/items/{item}/artifacts", nil, 200, run, item)
+	assert.Equal(e.t, "left\n", e.download(run, item, "/artifacts/content", "?name=left.txt", "application/octet-stream"))
 	e.with("Prefer", "wait=50").ask("POST", "/job-types/{name}/detect", nil, 200, name)
 	now := time.Now().UTC()
 	span := object{"from": now.Add(-31 * time.Minute), "to": now.Add(-time.Second)}

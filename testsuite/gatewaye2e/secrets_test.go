@@ -1,9 +1,6 @@
 package gatewaye2e
 
 import (
-	"bytes"
-	"compress/gzip"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
 // withToken is a job type whose program gets a secret in its environment.
@@ -70,7 +68,9 @@ func (g *guarded) auditWithoutSecrets() {
 		text := entry.Before + entry.After + entry.Detail
 		if len(entry.Former) > 0 {
 			packed++
-			text += unpacked(g.T, entry.Former)
+			former, err := pack.Open(entry.Former, 1<<20)
+			require.NoError(g.T, err)
+			text += string(former)
 		}
 		assert.NotContains(g.T, text, "s3cret", "%s", entry.Action)
 	}
@@ -78,13 +78,4 @@ func (g *guarded) auditWithoutSecrets() {
 	_, body := g.raw("viewer", "/api/v1/audit", nil)
 	assert.NotContains(g.T, body, "s3cret")
 	assert.Contains(g.T, body, "execute.env.TOKEN: "+contract.Hidden)
-}
-
-func unpacked(t *testing.T, packed []byte) string {
-	t.Helper()
-	reader, err := gzip.NewReader(bytes.NewReader(packed))
-	require.NoError(t, err)
-	text, err := io.ReadAll(reader)
-	require.NoError(t, err)
-	return string(text)
 }

@@ -42,7 +42,7 @@ func TestARecoveredJobType(t *testing.T) {
 	says(`FAILED +OUTCOME`)
 	require.NoError(t, os.WriteFile(there, nil, 0o600))
 	require.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("nightly")).Outcome)
-	says(`nothing is failed: 1 failed run of the last 24 hours`)
+	says(`nothing is failed: 1 failed run of the last 24h`)
 
 	control.Kill()
 	address := sites.FreeAddress(t)

@@ -110,7 +110,7 @@ func (*RegistryGoneError) unanswered() {}
 
 // RefusedError is a workflow's refusal of a request.
 type RefusedError struct {
-	// Asked is the request, Reason the workflow's text.
+	// Asked names the request; Reason is the text of the workflow.
 	Asked, Reason string
 	cause         error
 }

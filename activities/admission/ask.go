@@ -25,8 +25,8 @@ func latePauses() []time.Duration {
 	return []time.Duration{10 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}
 }
 
-// AskHolders is [contract.AskHoldersActivity]: it requests every running group and DAG run to
-// assert its holdings and requests. With LateSince it requests this only of workflows that
+// AskHolders is [contract.AskHoldersActivity]: every running group and DAG run asserts its
+// holdings and requests. With LateSince only those do so that
 // visibility lists later and admission does not list. A repeat sends the requests again, which
 // is harmless.
 func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {

@@ -18,7 +18,7 @@ import (
 
 // surrounding are the hooks of one attempt.
 type surrounding struct {
-	// program is that of the attempt; a hook replaces its command line.
+	// program of the attempt. A hook replaces its command line.
 	program program
 	hooks   launch.Hooks
 	// owed are the closing hooks that have not ended, nil if there are no hooks.
@@ -26,7 +26,7 @@ type surrounding struct {
 	// note keeps the next attempt waiting until the hooks have ended.
 	note *note
 	log  io.Writer
-	// alive keeps the attempt while a hook runs; nil: nobody waits for it.
+	// alive keeps the attempt while a hook runs. It is nil after the end of the attempt.
 	alive func()
 }
 

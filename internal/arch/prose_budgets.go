@@ -33,7 +33,7 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"testsuite/e2e":              {21, 14},
 	"testsuite/fleete2e":         {6, 15},
 	"testsuite/gatewaye2e":       {17, 11},
-	"testsuite/nodee2e":          {11, 8},
+	"testsuite/nodee2e":          {9, 8},
 	"testsuite/replay":           {9, 12},
 	"testsuite/weede2e":          {22, 19},
 	"workflows":                  {2, 13},

@@ -127,7 +127,7 @@ job_types:
 	assert.FileExists(t, filepath.Join(s.Dir, "ran"))
 }
 
-// TestTheForecastNamesConditions: nobody knows when another job type succeeds.
+// TestTheForecastNamesConditions: the time of a success of another job type is unknown.
 func TestTheForecastNamesConditions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "node-a")

@@ -107,11 +107,11 @@ Examples:
 
 func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 	for {
-		now := c.Env.Now()
 		since, _, err := c.Period(ctx)
 		if err != nil {
 			return ui.Faulty(err)
 		}
+		now := c.Env.Now()
 		handOver := !since.IsZero()
 		if !handOver {
 			since = now.Add(-failedWithin)

@@ -16,7 +16,7 @@ type recovery struct {
 	// complete.
 	expected map[string]bool
 	named    bool
-	// heard are those that reported before they were named.
+	// heard has the holders with a report before their names were known.
 	heard   map[string]bool
 	resized map[string]bool
 	Until   time.Time

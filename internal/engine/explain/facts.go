@@ -22,7 +22,7 @@ type Facts struct {
 	Worker   *WorkerFacts
 	Workers  []contract.WorkerDetail
 	Receiver *ReceiverFacts
-	// Asked are the reports of suspect workers, by id.
+	// Asked has the reports of suspect workers, by id.
 	Asked map[string]WorkerFacts
 	// Taker is the worker that has not started the sent job or task yet; SentAt is the time of
 	// sending.

@@ -84,8 +84,8 @@ func (w *worker) learnPace(handler string, took time.Duration) {
 	w.pace[handler] = took
 }
 
-// ahead returns the number of items to prefetch if free, the room, is 0 or less: as many as end
-// within aheadWindow at the pace of those that run.
+// ahead returns the number of items to prefetch if free, the room, is 0 or less. At the present pace so many items end
+// within aheadWindow.
 func (w *worker) ahead(handler string, free int) int {
 	pace := w.pace[handler]
 	if pace == 0 || pace > aheadPace || free > 0 {

@@ -92,7 +92,7 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 }
 
 // unended reports whether all replicas are read-only, next to too few shards or to all of them on one server. More
-// shards may be a set of which a server is down: it would return with shards of another encoding.
+// shards may be a whole set with one server down. That server would return with shards of another encoding.
 func unended(t Topology, replicas []placed) bool {
 	if slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly }) {
 		return false

@@ -34,9 +34,9 @@ type TakeTurn struct{ Turn, Round int }
 // LeaveLane gives back the lane of a turn, and nothing else of it.
 type LeaveLane struct{ Turn, Round int }
 
-// LeaveTurn gives back the turn of that number and the claims made in it, granted or
-// not, of which Late were made for late detections. Rounds counts the further requests of the lane. Unasked: the group has not requested it, but a workflow task that was lost may
-// have.
+// LeaveTurn gives back the turn of that number and its claims, granted or not. Late counts the claims of late
+// detections, Rounds the further requests of the lane. With Unasked the group has not requested the turn; a lost
+// workflow task may have done so.
 type LeaveTurn struct {
 	Turn, Late, Rounds int
 	Unasked            bool

@@ -108,6 +108,9 @@ Examples:
 		Flags: lists(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			listed, err := holds.List(ctx.Context, client, strings.TrimPrefix(ctx.Args().First(), string(ref.JobType)+"/"))
+			if down, is := errors.AsType[*starter.ControlPlaneDownError](err); is {
+				err = down // Each part of the list lacks the same control plane.
+			}
 			if err != nil && len(listed) == 0 {
 				return err
 			}

@@ -76,6 +76,8 @@ type Run struct {
 	// Counts and Progress are nil without an answer, and in lists without counts.
 	Counts   Counts    `json:"counts,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
+	// TopFailure is the most frequent failure of its items; nil in lists without counts, and for an open group.
+	TopFailure *explain.Failure `json:"top_failure,omitempty"`
 	// Pace compares the run with earlier ones of its job type. It is nil if Counts are, and for
 	// runs that have not begun, were canceled or skipped, or are not from the Schedule.
 	Pace *contract.Pace `json:"pace,omitempty"`
@@ -154,6 +156,9 @@ func (r Runs) addCounts(ctx context.Context, runs []Run) {
 			if err == nil {
 				runs[i].Started, runs[i].Counts, runs[i].Progress, runs[i].Pace = snapshot.Started, snapshot.Counts, snapshot.Progress, snapshot.Pace
 				runs[i].Standing = snapshot.Standing
+				if failures, _ := snapshot.Failures(); len(failures) > 0 {
+					runs[i].TopFailure = &failures[0]
+				}
 			}
 			if _, isDown := errors.AsType[*ControlPlaneDownError](snapshot.silence); isDown {
 				down.Store(true)

@@ -1,8 +1,10 @@
 // The frame of all pages: navigation, the banner for a server that does not answer, zone and theme.
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './action';
 import { useConnection, useLogIn } from './connection';
+import { useGet } from './data';
+import { Bar } from './design/bar';
 import { LogIn } from './pages/login';
 import { JobTypes } from './pages/jobtypes';
 import { Overview } from './pages/overview';
@@ -12,8 +14,9 @@ import { listen, pages } from './keys';
 import { later } from './later';
 import { arrived, keepPage, toPlace } from './place';
 import { go, type Route, useRoute } from './route';
-import { setZone, span, useNow, useZone, zones } from './time';
+import { span, useNow, useZone } from './time';
 import { stream } from './stream';
+import type { Me, Needs } from './types';
 import { Empty, Page } from './ui';
 
 const Access = later(() => import('./pages/access').then((m) => m.Access));
@@ -100,8 +103,9 @@ export function App() {
           <kbd>Ctrl K</kbd>
         </button>
         <Menu current={route.parts[0] ?? ''} />
-        <Settings />
+        <Who />
       </header>
+      <Bar />
       <Banner />
       <main ref={main} id="main" tabIndex={-1}>
         {asked ? <LogIn /> : pageOf(route)}
@@ -113,6 +117,7 @@ export function App() {
 }
 
 function Menu({ current }: { current: string }) {
+  const count = useGet<Needs>('/needs').data?.total ?? 0;
   const menuOf = useRef<HTMLElement>(null);
   useEffect(() => {
     // A narrow screen shows only a part of the menu.
@@ -120,13 +125,22 @@ function Menu({ current }: { current: string }) {
   }, [current]);
   return (
     <nav class="menu" aria-label="Pages" ref={menuOf}>
-      {pages.map(([path, name, sign]) => (
-        <a key={path} class={`i-${sign}`} title={name} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
-          {name}
-        </a>
+      {pages.map(([path, name, sign, group]) => (
+        <Fragment key={path}>
+          {group && <h2 aria-hidden="true">{group}</h2>}
+          <a class={`i-${sign}`} title={name} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
+            {name}
+            {path === '' && count > 0 && <span class="badge">{count}</span>}
+          </a>
+        </Fragment>
       ))}
     </nav>
   );
+}
+
+function Who() {
+  const me = useGet<Me>('/me', false).data;
+  return me && me.auth !== 'none' ? <p class="who">{me.name}</p> : null;
 }
 
 function Banner() {
@@ -142,50 +156,4 @@ function Banner() {
       )}
     </div>
   );
-}
-
-function Settings() {
-  const zone = useZone();
-  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? stored());
-  useEffect(() => {
-    if (theme === '') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    try {
-      localStorage.setItem('roundsman.theme', theme);
-    } catch {
-      // The choice lasts until the page is closed.
-    }
-  }, [theme]);
-  const [open, setOpen] = useState(false);
-  return (
-    <details class="settings" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{zone}</summary>
-      <div>
-        <label>
-          Time zone
-          <select value={zone} onChange={(event) => setZone(event.currentTarget.value)}>
-            {(open ? zones() : [zone]).map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Colors
-          <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-            <option value="">as the system</option>
-            <option value="light">light</option>
-            <option value="dark">dark</option>
-          </select>
-        </label>
-      </div>
-    </details>
-  );
-}
-
-function stored(): string {
-  try {
-    return localStorage.getItem('roundsman.theme') ?? '';
-  } catch {
-    return '';
-  }
 }

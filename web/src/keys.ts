@@ -1,18 +1,20 @@
 // The pages of the menu and the keys of the console. No single key changes a state.
-export const pages: [string, string, string][] = [
+// Each has its address, name, sign, and the name of the group that it begins.
+export const pages: [string, string, string, string?][] = [
   ['', 'Overview', 'list'],
-  ['job-types', 'Job types', 'repeat'],
   ['runs', 'Runs', 'runs'],
-  ['workers', 'Workers', 'server'],
+  ['job-types', 'Job types', 'repeat'],
+  ['workers', 'Workers', 'server', 'Fleet'],
   ['locks', 'Locks and pools', 'lock'],
-  ['calendar', 'Calendar', 'cal'],
-  ['audit', 'Audit', 'scroll'],
-  ['access', 'Access', 'key'],
+  ['calendar', 'Calendar', 'cal', 'Plan'],
+  ['plan', 'Plan and apply', 'diff'],
+  ['audit', 'Audit', 'scroll', 'Record'],
   ['doctor', 'Doctor', 'pulse'],
+  ['access', 'Access', 'key'],
 ];
 
 // chords are the two letters that open a page.
-export const chords: Record<string, string> = { '': 'G O', 'job-types': 'G J', runs: 'G R', workers: 'G W', locks: 'G L', calendar: 'G C', audit: 'G A', doctor: 'G D' };
+export const chords: Record<string, string> = { '': 'G O', 'job-types': 'G J', runs: 'G R', workers: 'G W', locks: 'G L', calendar: 'G C', plan: 'G P', audit: 'G A', doctor: 'G D' };
 
 export const keys: [string, string][] = [
   ['/', 'Search, or run a command'],

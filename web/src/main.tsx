@@ -7,6 +7,7 @@ import './design/tokens.css';
 import './design/signs.css';
 import './style.css';
 import './design/kit.css';
+import './design/bar.css';
 
 back();
 

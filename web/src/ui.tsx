@@ -5,6 +5,7 @@ import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { keepPlace, placeOf } from './place';
+import { Crumbs } from './design/bar';
 import { icon, Pill, type Role, roleOf, State } from './design/state';
 
 export { State };
@@ -37,15 +38,7 @@ export function Page({
   useEffect(() => icon(role), [role]);
   return (
     <>
-      {crumbs.length > 0 && (
-        <nav class="crumbs" aria-label="Breadcrumb">
-          {crumbs.map(([name, address]) => (
-            <a key={address} href={address}>
-              {name}
-            </a>
-          ))}
-        </nav>
-      )}
+      <Crumbs of={crumbs} title={title} />
       <div class="title">
         <div class="named">
           <h1 tabIndex={-1}>{title}</h1>

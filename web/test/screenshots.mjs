@@ -1,7 +1,8 @@
-// Pictures of every page: light, dark and 390 px, as docs/console.md shows them.
+// Pictures of the console for docs/console.md and the README: one night of an installation, see night.mjs.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { configuration, missing, Stage, until } from './stage.mjs';
+import { begin, configuration } from './night.mjs';
+import { missing, Stage, until } from './stage.mjs';
 
 const lacks = missing();
 if (lacks) {
@@ -11,34 +12,28 @@ if (lacks) {
 const out = process.argv[2] ?? join(import.meta.dirname, '..', '..', 'docs', 'images', 'console');
 // What is small enough to be kept with the documents.
 const type = process.argv[3] ?? 'webp';
-// One picture of each page: the names that the documents use.
-const pictures = {
-  overview: '', 'job-types': 'job-types', 'job-type': 'job-types/nightly', plan: 'plan', submit: 'submit/compact', runs: 'runs', dag: 'runs/dag~steps~pages', run: 'runs/SLOW',
-  item: 'runs/SLOW/items/job-00001', workers: 'workers', worker: 'workers/node-a', locks: 'locks', calendar: 'calendar', ledger: 'calendar?view=past', audit: 'audit', access: 'access', doctor: 'doctor',
-};
 mkdirSync(out, { recursive: true });
-// planned has a plan with drift on screen.
-async function planned(page) {
-  await page.$eval('#source', (area) => { area.value = ''; area.dispatchEvent(new Event('input', { bubbles: true })); });
-  await page.focus('#source');
-  await page.keyboard.sendCharacter(configuration.replace('version: 1', 'version: 1\nowner: dev').replace('Reads every block', 'Reads and verifies every block'));
-  await page.evaluate(() => document.querySelector('button.primary').click());
-  await until('the plan', () => page.$('.change'));
-  await page.evaluate(() => document.querySelector('.change').scrollIntoView({ block: 'end' }));
-}
 
-const stage = await Stage.up();
+const stage = await Stage.up(configuration);
 try {
-  await stage.runDAG('pages');
-  await stage.openRun('slow');
-  await stage.shell('roundsman jobtypes set slow every=8h');
-  await until('a run that has ended', async () => (await stage.get('/job-types/failing')).recent?.some((run) => run.outcome), 60_000);
-  for (const [name, options] of Object.entries({ light: { height: 800 }, dark: { dark: true, height: 800 }, 390: { width: 390, height: 844 } })) {
-    const page = await stage.page({ ...options, ...(type === 'webp' ? { scale: 0.6 } : {}) });
-    for (const [picture, route] of Object.entries(pictures)) {
-      await stage.open(page, route);
-      if (picture === 'plan') await planned(page);
-      await page.screenshot({ path: join(out, `${picture}-${name}.${type}`), type, ...(type === 'webp' ? { quality: 20 } : {}) });
+  await begin(stage);
+  const run = `runs/${stage.scrub}`;
+  // The names that the documents use.
+  const pictures = {
+    overview: '', runs: 'runs', run, dag: 'runs/dag~release~v1.14', item: `${run}/items/job-00136`, 'job-types': 'job-types', 'job-type': 'job-types/pg_dump', workers: 'workers', worker: 'workers/node-c',
+    locks: 'locks?lane=disk-io', calendar: 'calendar', ledger: 'calendar?view=past', plan: 'plan', submit: 'submit/pg_dump', audit: 'audit', access: 'access', doctor: 'doctor',
+  };
+  const looks = [
+    ['light', { width: 1440, height: 960 }, Object.keys(pictures)],
+    ['dark', { width: 1440, height: 960, dark: true }, ['overview', 'run', 'dag', 'job-type']],
+    ['390', { width: 390, height: 844, scale: 2 }, ['overview', 'run', 'dag', 'workers']],
+  ];
+  for (const [look, options, names] of looks) {
+    const page = await stage.page(options);
+    for (const name of names) {
+      await stage.open(page, pictures[name]);
+      await until('all parts', () => page.evaluate(() => !document.querySelector('[aria-busy=true]')));
+      await page.screenshot({ path: join(out, `${name}-${look}.${type}`), type, ...(type === 'webp' ? { quality: 60 } : {}) });
     }
     await page.close();
   }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
 
 const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const binary = process.env.ROUNDSMAN ?? join(top, 'bin', 'roundsman');
+export const binary = process.env.ROUNDSMAN ?? join(top, 'bin', 'roundsman');
 export const chromium = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 
 // missing says what a test cannot run without, or nothing.
@@ -108,11 +108,13 @@ export async function until(what, check, within = 30_000) {
 }
 
 export class Stage {
-  static async up() {
+  // up starts a stage; text is its configuration.
+  static async up(text = configuration) {
     const stage = new Stage();
     stage.dir = mkdtempSync(join(tmpdir(), 'roundsman-console-'));
     stage.config = join(stage.dir, 'roundsman.yaml');
-    writeFileSync(stage.config, configuration);
+    writeFileSync(stage.config, text);
+    stage.jobTypes = text.match(/^ {4}handler:/gm).length;
     stage.dag = join(stage.dir, 'steps.yaml');
     writeFileSync(stage.dag, steps);
     [stage.port, stage.http] = [await freePort(), await freePort()];
@@ -137,7 +139,7 @@ export class Stage {
       if (this.process.exitCode !== null || this.process.signalCode !== null) return new Error(`it ended with ${this.process.exitCode ?? this.process.signalCode}`);
       const { workers } = await this.get('/workers');
       const { job_types } = await this.get('/job-types');
-      return workers.filter((w) => w.state === 'ONLINE').length >= online && job_types.length === 4;
+      return workers.filter((w) => w.state === 'ONLINE').length >= online && job_types.length === this.jobTypes;
     }, 90_000).catch((cause) => cause);
     if (outcome instanceof Error) throw new Error(`roundsman dev is not ready; its output ends:\n${readFileSync(output, 'utf8').slice(-4000)}`, { cause: outcome });
   }
@@ -217,6 +219,7 @@ export class Stage {
 
   async down() {
     await this.browser?.close();
+    for (const other of this.others ?? []) other.kill('SIGKILL');
     if (this.process?.exitCode === null) {
       const gone = new Promise((resolve) => this.process.once('exit', resolve));
       this.process.kill('SIGTERM');

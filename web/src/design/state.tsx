@@ -38,10 +38,11 @@ export const roleOf = (word: string): Role | undefined => roles.get(word);
 // looks returns the classes of a role, for its color and its glyph.
 export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : 'plain');
 
-export function State({ word, role, title }: { word: string; role?: Role; title?: string | undefined }) {
+// State writes the word beside the glyph; a quiet one has it for screen readers and as a tooltip.
+export function State({ word, role, title, quiet }: { word: string; role?: Role; title?: string | undefined; quiet?: boolean }) {
   return (
-    <span class={`state ${looks(role ?? roleOf(word))}`} title={title}>
-      {spoken(word)}
+    <span class={`state ${looks(role ?? roleOf(word))}`} title={title ?? (quiet ? spoken(word) : undefined)}>
+      {quiet ? <span class="unseen">{spoken(word)}</span> : spoken(word)}
     </span>
   );
 }

@@ -2,14 +2,17 @@
 // night. Counts come last.
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
+import { Strip } from '../design/strip';
 import { type Task, Work } from '../design/work';
+import './overview.css';
+import { strip } from './jobtypes';
 import { linkOfThing, Prose } from '../explain';
 import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
 import { isOpen } from '../runs';
 import { Time } from '../time';
-import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, RunList, Use, WorkerList } from '../types';
-import { Empty, Loaded, Meter, Page, Section, Table } from '../ui';
+import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
+import { Empty, Loaded, Page, Section, Table } from '../ui';
 import { plural } from '../words';
 
 // most is the number of rows in a section. Its link shows the rest.
@@ -42,6 +45,7 @@ export function Overview() {
         <div class="stack">
           <Waits told={new Set((needs.data?.needs ?? []).map((need) => need.name))} />
           <Running />
+          <Away />
         </div>
       </div>
       <Counts doctor={doctor.data} />
@@ -108,32 +112,60 @@ function Checks({ of }: { of: DoctorReport | undefined }) {
   );
 }
 
+// Failed has one row for each job type or DAG: its newest run that failed, and how many others did.
 function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPending: boolean } }) {
+  const types = useGet<JobTypeList>('/job-types?limit=1000').data?.job_types ?? [];
   return (
     <Section title="Failed since yesterday" note={<a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>}>
       <Loaded of={of} what="What failed">
-        {({ runs }) => (
-          <Table
-            label="Runs that failed since yesterday"
-            rows={(runs ?? []).slice(0, most)}
-            id={(run) => `${run.workflow_id} ${run.run_id}`}
-            empty="No run failed since yesterday."
-            columns={[
-              { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
-              { name: 'Outcome', show: (run) => <State word={run.standing.state} role={run.standing.role} /> },
-              {
-                name: 'Failed',
-                show: (run) => run.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
-                number: true,
-              },
-              { name: 'Ended', show: (run) => <Time at={run.ended_at} />, number: true, optional: true },
-            ]}
-          />
-        )}
+        {({ runs }) => {
+          const byName = Map.groupBy(runs ?? [], nameOf);
+          return (
+            <Table
+              label="Runs that failed since yesterday"
+              stacked
+              rows={[...byName.values()].slice(0, most)}
+              id={([run]) => run?.workflow_id ?? ''}
+              empty="No run failed since yesterday."
+              columns={[
+                {
+                  name: 'Run',
+                  show: ([run, ...others]) =>
+                    run && (
+                      <>
+                        <State word={run.standing.state} role={run.standing.role} quiet />
+                        <a class="strong" href={runHref(run.workflow_id)} title={run.workflow_id}>
+                          {nameOf(run)}
+                        </a>
+                        {others.length > 0 && <small>, {plural(others.length, 'run')} before</small>}
+                      </>
+                    ),
+                },
+                { name: 'First error', show: ([run]) => <span class="error">{run?.top_failure?.message ?? run?.standing.cause}</span>, wide: true },
+                {
+                  name: 'Failed',
+                  show: ([run]) => run?.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
+                  number: true,
+                },
+                {
+                  name: 'Last runs',
+                  show: ([run]) => {
+                    const type = types.find((one) => one.name === run?.job_type);
+                    return type && <Strip runs={strip(type).slice(-7)} label={`Last runs of ${type.name}`} />;
+                  },
+                  optional: true,
+                },
+                { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
+              ]}
+            />
+          );
+        }}
       </Loaded>
     </Section>
   );
 }
+
+const nameOf = (run: Run) => run.job_type || run.dag || run.workflow_id;
 
 function Tonight() {
   const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
@@ -235,15 +267,15 @@ function Running() {
                 <li key={run.workflow_id}>
                   <span class={`state ${looks(run.standing.role)}`} />
                   <div>
-                    <a class="what" href={runHref(run.workflow_id)}>
-                      {run.workflow_id}
+                    <a class="what" href={runHref(run.workflow_id)} title={run.workflow_id}>
+                      {nameOf(run)}
                     </a>
-                    {run.progress && run.progress.total > 0 && (
+                    {(run.standing.cause || (run.progress?.total ?? 0) > 0) && (
                       <p class="why">
-                        <Meter used={run.progress.ended} of={run.progress.total} label={`ended of ${run.workflow_id}`} />
-                        {run.progress.failed > 0 && <State word={`${run.progress.failed.toLocaleString('en')} failed`} role="failed" />}
+                        {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause].filter(Boolean).join(', ')}
                       </p>
                     )}
+                    {run.progress && run.progress.total > 0 && <Parts of={run.progress} name={run.workflow_id} />}
                   </div>
                   <span class="age">
                     <Time at={run.started_at} />
@@ -255,6 +287,43 @@ function Running() {
           );
         }}
       </Loaded>
+    </Section>
+  );
+}
+
+// Parts is the bar of a run: what failed, then what ended otherwise.
+function Parts({ of, name }: { of: NonNullable<Run['progress']>; name: string }) {
+  const x = (n: number) => (100 * n) / Math.max(of.total, 1);
+  return (
+    <svg class="parts" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label={`${of.ended} of ${of.total} of ${name} ended, ${of.failed} of them failed`}>
+      <path class="failed" d={`M0 0h${of.failed > 0 ? Math.max(x(of.failed), 1) : 0}v4H0z`} />
+      <path class="done" d={`M${x(of.failed)} 0H${x(of.ended)}v4H${x(of.failed)}z`} />
+    </svg>
+  );
+}
+
+// Away lists the workers that take no work.
+function Away() {
+  const found = useGet<WorkerList>('/workers?limit=1000&loads=false');
+  const away = (found.data?.workers ?? []).filter((worker) => worker.state !== 'ONLINE' || !worker.fresh);
+  if (!found.data || away.length === 0) return null;
+  return (
+    <Section title="Workers" note={`${found.data.total - found.data.online} of ${found.data.total} not online`}>
+      <Work
+        rows={away.slice(0, most).map((worker) => ({
+          id: worker.registration.id,
+          role: roleOf(worker.state) ?? 'unknown',
+          what: (
+            <>
+              <a href={href('workers', worker.registration.id)}>{worker.registration.id}</a>
+              <span class="code">{worker.state}</span>
+            </>
+          ),
+          why: worker.kept?.reason || worker.cause?.reason,
+          age: <Time at={worker.since} />,
+        }))}
+        fold={away.length > most && <a href={href('workers')}>{away.length - most} more</a>}
+      />
     </Section>
   );
 }

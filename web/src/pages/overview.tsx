@@ -1,5 +1,7 @@
 // The overview is a work list: states that need a person, waits, failures since yesterday, and runs of the coming
 // night. Counts come last.
+import { Action } from '../action';
+import { retryRun } from '../acts/runs';
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
 import { Strip } from '../design/strip';
@@ -7,6 +9,7 @@ import { type Task, Work } from '../design/work';
 import './overview.css';
 import { strip } from './jobtypes';
 import { linkOfThing, Prose } from '../explain';
+import { later } from '../later';
 import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
 import { isOpen } from '../runs';
@@ -14,6 +17,8 @@ import { Time } from '../time';
 import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Empty, Loaded, Page, Section, Table } from '../ui';
 import { plural } from '../words';
+
+const Preview = later(() => import('./retry').then((m) => m.Preview));
 
 // most is the number of rows in a section. Its link shows the rest.
 const most = 10;
@@ -156,6 +161,11 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                   optional: true,
                 },
                 { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
+                {
+                  name: 'Remedy',
+                  show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run.workflow_id, <Preview id={run.workflow_id} />)} small />,
+                  number: true,
+                },
               ]}
             />
           );

@@ -12,3 +12,13 @@ export function heard(date: string | null) {
   const by = Date.parse(date ?? '') - Date.now();
   if (!Number.isNaN(by)) ahead = Math.abs(by) < tolerated ? 0 : by;
 }
+
+// frozen is the instant of a view that was handed over: the param at of its address.
+export function frozen(): number | undefined {
+  const at = new URLSearchParams(globalThis.location?.hash.split('?')[1] ?? '').get('at');
+  const parsed = Date.parse(at ?? '');
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+// viewed is the time for which a page is shown.
+export const viewed = () => frozen() ?? clock();

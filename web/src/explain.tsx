@@ -5,7 +5,7 @@ import { useGet } from './data';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { itemHref } from './runs';
-import { Time } from './time';
+import { localized, Time } from './time';
 import type { Explanation, Reason } from './types';
 import { Empty, Loaded, State } from './ui';
 
@@ -59,7 +59,7 @@ function Chain({ of }: { of: Link[] }) {
           )}
           <p class="why">
             {link.because && <span class="code">{link.because} </span>}
-            {link.detail}
+            {localized(link.detail ?? '')}
           </p>
           <Remedies of={link.actions} />
         </li>
@@ -84,7 +84,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           {': '}
         </>
       )}
-      <span class="detail">{reason.detail}</span>{' '}
+      <span class="detail">{localized(reason.detail)}</span>{' '}
       {reason.since && (
         <small>
           since <Time at={reason.since} />
@@ -107,7 +107,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
 
 // Prose shows text between backticks as code.
 export function Prose({ text }: { text: string }) {
-  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : localized(part)))}</>;
 }
 
 // isTold reports whether the object of a reason has no link and is already named on the page or in the

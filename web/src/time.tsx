@@ -1,6 +1,6 @@
 // Times in the chosen zone with its name, and relative to now.
 import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
-import { clock } from './clock';
+import { clock, frozen } from './clock';
 
 const key = 'roundsman.zone';
 const listeners = new Set<() => void>();
@@ -40,65 +40,71 @@ export const useZone = () =>
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function format(zone: string, long: boolean): Intl.DateTimeFormat {
-  const name = `${zone} ${long}`;
-  let found = formats.get(name);
+function parts(at: Date, zone: string): Record<string, string> {
+  let found = formats.get(zone);
   if (!found) {
-    const options: Intl.DateTimeFormatOptions = {
+    found = new Intl.DateTimeFormat('en-GB', {
       timeZone: zone,
       hourCycle: 'h23',
-      month: '2-digit',
-      day: '2-digit',
+      weekday: 'short',
+      year: 'numeric',
+      month: 'short',
+      day: 'numeric',
       hour: '2-digit',
       minute: '2-digit',
-      timeZoneName: 'short',
-    };
-    if (long) Object.assign(options, { year: 'numeric', second: '2-digit' });
-    else options.weekday = 'short';
-    found = new Intl.DateTimeFormat('en-GB', options);
-    formats.set(name, found);
+      second: '2-digit',
+    });
+    formats.set(zone, found);
   }
-  return found;
+  // Newer browsers write Sept.
+  return Object.fromEntries(found.formatToParts(at).map((part) => [part.type, part.type === 'month' ? part.value.slice(0, 3) : part.value]));
 }
 
-function parts(at: Date, zone: string, long: boolean): Record<string, string> {
-  return Object.fromEntries(
-    format(zone, long)
-      .formatToParts(at)
-      .map((part) => [part.type, part.value]),
-  );
-}
+// place is the short name of a zone: Berlin, New York, UTC.
+const place = (zone: string) => (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ');
 
-// exact is 2026-11-22 18:05:12 CET.
+// exact is Tue 24 Nov 2026, 02:51:14 Berlin.
 export function exact(at: string | Date, zone = zoneOf()): string {
-  const p = parts(new Date(at), zone, true);
-  return `${p.year}-${p.month}-${p.day} ${p.hour}:${p.minute}:${p.second} ${p.timeZoneName}`;
+  const p = parts(new Date(at), zone);
+  return `${p.weekday} ${p.day} ${p.month} ${p.year}, ${p.hour}:${p.minute}:${p.second} ${place(zone)}`;
 }
 
-// brief is Sun 11-22 18:05 CET.
+// brief is Tue 24 Nov, 02:51.
 export function brief(at: string | Date, zone = zoneOf()): string {
-  const p = parts(new Date(at), zone, false);
-  return `${p.weekday} ${p.month}-${p.day} ${p.hour}:${p.minute} ${p.timeZoneName}`;
+  const p = parts(new Date(at), zone);
+  return `${p.weekday} ${p.day} ${p.month}, ${p.hour}:${p.minute}`;
 }
 
-export const dayOf = (at: string | Date, zone = zoneOf()): string => {
-  const p = parts(new Date(at), zone, false);
-  return `${p.weekday} ${p.month}-${p.day}`;
-};
+// clockOf is 02:51:14.
+export function clockOf(at: string | Date, zone = zoneOf()): string {
+  const p = parts(new Date(at), zone);
+  return `${p.hour}:${p.minute}:${p.second}`;
+}
 
-// span is 850 ms, 12 s, 4 min 10 s, 3 h 5 min, 2 d 4 h.
+// dayOf is Tue 24 Nov.
+export const dayOf = (at: string | Date, zone = zoneOf()): string => brief(at, zone).split(',')[0] ?? '';
+
+// instants are those in a text of the API. A time in the name of a run is a part of the name.
+const instants = /(?<![\w/~-])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)(?![\w~])/g;
+
+// localized writes the instants in a text in the chosen zone.
+export const localized = (text: string, zone = zoneOf()): string => text.replace(instants, (at) => (Number.isNaN(Date.parse(at)) ? at : brief(at, zone)));
+
+// A unit is kept up to this many of it; days begin at 48 hours.
+const kept = 120;
+const units: [ms: number, most: number, name: string][] = [
+  [1000, kept, 's'],
+  [60_000, kept, 'min'],
+  [3_600_000, 47, 'h'],
+  [86_400_000, Number.POSITIVE_INFINITY, 'days'],
+];
+
+// span is 850 ms, 41 s, 78 min, 4 h, 12 days: whole numbers of one unit.
 export function span(ms: number): string {
   if (ms < 0) return `-${span(-ms)}`;
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const s = Math.floor(ms / 1000);
-  if (s < 60) return `${s} s`;
-  const two = (large: number, name: string, small: number, smallName: string) =>
-    small === 0 ? `${large} ${name}` : `${large} ${name} ${small} ${smallName}`;
-  const min = Math.floor(s / 60);
-  if (min < 60) return two(min, 'min', s % 60, 's');
-  const h = Math.floor(min / 60);
-  if (h < 48) return two(h, 'h', min % 60, 'min');
-  return two(Math.floor(h / 24), 'd', h % 24, 'h');
+  if (ms < 1000) return `${Math.floor(ms)} ms`;
+  const [size, , name] = units.find(([size, most]) => Math.floor(ms / size) <= most) ?? [86_400_000, 0, 'days'];
+  return `${Math.floor(ms / size).toLocaleString('en')} ${name}`;
 }
 
 // duration parses the API's durations, such as 1h30m5.2s, to milliseconds.
@@ -122,7 +128,7 @@ export function duration(text: string | undefined): number {
 const zero = '0001-01-01T00:00:00Z';
 export const isSet = (at: string | undefined): at is string => at !== undefined && at !== '' && at !== zero;
 
-// useNow advances all relative times together.
+// useNow advances all relative times together. A view that was handed over stands still.
 const ticking = new Set<(now: number) => void>();
 setInterval(() => {
   const now = clock();
@@ -135,18 +141,32 @@ export function useNow(): number {
     ticking.add(set);
     return () => void ticking.delete(set);
   }, []);
-  return at;
+  return frozen() ?? at;
 }
+
+const told = (distance: number) => (Math.abs(distance) < 1000 ? 'now' : distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`);
 
 export function Time({ at, relative = true }: { at?: string | undefined; relative?: boolean }) {
   useZone();
   const current = useNow();
   if (!isSet(at)) return <span class="faint">–</span>;
+  const since = told(current - Date.parse(at));
+  return (
+    <time dateTime={at} title={relative ? exact(at) : `${exact(at)}, ${since}`}>
+      {relative ? since : brief(at)}
+    </time>
+  );
+}
+
+// Both is 03:08:11, 4 min ago: the clock and the age of an object.
+export function Both({ at }: { at?: string | undefined }) {
+  useZone();
+  const current = useNow();
+  if (!isSet(at)) return <span class="faint">–</span>;
   const distance = current - Date.parse(at);
-  const told = Math.abs(distance) < 1000 ? 'now' : distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`;
   return (
     <time dateTime={at} title={exact(at)}>
-      {relative ? told : brief(at)}
+      {Math.abs(distance) < 86_400_000 ? clockOf(at) : brief(at)}, {told(distance)}
     </time>
   );
 }
@@ -155,5 +175,10 @@ export function Time({ at, relative = true }: { at?: string | undefined; relativ
 export function Took({ from, to }: { from?: string | undefined; to?: string | undefined }) {
   const current = useNow();
   if (!isSet(from)) return <span class="faint">–</span>;
-  return <span class="number">{span((isSet(to) ? Date.parse(to) : current) - Date.parse(from))}</span>;
+  const end = isSet(to) ? to : undefined;
+  return (
+    <span class="number" title={end ? `${exact(from)} to ${exact(end)}` : `since ${exact(from)}`}>
+      {span((end ? Date.parse(end) : current) - Date.parse(from))}
+    </span>
+  );
 }

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { keepPlace, placeOf } from './place';
 import { Crumbs } from './design/bar';
+import { localized } from './time';
 import { icon, Pill, type Role, roleOf, State } from './design/state';
 
 export { State };
@@ -45,7 +46,7 @@ export function Page({
           {head.state && <Pill word={head.state.word} role={role} />}
           {head.age !== undefined && <small>{head.age}</small>}
         </div>
-        {head.cause && <p class="says">{head.cause}</p>}
+        {head.cause && <p class="says">{typeof head.cause === 'string' ? localized(head.cause) : head.cause}</p>}
         {actions !== undefined && <div class="actions">{actions}</div>}
       </div>
       {children}

@@ -95,7 +95,7 @@ test('a worker shows its slots over time', { skip, timeout: 600_000 }, async () 
 test('a run has its phases with their times, a job its command', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'runs/SLOW');
-  await until('its phases', () => page.$eval('[aria-label=Phases]', (e) => /detecting.*running jobs/s.test(e.textContent) && /20\d\d-\d\d-\d\d \d\d:\d\d:\d\d/.test(e.textContent)));
+  await until('its phases', () => page.$eval('[aria-label=Phases]', (e) => /detecting.*running jobs/s.test(e.textContent) && /\d\d:\d\d:\d\d, (now|\d+ (s|min|h) ago)/.test(e.textContent)));
   await stage.open(page, 'runs/SLOW/items/job-00001');
   await until('its command', () => page.$$eval('section pre', (all) => all.some((e) => /^sh -c 'for i in .* sh sda$/.test(e.textContent))));
   await stage.open(page, 'runs/dag~steps~pages/items/broken');
@@ -119,7 +119,7 @@ test('times follow the chosen zone', { skip, timeout: 600_000 }, async () => {
   await page.click('.settings summary');
   await until('all zones', () => page.$$eval('.settings select option', (all) => all.length > 100));
   await page.select('.settings select', 'Europe/Berlin');
-  await until('02:00 in Berlin', () => page.evaluate(() => /02:00 (CET|GMT\+1)/.test(document.body.innerText)));
+  await until('02:00 in Berlin', () => page.evaluate(() => /\b02:00\b/.test(document.body.innerText)));
   await page.close();
 });
 

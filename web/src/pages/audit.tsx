@@ -4,7 +4,7 @@ import { actOf } from '../acts/remedy';
 import { get, query } from '../api';
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
-import { exact, Time } from '../time';
+import { exact, localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { Choice, Loaded, Page, Rows, Section, State, useNarrow } from '../ui';
 
@@ -142,7 +142,7 @@ function what(entry: AuditEntry) {
 
 function detail(entry: AuditEntry): string {
   const change = entry.before !== '' && entry.after !== '' ? `${entry.before} → ${entry.after}` : entry.before + entry.after;
-  return [change, entry.detail].filter((text) => text !== '').join('; ');
+  return localized([change, entry.detail].filter((text) => text !== '').join('; '));
 }
 
 function AuditObject({ entry }: { entry: AuditEntry }) {

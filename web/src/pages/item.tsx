@@ -8,7 +8,7 @@ import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
-import { exact, span, Time, Took } from '../time';
+import { Both, localized, span, Time, Took } from '../time';
 import type { ItemDetail, Snapshot } from '../types';
 import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
@@ -80,7 +80,7 @@ function Now({ item }: { item: ItemDetail }) {
           ['Key', item.dedupe_key],
           ['Summary', item.summary],
           ['Kind', item.kind !== 'job' && item.kind],
-          ['Waits for', item.waiting],
+          ['Waits for', item.waiting && localized(item.waiting)],
           ['Until', item.until && <Time key="until" at={item.until} relative={false} />],
           ['Not before', item.not_before && <Time key="before" at={item.not_before} relative={false} />],
           ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
@@ -150,7 +150,7 @@ const Percent = ({ of }: { of: number }) => (
 // startOf returns the start of an attempt. For a running attempt only the run has it, not yet the history.
 function startOf(attempt: { started_at?: string; ended_as?: string }, item: ItemDetail) {
   const at = attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at);
-  return at ? exact(at) : <span class="faint">–</span>;
+  return at ? <Both at={at} /> : <span class="faint">–</span>;
 }
 
 function Attempts({ item }: { item: ItemDetail }) {

@@ -13,7 +13,7 @@ import { later } from '../later';
 import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
 import { isOpen } from '../runs';
-import { Time } from '../time';
+import { localized, Time } from '../time';
 import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Empty, Loaded, Page, Section, Table } from '../ui';
 import { plural } from '../words';
@@ -75,7 +75,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       code: need.code,
       why: (
         <>
-          {need.detail}
+          {localized(need.detail)}
           {need.until && (
             <>
               {' '}
@@ -107,7 +107,7 @@ function Checks({ of }: { of: DoctorReport | undefined }) {
           what: check.name,
           why: (
             <>
-              {check.found} {check.fix && <Prose text={check.fix} />}
+              {localized(check.found)} {check.fix && <Prose text={check.fix} />}
             </>
           ),
           acts: <Remedies of={check.actions} />,
@@ -259,7 +259,7 @@ const stoppedRow = (type: JobType): Task => ({
   id: `type ${type.name}`,
   role: roleOf(type.standing.state) ?? 'unknown',
   what: <a href={href('job-types', type.name)}>{type.name}</a>,
-  why: type.standing.detail || type.standing.state,
+  why: localized(type.standing.detail || type.standing.state),
   age: type.standing.since && <Time at={type.standing.since} />,
 });
 

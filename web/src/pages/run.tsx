@@ -9,7 +9,7 @@ import { useGet, useWindow } from '../data';
 import { Explain } from '../explain';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
-import { exact, span, Time, Took, useNow } from '../time';
+import { Both, exact, localized, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Rows, Section, type Sorting, State, Table } from '../ui';
 import { plural } from '../words';
@@ -114,7 +114,7 @@ function Now({ run }: { run: Snapshot }) {
             </>,
           ],
           ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
-          ['Waits for', open && run.waiting],
+          ['Waits for', open && run.waiting && localized(run.waiting)],
           ['Because', run.reason],
           ['Failure', run.failure],
           ['No answer', run.unanswered],
@@ -155,9 +155,9 @@ function Phases({ run }: { run: Snapshot }) {
         id={(phase) => `${phase.at}${phase.phase}${phase.code}`}
         empty=""
         columns={[
-          { name: 'Phase', show: (phase) => phase.text, wide: true },
+          { name: 'Phase', show: (phase) => localized(phase.text ?? ''), wide: true },
           { name: 'Code', show: (phase) => phase.code && <code>{phase.code}</code>, optional: true },
-          { name: 'Began', show: (phase) => exact(phase.at) },
+          { name: 'Began', show: (phase) => <Both at={phase.at} /> },
           {
             name: 'Took',
             show: (phase) => {
@@ -330,7 +330,7 @@ const keyOf = (item: Item) => (
 // saying returns one line about an item without an error: its wait or its progress.
 function saying(item: Item): string {
   const at = item.active?.progress;
-  if (item.waiting) return item.waiting;
+  if (item.waiting) return localized(item.waiting);
   if (item.active?.quiet) return `no report, output, CPU or I/O for ${item.active.quiet}`;
   if (at) return [at.percent >= 0 && `${Math.round(at.percent)} %`, at.stage, at.message].filter(Boolean).join(' · ');
   return item.summary ?? '';

@@ -1,0 +1,46 @@
+// Times: one unit, the chosen zone, no raw UTC.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sources } from './source.mjs';
+
+let time;
+let close;
+before(() => new Promise((loaded) => {
+  void sources(async (load) => {
+    time = await load('/src/time.tsx');
+    loaded();
+    await new Promise((resolve) => { close = resolve; });
+  });
+}));
+after(() => close());
+
+const [s, min, h, day] = [1000, 60_000, 3_600_000, 86_400_000];
+
+test('a duration has one unit, which is kept up to 120 of it; days from 48 h', () => {
+  for (const [ms, text] of [
+    [0, '0 ms'], [999.9, '999 ms'], [s, '1 s'], [41.9 * s, '41 s'], [120.9 * s, '120 s'], [121 * s, '2 min'], [78 * min, '78 min'],
+    [120 * min + 59 * s, '120 min'], [121 * min, '2 h'], [4 * h, '4 h'], [48 * h - 1, '47 h'], [48 * h, '2 days'], [12 * day + 5 * h, '12 days'],
+    [4000 * day, '4,000 days'], [-90 * s, '-90 s'],
+  ]) assert.equal(time.span(ms), text);
+});
+
+test('times are in the chosen zone, over the change to summer time too', () => {
+  const at = '2026-11-24T01:51:14Z';
+  assert.equal(time.exact(at, 'Europe/Berlin'), 'Tue 24 Nov 2026, 02:51:14 Berlin');
+  assert.equal(time.brief(at, 'Europe/Berlin'), 'Tue 24 Nov, 02:51');
+  assert.equal(time.exact(at, 'America/New_York'), 'Mon 23 Nov 2026, 20:51:14 New York');
+  assert.equal(time.exact('2026-09-03T23:59:59Z', 'UTC'), 'Thu 3 Sep 2026, 23:59:59 UTC');
+  assert.equal(time.dayOf('2026-03-29T00:59:00Z', 'Europe/Berlin'), 'Sun 29 Mar');
+  assert.equal(time.clockOf('2026-03-29T01:00:00Z', 'Europe/Berlin'), '03:00:00');
+});
+
+test('an instant in a text is written in the zone, the name of a run stays', () => {
+  assert.equal(
+    time.localized('the next attempt comes at 2026-11-24T01:51:14Z; attempt 2 failed', 'Europe/Berlin'),
+    'the next attempt comes at Tue 24 Nov, 02:51; attempt 2 failed',
+  );
+  assert.equal(time.localized('not_before 2026-11-24T01:51:14.25+01:00.', 'UTC'), 'not_before Tue 24 Nov, 00:51.');
+  for (const name of ['group/scrub-2026-11-20T09:00:00Z', 'dag/x/2026-11-20T09:00:00Z', 'dag~x~2026-11-20T09:00:00Z', '2026-99-20T09:00:00Z']) {
+    assert.equal(time.localized(name, 'Europe/Berlin'), name);
+  }
+});

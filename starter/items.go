@@ -356,6 +356,11 @@ func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.SearchAmong(ctx, runs, search)
+}
+
+// SearchAmong is [Runs.Search] in these runs.
+func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([]Item, error) {
 	found, faults := make([][]Item, len(runs)), make([]error, len(runs))
 	var asking errgroup.Group
 	asking.SetLimit(countParallel)

@@ -58,9 +58,9 @@ func (a *API) items() {
 	const tag, all = "items", "/runs/{run}/items"
 	Add(a, Operation{
 		ID: "search-items", Method: http.MethodGet, Path: "/items", Tag: tag, Summary: "Find jobs by their key over all runs, those of the newest run first",
-		Description: "The 200 newest runs that match are searched. missed names those that did not answer.",
+		Description: "200 runs are searched at a time, the newest first; next is the cursor of the older ones. missed names the runs that did not answer.",
 		May:         viewItems, Reach: Some,
-	}, searchItems)
+	}, a.searchItems)
 	Add(a, Operation{
 		ID: "list-items", Method: http.MethodGet, Path: all, Tag: tag, Summary: "List the jobs or tasks of a run",
 		May: viewItems, Reach: Named,
@@ -135,7 +135,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	return itemList{orEmpty(starter.Listed(found)), page}, err
 }
 
-// mostSearched bounds the newest runs that a search reads.
+// mostSearched bounds the runs that one request searches.
 const mostSearched = 200
 
 type searchInput struct {
@@ -143,17 +143,22 @@ type searchInput struct {
 	State   []string  `query:"state" doc:"Only items in one of these states"`
 	JobType string    `query:"job_type" maxLength:"63" doc:"Only in runs of this job type"`
 	Since   time.Time `query:"since" doc:"Only in runs that started from this time on"`
-	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
+	Listing
 }
 
 type foundItems struct {
 	Items []starter.Item `json:"items"`
 	// Missed lists runs that were not searched, with the reason; empty if all were searched.
-	Missed string    `json:"missed,omitempty"`
-	AsOf   time.Time `json:"as_of"`
+	Missed string `json:"missed,omitempty"`
+	// Searched counts the runs that were searched; BackTo is the start of the oldest one.
+	Searched int       `json:"searched"`
+	BackTo   time.Time `json:"back_to,omitzero"`
+	// Next is the cursor of older runs, which are not searched yet.
+	Next string    `json:"next,omitempty"`
+	AsOf time.Time `json:"as_of"`
 }
 
-func searchItems(ctx context.Context, call *Call, in *searchInput) (foundItems, error) {
+func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (foundItems, error) {
 	if err := checkStates(in.State); err != nil {
 		return foundItems{}, err
 	}
@@ -161,10 +166,14 @@ func searchItems(ctx context.Context, call *Call, in *searchInput) (foundItems, 
 		return foundItems{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 	}
 	answer := foundItems{AsOf: time.Now().UTC()}
-	found, err := call.Client.Runs().Search(ctx, starter.ItemSearch{
-		Runs:   starter.RunFilter{JobType: in.JobType, Kind: starter.KindGroup, Since: in.Since, Limit: mostSearched},
-		States: in.State, DedupeKey: in.Key, Limit: starter.All,
-	})
+	runs, next, err := a.runsPage(ctx, call, "search", in.Cursor, starter.RunFilter{JobType: in.JobType, Kind: starter.KindGroup, Since: in.Since}, mostSearched)
+	if err != nil {
+		return answer, err
+	}
+	if answer.Next, answer.Searched = next, len(runs); len(runs) > 0 {
+		answer.BackTo = runs[len(runs)-1].Started
+	}
+	found, err := call.Client.Runs().SearchAmong(ctx, runs, starter.ItemSearch{States: in.State, DedupeKey: in.Key, Limit: starter.All})
 	if err != nil && !call.Sees(access.Scope{}) { // It names runs.
 		err = errors.New("not all runs were searched")
 	}

@@ -245,38 +245,47 @@ func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList,
 			return list, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 		}
 	}
-	written, err := a.position("runs", in.Cursor)
+	found, next, err := a.runsPage(ctx, call, "runs", in.Cursor, filter, in.Limit)
 	if err != nil {
 		return list, err
 	}
-	var at runsPosition
-	if written != "" {
-		if err := json.Unmarshal([]byte(written), &at); err != nil {
-			return list, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
-		}
-		filter.Until = at.Until
-	}
-	filter.Limit = in.Limit + len(at.Seen) + 1
-	found, err := call.Client.Runs().List(ctx, filter)
-	if err != nil {
-		return list, err
-	}
-	found = slices.DeleteFunc(found, func(run starter.Run) bool { return slices.Contains(at.Seen, run.RunID) })
-	more := len(found) > in.Limit
-	found = found[:min(len(found), in.Limit)]
-	if more {
-		encoded, err := json.Marshal(at.after(found))
-		if err != nil {
-			return list, err
-		}
-		list.Next = a.cursor("runs", string(encoded))
-	}
+	list.Next = next
 	list.Runs = access.Filter(call.Rights, call.operation.May, found, func(run starter.Run) access.Scope { return access.Scope{JobType: run.JobType, DAG: run.DAG} })
-	if !more && written == "" {
+	if next == "" && in.Cursor == "" {
 		total := len(list.Runs)
 		list.Total = &total
 	}
 	return list, nil
+}
+
+// runsPage returns the newest runs after a cursor of a list, and the cursor of the older ones.
+func (a *API) runsPage(ctx context.Context, call *Call, list, cursor string, filter starter.RunFilter, limit int) ([]starter.Run, string, error) {
+	written, err := a.position(list, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	var at runsPosition
+	if written != "" {
+		if err := json.Unmarshal([]byte(written), &at); err != nil {
+			return nil, "", problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+		}
+		filter.Until = at.Until
+	}
+	filter.Limit = limit + len(at.Seen) + 1
+	found, err := call.Client.Runs().List(ctx, filter)
+	if err != nil {
+		return nil, "", err
+	}
+	found = slices.DeleteFunc(found, func(run starter.Run) bool { return slices.Contains(at.Seen, run.RunID) })
+	if len(found) <= limit {
+		return found, "", nil
+	}
+	found = found[:limit]
+	encoded, err := json.Marshal(at.after(found))
+	if err != nil {
+		return nil, "", err
+	}
+	return found, a.cursor(list, string(encoded)), nil
 }
 
 func (p runsPosition) after(shown []starter.Run) runsPosition {

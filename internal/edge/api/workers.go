@@ -49,7 +49,7 @@ func (a *API) workers() {
 	})
 	Add(a, Operation{
 		ID: "may-reboot-worker", Method: http.MethodGet, Path: one + "/reboot", Tag: tag, Summary: "Tell whether the worker's node may be rebooted",
-		Description: "The code is FREE, DRAIN_FIRST (jobs run there), WORK_WAITS (no other worker can serve a job type) or NOT_KNOWN (no fresh report says what runs there).",
+		Description: "The code is FREE, DRAIN_FIRST (jobs run there), DRAINING (the same, and it takes no new work), WORK_WAITS (no other worker can serve a job type) or NOT_KNOWN (no fresh report says what runs there).",
 		May:         viewWorkers,
 		Live:        &feed.Topic{Every: queriedEvery, Busy: busyEvery, Of: []string{contract.FleetWorkflowID}},
 	}, func(ctx context.Context, call *Call, in *WorkerPath) (workerview.Reboot, error) {

@@ -19,7 +19,11 @@ type ItemStandingFacts struct {
 
 // ItemStanding is derived from the state of a job or task.
 type ItemStanding struct {
-	Ended bool `json:"ended"`
+	// State is the item's own state, except for a running item that waits: needs_approval or
+	// waiting.
+	State string `json:"state"`
+	Role  Role   `json:"role" enum:"failed,timeout,person,waiting,running,done,skipped,upstream,canceled,plan,unknown"`
+	Ended bool   `json:"ended"`
 	// OnWorker means that a worker executes it, so it has attempts and output.
 	OnWorker bool `json:"on_worker"`
 	// Operations are the ids of the operations allowed in this state.
@@ -28,7 +32,55 @@ type ItemStanding struct {
 
 // ItemStandingOf returns the standing of a job or task.
 func ItemStandingOf(f ItemStandingFacts) ItemStanding {
-	return ItemStanding{Ended: EndedState(f.State), OnWorker: onWorker(f.Kind), Operations: itemOperations(f)}
+	state, role := itemState(f)
+	return ItemStanding{State: state, Role: role, Ended: EndedState(f.State), OnWorker: onWorker(f.Kind), Operations: itemOperations(f)}
+}
+
+// NeedsApproval is the standing of a task that waits for an operator.
+const NeedsApproval = "needs_approval"
+
+func itemState(f ItemStandingFacts) (string, Role) {
+	if f.Open && f.State == contract.JobRunning {
+		switch {
+		case approvable(f):
+			return NeedsApproval, RolePerson
+		case f.Kind == string(spec.KindSleep):
+			return RunWaiting, RolePlan
+		case f.Wait != "":
+			return RunWaiting, RoleWaiting
+		}
+	}
+	return f.State, roleOfItem(f.State)
+}
+
+func roleOfItem(state string) Role {
+	switch state {
+	case dag.Failed.String(), contract.JobStale:
+		return RoleFailed
+	case contract.JobExpired:
+		return RoleTimeout
+	case contract.JobHeld, contract.JobWarning:
+		return RolePerson
+	case contract.JobRecalling:
+		return RoleWaiting
+	case contract.JobRunning:
+		return RoleRunning
+	case contract.JobCompleted:
+		return RoleDone
+	case dag.Skipped.String():
+		return RoleSkipped
+	case dag.UpstreamFailed.String():
+		return RoleUpstream
+	case contract.JobCanceled:
+		return RoleCanceled
+	case contract.JobPending, contract.JobAssigned, dag.Ready.String():
+		return RolePlan
+	}
+	return RoleUnknown
+}
+
+func approvable(f ItemStandingFacts) bool {
+	return f.Wait == string(AwaitingApproval) || f.Kind == string(spec.KindApproval) && f.State == contract.JobRunning
 }
 
 // EndedState reports whether the state of a job or task is final.
@@ -60,7 +112,7 @@ func itemOperations(f ItemStandingFacts) []string {
 	}
 	is := func(states ...string) bool { return slices.Contains(states, f.State) }
 	failed, ready := dag.Failed.String(), dag.Ready.String()
-	may(f.Wait == string(AwaitingApproval) || f.Kind == string(spec.KindApproval) && is(contract.JobRunning), MayApprove, MayReject)
+	may(approvable(f), MayApprove, MayReject)
 	may(!f.Job && is(failed, contract.JobCanceled, contract.JobCompleted, contract.JobWarning), MayRerun)
 	may(!f.Job && is(contract.JobPending, ready, failed, dag.UpstreamFailed.String(), contract.JobCanceled), MaySkip)
 	may(!EndedState(f.State), MayCancelItem)

@@ -40,6 +40,9 @@ func (r Reboot) Text() string {
 		why = append(why, "only it serves "+strings.Join(r.Alone, ", "))
 	}
 	text := r.Code + ": " + strings.Join(why, ", ")
+	if r.Code == "DRAINING" {
+		return text + "; it takes no new work"
+	}
 	if r.Reported && r.Running > 0 {
 		text += ": " + act(about(action.DrainWorker, "id", r.Worker)).Text()
 	}

@@ -11,7 +11,7 @@ import (
 // Role is the kind of a state: it determines the color in a list.
 type Role string
 
-// The roles of the states of runs.
+// The roles of the states of runs and items.
 const (
 	RoleFailed   Role = "failed"
 	RoleTimeout  Role = "timeout"
@@ -23,6 +23,8 @@ const (
 	RoleDone     Role = "done"
 	RoleSkipped  Role = "skipped"
 	RoleCanceled Role = "canceled"
+	RoleUpstream Role = "upstream"
+	RolePlan     Role = "plan"
 )
 
 // The states of an open run. An ended run has its outcome, or the status of its workflow.

@@ -81,23 +81,34 @@ func TestTheStandingOfAnItem(t *testing.T) {
 	}
 	stop := []string{"cancel-item"}
 	for _, state := range []string{"pending", "assigned", "recalling", "held"} {
-		assert.Equal(t, explain.ItemStanding{OnWorker: true, Operations: stop}, job(state), state)
+		assert.Equal(t, stop, job(state).Operations, state)
+		assert.Equal(t, state, job(state).State)
+		assert.False(t, job(state).Ended)
 	}
 	assert.Equal(t, []string{"cancel-item", "expire-item"}, job("running").Operations)
 	for _, state := range []string{"completed", "warning", "failed", "canceled", "stale", "expired", "not_started"} {
-		assert.Equal(t, explain.ItemStanding{Ended: true, OnWorker: true, Operations: []string{}}, job(state), state)
+		assert.Equal(t, []string{}, job(state).Operations, state)
+		assert.True(t, job(state).Ended)
 	}
 	for state, want := range map[dag.State][]string{
 		dag.Pending: {"skip-item", "cancel-item"}, dag.Ready: {"skip-item", "cancel-item"}, dag.Running: stop, dag.Completed: {"rerun-item"},
 		dag.Failed: {"rerun-item", "skip-item"}, dag.UpstreamFailed: {"skip-item"}, dag.Skipped: {}, dag.Canceled: {"rerun-item", "skip-item"},
 	} {
-		assert.Equal(t, explain.ItemStanding{Ended: state.Terminal(), OnWorker: true, Operations: want}, task("command", state.String()), state)
+		one := task("command", state.String())
+		assert.Equal(t, explain.ItemStanding{State: state.String(), Role: one.Role, Ended: state.Terminal(), OnWorker: true, Operations: want}, one, state)
+		assert.NotEqual(t, explain.RoleUnknown, one.Role, state)
 	}
-	assert.Equal(t, explain.ItemStanding{Operations: []string{"approve-item", "reject-item", "cancel-item"}}, task("approval", "running"))
+	assert.Equal(t, explain.ItemStanding{State: "needs_approval", Role: explain.RolePerson, Operations: []string{"approve-item", "reject-item", "cancel-item"}}, task("approval", "running"))
+	assert.Equal(t, "waiting", task("sleep", "running").State)
+	assert.Equal(t, explain.RolePlan, task("sleep", "running").Role)
 	waits := explain.ItemStandingOf(explain.ItemStandingFacts{Open: true, Job: true, Kind: "job", State: "running", Wait: "AWAITING_APPROVAL"})
 	assert.Equal(t, []string{"approve-item", "reject-item", "cancel-item", "expire-item"}, waits.Operations)
+	assert.Equal(t, "needs_approval", waits.State)
+	gate := explain.ItemStandingOf(explain.ItemStandingFacts{Open: true, Job: true, Kind: "job", State: "running", Wait: "RESOURCES_PENDING"})
+	assert.Equal(t, explain.RoleWaiting, gate.Role)
+	assert.Equal(t, "waiting", gate.State)
 	closed := explain.ItemStandingOf(explain.ItemStandingFacts{Kind: "sleep", State: "failed"})
-	assert.Equal(t, explain.ItemStanding{Ended: true, Operations: []string{}}, closed)
+	assert.Equal(t, explain.ItemStanding{State: "failed", Role: explain.RoleFailed, Ended: true, Operations: []string{}}, closed)
 }
 
 // Each operation exists in the REST API and has a button in the console.

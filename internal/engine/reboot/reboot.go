@@ -20,6 +20,8 @@ const (
 	WorkWaits Code = "WORK_WAITS"
 	// DrainFirst means that jobs run on the node; a drain lets them end.
 	DrainFirst Code = "DRAIN_FIRST"
+	// Draining means that the worker takes no new work, so the node is free after its jobs.
+	Draining Code = "DRAINING"
 	// Free means that nothing runs on the node, and other workers can serve every job type.
 	Free Code = "FREE"
 )
@@ -102,6 +104,8 @@ func Decide(f Facts) Verdict {
 		v.Code = NotKnown
 	case len(v.Alone) > 0:
 		v.Code = WorkWaits
+	case v.Running+lost > 0 && f.Worker.Mode != "":
+		v.Code = Draining
 	case v.Running+lost > 0:
 		v.Code = DrainFirst
 	case f.Unsearched && f.Worker.Registration.Remote:

@@ -45,6 +45,9 @@ func TestDecide(t *testing.T) {
 		{"no report, a lost attempt", reboot.Facts{Worker: pair[0], Fleet: pair, Attempts: []reboot.NodeAttempt{lost}}, reboot.NotKnown, 0, nil},
 		{"no report, and job types that would wait", reboot.Facts{Worker: pair[0], Fleet: pair[:1], Types: []reboot.Type{plain}}, reboot.NotKnown, 0, waits},
 		{"a job runs", reboot.Facts{Worker: pair[0], Reported: true, Running: 1, Attempts: []reboot.NodeAttempt{job}, Fleet: pair}, reboot.DrainFirst, 1, nil},
+		{"a job runs, and it drains", reboot.Facts{
+			Worker: worker("a", func(w *contract.WorkerDetail) { w.Mode = contract.ModeDraining }), Reported: true, Running: 1, Attempts: []reboot.NodeAttempt{job}, Fleet: pair,
+		}, reboot.Draining, 1, nil},
 		{"a report lists fewer than run", reboot.Facts{Worker: pair[0], Reported: true, Running: 5, Attempts: []reboot.NodeAttempt{job}, Fleet: pair}, reboot.DrainFirst, 5, nil},
 		{"a lost attempt besides a report", reboot.Facts{Worker: pair[0], Reported: true, Attempts: []reboot.NodeAttempt{lost}, Fleet: pair}, reboot.DrainFirst, 0, nil},
 		{"a remote worker, not all runs searched", reboot.Facts{

@@ -131,6 +131,7 @@ function Reboot({ worker }: { worker: Worker }) {
 const answers: Record<string, [string, string]> = {
   FREE: ['Yes.', 'good'],
   DRAIN_FIRST: ['Drain it first.', 'odd'],
+  DRAINING: ['After its jobs.', 'odd'],
   WORK_WAITS: ['Only if work may wait.', 'bad'],
   NOT_KNOWN: ['Not known.', 'unknown'],
 };

@@ -29,6 +29,8 @@ export interface Act {
   // title is the question in the dialog's heading.
   title: string;
   effect: ComponentChildren;
+  // each is the effect on one of many rows, where effect is about one alone.
+  each?: string;
   fields?: Field[];
   request: (values: Values) => Request;
   // Equivalent lines for a shell. Temporal's own tools lack some actions.
@@ -140,7 +142,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
   );
 }
 
-function Input({ field, id, value, set }: { field: Field; id: string; value: string; set: (value: string) => void }) {
+export function Input({ field, id, value, set }: { field: Field; id: string; value: string; set: (value: string) => void }) {
   const hint = field.hint ? `${id}hint` : undefined;
   if (field.kind === 'checkbox') {
     return (

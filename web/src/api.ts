@@ -84,8 +84,11 @@ export interface Written {
   unreachable?: boolean;
 }
 
+// away replaces the reason of Temporal's client, which is an error of Go.
+const away = "Temporal's server does not answer the control plane.";
+
 export const problemOfJSON = (p: Written, status = p.status ?? 0) =>
-  new Problem(status, p.code ?? `HTTP_${status}`, p.detail ?? p.title ?? 'The server gave no reason.', p.remedy, p.errors, p.unreachable);
+  new Problem(status, p.code ?? `HTTP_${status}`, p.unreachable ? away : (p.detail ?? p.title ?? 'The server gave no reason.'), p.remedy, p.errors, p.unreachable);
 
 export function problemOf(status: number, text: string): Problem {
   if (status === 401) login.set(true);

@@ -6,10 +6,7 @@ import { useConnection, useLogIn } from './connection';
 import { useGet } from './data';
 import { Bar } from './design/bar';
 import { LogIn } from './pages/login';
-import { JobTypes } from './pages/jobtypes';
 import { Overview } from './pages/overview';
-import { Runs } from './pages/runs';
-import { Workers } from './pages/workers';
 import { listen, pages } from './keys';
 import { later } from './later';
 import { arrived, keepPage, toPlace } from './place';
@@ -24,13 +21,17 @@ const Audit = later(() => import('./pages/audit').then((m) => m.Audit));
 const CalendarPage = later(() => import('./pages/calendar').then((m) => m.CalendarPage));
 const Components = later(() => import('./design/components').then((m) => m.Components));
 const Doctor = later(() => import('./pages/doctor').then((m) => m.Doctor));
+const HandOver = later(() => import('./table/handover').then((m) => m.HandOver));
 const ItemPage = later(() => import('./pages/item').then((m) => m.ItemPage));
+const JobTypes = later(() => import('./pages/jobtypes').then((m) => m.JobTypes));
 const JobTypePage = later(() => import('./pages/jobtype').then((m) => m.JobTypePage));
 const Locks = later(() => import('./pages/locks').then((m) => m.Locks));
 const Palette = later(() => import('./palette').then((m) => m.Palette));
 const PlanPage = later(() => import('./pages/plan').then((m) => m.PlanPage));
 const RunPage = later(() => import('./pages/run').then((m) => m.RunPage));
+const Runs = later(() => import('./pages/runs').then((m) => m.Runs));
 const SubmitPage = later(() => import('./pages/submit').then((m) => m.SubmitPage));
+const Workers = later(() => import('./pages/workers').then((m) => m.Workers));
 const WorkerPage = later(() => import('./pages/worker').then((m) => m.WorkerPage));
 
 function pageOf({ parts, params }: Route): ComponentChildren {
@@ -106,7 +107,10 @@ export function App() {
         <Who />
       </header>
       <Bar />
-      <Banner />
+      <div class="notes">
+        <Banner />
+        <HandOver route={route} />
+      </div>
       <main ref={main} id="main" tabIndex={-1}>
         {asked ? <LogIn /> : pageOf(route)}
       </main>
@@ -150,7 +154,7 @@ function Banner() {
     <div aria-live="assertive">
       {lost && (
         <p class="banner">
-          {why} What you see is as of {span(Math.max(now - since, 0))} ago; it is live again as soon as there is an answer. What you typed
+          {why} Running jobs continue. What you see is as of {span(Math.max(now - since, 0))} ago. The console tries again each second; what you typed
           stays.
         </p>
       )}

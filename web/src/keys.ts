@@ -21,11 +21,44 @@ export const keys: [string, string][] = [
   ['Ctrl K', 'the same, also from a field'],
   ['?', 'This list'],
   ...pages.flatMap(([path, name]): [string, string][] => (chords[path] ? [[chords[path], name]] : [])),
+  ['J', 'The next row of a table; also ↓'],
+  ['K', 'The row before; also ↑'],
+  ['X', 'Select the row; Shift with X, an arrow or a click selects up to it'],
+  ['Enter', 'Open the row, or find the next line of an output'],
+  ['A', 'Approve the row, the selected rows or the page: its dialog opens'],
+  ['R', 'Retry them: its dialog opens'],
+  ['F', 'The next failed row, square or line'],
+  ['[', 'Earlier, in a timeline'],
+  [']', 'Later'],
+  ['+', 'Zoom in, in a timeline or graph'],
+  ['-', 'Zoom out'],
+  ['0', 'Show all of it'],
+  ['Y', 'Copy a link to this view at this time'],
   ['Home', 'The first row, or line of an output, of what has the focus'],
   ['End', 'The last one; an output is followed again'],
-  ['Enter', 'The next line of an output with the text that is searched'],
-  ['Esc', 'Close what is on top'],
+  ['Esc', 'Close what is on top; clear a selection'],
 ];
+
+// passed hands a key to the first part of the page that lists it in data-keys, with the focus.
+function passed(event: KeyboardEvent): boolean {
+  const name = event.key.toLowerCase();
+  const parts = [...document.querySelectorAll<HTMLElement>('main [data-keys]')].filter((part) => part.dataset.keys?.split(' ').includes(name));
+  const part = parts[0];
+  if (!part || parts.some((one) => one.contains(event.target as Node))) return false;
+  part.focus();
+  part.dispatchEvent(new KeyboardEvent('keydown', { key: event.key, shiftKey: event.shiftKey, bubbles: true, cancelable: true }));
+  return true;
+}
+
+// verbs are the keys that press a button of the page. Each opens a dialog.
+const verbs: Record<string, RegExp> = { a: /^Approve\b/, r: /^Retry\b/ };
+
+function pressed(key: string): boolean {
+  const verb = verbs[key];
+  const button = verb && [...document.querySelectorAll<HTMLButtonElement>('main button:not(:disabled)')].find((one) => verb.test(one.textContent ?? ''));
+  button?.click();
+  return button !== undefined;
+}
 
 const typed = (event: KeyboardEvent) => event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
 
@@ -52,6 +85,8 @@ export function listen(open: (what: 'search' | 'sheet') => void, go: (path: stri
       const path = Object.keys(chords).find((one) => chords[one] === `G ${event.key.toUpperCase()}`);
       if (path !== undefined) go(path);
     } else if (event.key === 'g') began = Date.now();
+    else if (event.key === 'y') dispatchEvent(new Event('roundsman:link'));
+    else if (event.key in verbs ? pressed(event.key) || passed(event) : event.key.length === 1 && passed(event)) event.preventDefault();
   };
   addEventListener('keydown', press);
   return () => removeEventListener('keydown', press);

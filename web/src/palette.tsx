@@ -3,9 +3,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { type Act, ask } from './action';
 import { actsOnItem } from './acts/items';
-import { detect, pauseJobType, resumeJobType, runJobType } from './acts/jobtypes';
 import { actsOnRun } from './acts/runs';
-import { cordon, drain, uncordon } from './acts/workers';
 import { query } from './api';
 import { useGet } from './data';
 import { looks, roleOf } from './design/state';
@@ -13,6 +11,7 @@ import { chords, keys, pages } from './keys';
 import { go, href, runHref } from './route';
 import { itemHref } from './runs';
 import type { FoundItems, JobTypeList, RunList, WorkerList } from './types';
+import { actsOnJobType, actsOnWorker } from './verbs';
 import './palette.css';
 
 interface Hit {
@@ -80,6 +79,9 @@ function useHits(text: string): Hit[] {
       href: itemHref(item.run.workflow_id, item.id),
       acts: actsOnItem(item),
     }));
+    if (key === text.trim() && found.data?.next && ofKey.length === 0) {
+      ofKey.push({ id: 'older', group: 'Keys of jobs', sign: 'i-search', name: `Search older runs for the key ${key}`, more: `not in the newest ${found.data.searched}`, href: `${href('runs')}${query({ key })}` });
+    }
     const ofTypes = best(
       (types.data?.job_types ?? []).map((type) => ({
         id: `type ${type.name}`,
@@ -88,7 +90,7 @@ function useHits(text: string): Hit[] {
         name: type.name,
         more: type.spec.description ?? '',
         href: href('job-types', type.name),
-        acts: [runJobType(type.name, type.paused, false), type.paused ? resumeJobType(type.name) : pauseJobType(type.name), detect(type.name)],
+        acts: actsOnJobType(type),
       })),
     );
     const ofRuns = best(
@@ -110,7 +112,7 @@ function useHits(text: string): Hit[] {
         name: worker.registration.id,
         more: worker.state,
         href: href('workers', worker.registration.id),
-        acts: worker.state === 'CORDONED' || worker.state === 'DRAINING' ? [uncordon(worker.registration.id)] : [drain(worker.registration.id), cordon(worker.registration.id)],
+        acts: actsOnWorker(worker),
       })),
     );
     const ofPages = best(pages.map(([path, name, icon]) => ({ id: `page ${path}`, group: 'Pages', sign: `i-${icon}`, name, keys: chords[path], href: `#/${path}` })));

@@ -30,6 +30,16 @@ export function keepPlace(what: string, top: number) {
 // placeOf returns the scroll position from when this page was left.
 export const placeOf = (what: string): number => places.get(entry())?.get(what) ?? 0;
 
+// keepState and stateOf hold other things of a page, such as its selected rows.
+const states = new Map<string, Map<string, unknown>>();
+
+export function keepState(what: string, value: unknown) {
+  const kept = states.get(entry()) ?? new Map<string, unknown>();
+  states.set(entry(), kept.set(what, value));
+}
+
+export const stateOf = <T>(what: string) => states.get(entry())?.get(what) as T | undefined;
+
 const page = ' page';
 
 // keepPage stores the scroll position of the page. It returns a function that stops this.

@@ -61,7 +61,7 @@ function parts(at: Date, zone: string): Record<string, string> {
 }
 
 // place is the short name of a zone: Berlin, New York, UTC.
-const place = (zone: string) => (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ');
+export const place = (zone: string) => (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ');
 
 // exact is Tue 24 Nov 2026, 02:51:14 Berlin.
 export function exact(at: string | Date, zone = zoneOf()): string {
@@ -89,6 +89,19 @@ const instants = /(?<![\w/~-])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|
 
 // localized writes the instants in a text in the chosen zone.
 export const localized = (text: string, zone = zoneOf()): string => text.replace(instants, (at) => (Number.isNaN(Date.parse(at)) ? at : brief(at, zone)));
+
+// instant is the instant of a clock in a zone: 2026-11-24T02:51. In the hour that a change to winter time repeats it is the
+// first one; an hour that does not exist is moved on, as Temporal does.
+export function instant(local: string, zone = zoneOf()): Date | undefined {
+  const wanted = Date.parse(`${local}${local.length === 16 ? ':00' : ''}Z`);
+  if (Number.isNaN(wanted)) return undefined;
+  const offset = (at: number) => {
+    const p = parts(new Date(at), zone);
+    return Date.parse(`${p.day} ${p.month} ${p.year} ${p.hour}:${p.minute}:${p.second} UTC`) - at;
+  };
+  const found = [wanted - 86_400_000, wanted + 86_400_000].map((near) => wanted - offset(near));
+  return new Date(found.find((at) => at + offset(at) === wanted) ?? found[0] ?? wanted);
+}
 
 // A unit is kept up to this many of it; days begin at 48 hours.
 const kept = 120;

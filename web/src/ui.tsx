@@ -1,11 +1,10 @@
 // The building blocks of all pages.
-import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ComponentChildren } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
-import { keepPlace, placeOf } from './place';
 import { Crumbs } from './design/bar';
+import { plain } from './marked';
 import { localized } from './time';
 import { icon, Pill, type Role, roleOf, State } from './design/state';
 
@@ -34,7 +33,7 @@ export function Page({
 }) {
   const role = head.state && (head.state.role ?? roleOf(head.state.word));
   useEffect(() => {
-    document.title = `${title} · Roundsman`;
+    document.title = `${plain(title)} · Roundsman`;
   }, [title]);
   useEffect(() => icon(role), [role]);
   return (
@@ -137,8 +136,12 @@ export interface Column<T> {
   wide?: boolean;
   // width applies to Rows. Default 8rem.
   width?: string;
-  // sort is the name of the order by this column, for sortable Rows.
+  // sort is the name of the order by this column, for sortable Rows. With a value, rows in memory are sorted by it;
+  // otherwise the server sorts.
   sort?: string;
+  value?: (row: T) => string | number | undefined;
+  // second stands in the lines below the name on narrow screens, where it is never cut.
+  second?: boolean;
 }
 
 // Sorting is the order of rows in the API's form, with its setter.
@@ -193,13 +196,10 @@ export function Table<T>({
   );
 }
 
-function classOf<T>(c: Column<T>): string | undefined {
+export function classOf<T>(c: Column<T>): string | undefined {
   const names = [c.number && 'number', c.optional && 'optional', c.wide && 'wide'].filter(Boolean);
   return names.length > 0 ? names.join(' ') : undefined;
 }
-
-const rowHeight = 34;
-const headHeight = 36;
 
 const narrow = matchMedia('(max-width: 48rem)');
 const onNarrow = (changed: () => void) => {
@@ -208,105 +208,9 @@ const onNarrow = (changed: () => void) => {
 };
 export const useNarrow = () => useSyncExternalStore(onNarrow as never, () => narrow.matches);
 
-// Rows shows any number of rows. Only visible rows are elements.
-export function Rows<T>({
-  rows,
-  columns: all,
-  id,
-  label,
-  empty,
-  total,
-  onEnd,
-  onShown,
-  sorting,
-}: {
-  // Rows not loaded yet are undefined.
-  rows: (T | undefined)[];
-  columns: Column<T>[];
-  id: (row: T) => string;
-  label: string;
-  empty: ComponentChildren;
-  total?: number;
-  onEnd?: () => void;
-  // onShown reports the visible rows.
-  onShown?: (first: number, last: number) => void;
-  sorting?: Sorting;
-}) {
-  const small = useNarrow();
-  const columns = small ? all.filter((c) => !c.optional) : all;
-  const scroll = useRef<HTMLDivElement>(null);
-  const [begin] = useState(() => placeOf(label));
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroll.current,
-    estimateSize: () => rowHeight,
-    overscan: 3,
-    initialOffset: begin,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  const first = items[0]?.index ?? 0;
-  useEffect(() => onShown?.(first, last), [first, last, onShown]);
-  useEffect(() => {
-    if (last >= rows.length - 1) onEnd?.();
-  }, [last, rows.length, onEnd]);
-  // A smooth scroll to the end would load all pages on the way.
-  const jump = (event: KeyboardEvent) => {
-    if (event.target !== scroll.current || (event.key !== 'End' && event.key !== 'Home')) return;
-    event.preventDefault();
-    scroll.current?.scrollTo({ top: event.key === 'End' ? scroll.current.scrollHeight : 0, behavior: 'instant' });
-  };
-  if (rows.length === 0) return <Empty>{empty}</Empty>;
-  // Each row is its own grid. So that columns align, no width may depend on the content.
-  const least = columns.map((c) => (c.wide ? (small ? '6rem' : '12rem') : (c.width ?? '8rem')));
-  const grid = {
-    gridTemplateColumns: columns.map((c, i) => (c.wide ? `minmax(${least[i]}, 1fr)` : least[i])).join(' '),
-    minWidth: `calc(${least.join(' + ')} + ${(columns.length - 1) * 0.75 + 2}rem)`,
-  };
-  return (
-    <div
-      class="rows"
-      ref={scroll}
-      onKeyDown={jump}
-      onScroll={(event) => keepPlace(label, event.currentTarget.scrollTop)}
-      role="table"
-      aria-label={label}
-      aria-rowcount={(total ?? rows.length) + 1}
-      tabIndex={0}
-      style={{ height: `min(70vh, ${rows.length * rowHeight + headHeight + 20}px)` }}
-    >
-      <div class="rows-head" role="row" aria-rowindex={1} style={grid}>
-        {columns.map((c) => (
-          <Heading key={c.name} of={c} sorting={sorting} />
-        ))}
-      </div>
-      <div class="rows-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
-        {items.map((item) => {
-          const row = rows[item.index];
-          return (
-            <div
-              class="row"
-              role="row"
-              aria-rowindex={item.index + 2}
-              key={row === undefined ? item.index : id(row)}
-              style={{ ...grid, transform: `translateY(${item.start}px)` }}
-            >
-              {columns.map((c) => (
-                <span key={c.name} role="cell" class={classOf(c)}>
-                  {row === undefined ? <span class="faint">…</span> : c.show(row)}
-                </span>
-              ))}
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
-}
-
 // Heading is the name of a column. A click sorts by it, a second click reverses the order, a third restores the
 // default.
-function Heading<T>({ of, sorting }: { of: Column<T>; sorting?: Sorting | undefined }) {
+export function Heading<T>({ of, sorting }: { of: Column<T>; sorting?: Sorting | undefined }) {
   if (!sorting || !of.sort) {
     return (
       <span role="columnheader" class={classOf(of)}>

@@ -44,3 +44,12 @@ test('an instant in a text is written in the zone, the name of a run stays', () 
     assert.equal(time.localized(name, 'Europe/Berlin'), name);
   }
 });
+
+test('a clock in a form is one of the chosen zone', () => {
+  for (const [local, zone, at] of [
+    ['2026-11-24T02:51', 'Europe/Berlin', '2026-11-24T01:51:00.000Z'], ['2026-07-01T00:00', 'America/New_York', '2026-07-01T04:00:00.000Z'],
+    ['2026-10-25T02:30', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'], ['2026-03-29T02:30', 'Europe/Berlin', '2026-03-29T01:30:00.000Z'],
+    ['2026-11-24T02:51', 'UTC', '2026-11-24T02:51:00.000Z'], ['2026-11-24T02:51', 'Asia/Kolkata', '2026-11-23T21:21:00.000Z'],
+  ]) assert.equal(time.instant(local, zone).toISOString(), at, `${local} ${zone}`);
+  assert.equal(time.instant('nonsense'), undefined);
+});

@@ -1,6 +1,7 @@
 // Actions on job types.
 import type { Act } from '../action';
 import { quote, segment } from '../api';
+import { instant, zoneOf } from '../time';
 import { filled, flag, schedule } from './shell';
 
 const path = (name: string) => `/job-types/${segment(name)}`;
@@ -43,14 +44,14 @@ export const detect = (name: string): Act => ({
   temporal: () => ({ none: 'a dry run is started with settings that a Schedule cannot give it' }),
 });
 
-export const iso = (local: string | undefined) => (local ? new Date(local).toISOString() : '');
+export const iso = (local: string | undefined) => (local ? instant(local)?.toISOString() ?? '' : '');
 
 export const backfill = (name: string): Act => ({
   label: 'Backfill',
   title: `Run what ${name} was due for?`,
   effect: 'The runs that were due in this span start one after the other.',
   fields: [
-    { name: 'from', label: 'From', kind: 'datetime-local', required: true, hint: 'In the time zone of this browser.' },
+    { name: 'from', label: 'From', kind: 'datetime-local', required: true, hint: `In the chosen time zone, ${zoneOf()}.` },
     { name: 'to', label: 'To', kind: 'datetime-local', required: true },
   ],
   request: ({ from, to }) => ({ method: 'POST', path: `${path(name)}/backfill`, body: { from: iso(from), to: iso(to) } }),

@@ -44,6 +44,7 @@ export const retryRun = (id: string, preview: ComponentChildren): Act => ({
   label: 'Retry',
   title: `Retry ${id}?`,
   effect: preview,
+  each: 'A new run of each executes what failed again. What was done does not run again.',
   request: () => ({ method: 'POST', path: `${runPath(id)}/retry` }),
   roundsman: () => `roundsman retry ${quote(id)}`,
   temporal: () => ({ none: 'the control plane puts the new run together with the results of this one' }),

@@ -1,14 +1,16 @@
 // The bar above each page: where the page is, whether it is live, the zone of all times, and the colors.
 import { createPortal, useLayoutEffect, useState } from 'preact/compat';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { useConnection } from '../connection';
-import { setZone, span, useNow, useZone, zones } from '../time';
+import { setDensity, useDensity } from '../table/density';
+import { place, setZone, span, useNow, useZone, zones } from '../time';
 
 export const Bar = () => (
   <div class="bar">
     <nav id="crumbs" aria-label="Breadcrumb" />
     <Live />
     <Zone />
+    <button type="button" class="icon i-link" aria-label="Copy link" title="Copy a link to this view at this time: Y" onClick={() => dispatchEvent(new Event('roundsman:link'))} />
     <Colors />
   </div>
 );
@@ -39,13 +41,29 @@ function Live() {
   return <span class={lost ? 'live stale' : 'live'}>{lost ? `As of ${span(Math.max(now - since, 0))} ago` : 'Live'}</span>;
 }
 
+// Zone chooses the zone of all times, and how high the rows of tables are.
 function Zone() {
   const zone = useZone();
+  const rows = useDensity();
   const [open, setOpen] = useState(false);
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    const close = (event: Event) => {
+      if (event.type === 'pointerdown' ? menu.current?.contains(event.target as Node) : (event as KeyboardEvent).key !== 'Escape') return;
+      if (!menu.current) return;
+      menu.current.open = false;
+      if (event.type === 'keydown') menu.current.querySelector('summary')?.focus();
+    };
+    for (const event of ['pointerdown', 'keydown']) addEventListener(event, close);
+    return () => {
+      for (const event of ['pointerdown', 'keydown']) removeEventListener(event, close);
+    };
+  }, [open]);
   return (
-    <details class="settings" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details class="settings" ref={menu} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary class="i-globe" title={`Times are those of ${zone}`}>
-        {zone.split('/').at(-1)?.replaceAll('_', ' ')}
+        {place(zone)}
       </summary>
       <div>
         <label>
@@ -54,6 +72,13 @@ function Zone() {
             {(open ? zones() : [zone]).map((name) => (
               <option key={name}>{name}</option>
             ))}
+          </select>
+        </label>
+        <label>
+          Rows
+          <select value={rows} onChange={(event) => setDensity(event.currentTarget.value)}>
+            <option value="">34 px</option>
+            <option value="compact">compact, 28 px</option>
           </select>
         </label>
       </div>

@@ -42,7 +42,7 @@ export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : '
 export function State({ word, role, title, quiet }: { word: string; role?: Role; title?: string | undefined; quiet?: boolean }) {
   return (
     <span class={`state ${looks(role ?? roleOf(word))}`} title={title ?? (quiet ? spoken(word) : undefined)}>
-      {quiet ? <span class="unseen">{spoken(word)}</span> : spoken(word)}
+      {quiet ? <span class="aloud">{spoken(word)}</span> : spoken(word)}
     </span>
   );
 }

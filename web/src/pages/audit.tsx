@@ -6,7 +6,8 @@ import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
 import { exact, localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Choice, Loaded, Page, Rows, Section, State, useNarrow } from '../ui';
+import { Choice, Loaded, Page, Section, State } from '../ui';
+import { Rows } from '../table/rows';
 
 export function Audit({ params }: { params: URLSearchParams }) {
   const filter = {
@@ -46,7 +47,6 @@ export function Audit({ params }: { params: URLSearchParams }) {
 
 function Entries({ path, first }: { path: string; first: AuditList }) {
   const [older, setOlder] = useState<{ entries: AuditEntry[]; next: string | undefined; busy: boolean }>();
-  const small = useNarrow();
   const next = older ? older.next : first.next;
   const more = async () => {
     if (!next || older?.busy) return;
@@ -80,7 +80,6 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
                 <Time at={entry.at} />
               </span>
             ),
-            width: small ? '4.5rem' : '7rem',
           },
           {
             name: 'Who',
@@ -92,13 +91,13 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
                   {entry.actor}
                 </span>
               ),
-            width: '8rem',
-            optional: true,
+            width: '12rem',
+            second: true,
           },
-          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '17rem' },
-          { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: small ? '7.5rem' : '20rem' },
-          { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true },
-          { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '12rem' },
+          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: '17rem', second: true },
+          { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: '20rem', second: true },
+          { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true, second: true },
+          { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '12rem', second: true },
         ]}
       />
     </Section>

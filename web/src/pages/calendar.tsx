@@ -4,7 +4,8 @@ import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
 import { dayOf, span, Time, Took, useZone } from '../time';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
-import { Choice, Loaded, Page, Rows, Section, State } from '../ui';
+import { Choice, Loaded, Page, Section, State } from '../ui';
+import { Rows } from '../table/rows';
 import { plural } from '../words';
 
 export function CalendarPage({ params }: { params: URLSearchParams }) {

@@ -56,7 +56,7 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
 // headOf is the header of an item: its state, its cause and its age.
 function headOf(item: ItemDetail): Head {
   return {
-    state: { word: item.state },
+    state: { word: item.standing.state, role: item.standing.role },
     age: (
       <>
         {item.ended_at ? <Time at={item.ended_at} /> : item.started_at && <Took from={item.started_at} />}
@@ -76,7 +76,7 @@ function Now({ item }: { item: ItemDetail }) {
     <Section title={item.standing.ended ? 'What came of it' : 'Now'}>
       <Facts
         of={[
-          ['State', <State key="state" word={item.state} />],
+          ['State', <State key="state" word={item.standing.state} role={item.standing.role} />],
           ['Key', item.dedupe_key],
           ['Summary', item.summary],
           ['Kind', item.kind !== 'job' && item.kind],

@@ -1,9 +1,13 @@
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
+import { Middle, Whole } from '../table/text';
 import { exact, Time } from '../time';
 import type { JobType, JobTypeList } from '../types';
 import { type Past, Strip } from '../design/strip';
-import { Choice, Loaded, Page, Rows, State } from '../ui';
+import { Choice, Loaded, Page, State } from '../ui';
+import { Rows } from '../table/rows';
+import { actsOnJobType } from '../verbs';
+import { plural } from '../words';
 
 export function jobTypeState({ standing }: JobType) {
   return <State word={standing.state} title={standing.detail} />;
@@ -20,24 +24,14 @@ function matches(type: JobType, text: string, state: string): boolean {
   return true;
 }
 
+const failures = ['failed', 'timeout', 'partial'];
+
 export function JobTypes({ params }: { params: URLSearchParams }) {
   const found = useGet<JobTypeList>('/job-types?limit=1000');
   const text = params.get('name') ?? '';
   const state = params.get('state') ?? '';
-  return (
-    <Page
-      title="Job types"
-      actions={
-        <>
-          <a class="button" href={href('plan')}>
-            Plan and apply
-          </a>
-          <a class="button" href={href('submit')}>
-            Submit jobs
-          </a>
-        </>
-      }
-    >
+  const by = params.get('sort') ?? '';
+  const tools = (
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label class="choice">
           Name, handler or lane
@@ -54,12 +48,37 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
           set={(value) => setParams({ state: value })}
         />
       </form>
+  );
+  return (
+    <Page
+      title="Job types"
+      actions={
+        <>
+          <a class="button" href={href('plan')}>
+            Plan and apply
+          </a>
+          <a class="button" href={href('submit')}>
+            Submit jobs
+          </a>
+        </>
+      }
+    >
       <Loaded of={found} what="Job types">
-        {({ job_types }) => (
+        {({ job_types, next, total }) => (
           <Rows
             label="Job types"
             rows={job_types.filter((type) => matches(type, text, state))}
             id={(type) => type.name}
+            tools={tools}
+            note={next ? `the first ${job_types.length.toLocaleString('en')} of ${total.toLocaleString('en')} are shown and sorted` : plural(job_types.filter((type) => matches(type, text, state)).length, 'job type')}
+            sorting={{ by, set: (sort) => setParams({ sort }) }}
+            pick={{
+              of: `${text} ${state}`,
+              noun: 'job type',
+              name: (type) => type.name,
+              acts: actsOnJobType,
+              failed: (type) => failures.includes((type.recent?.[0]?.outcome ?? '').toLowerCase()),
+            }}
             empty={
               job_types.length === 0 ? (
                 <>
@@ -71,13 +90,22 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
               )
             }
             columns={[
-              { name: 'Job type', show: (type) => <a href={href('job-types', type.name)}>{type.name}</a>, wide: true },
-              { name: 'State', show: jobTypeState, width: '5.5rem' },
-              { name: 'When', show: (type) => <span title={type.times}>{type.times}</span>, width: '15rem', optional: true },
-              { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, width: '7.75rem' },
-              { name: 'Last runs', show: lastRuns, width: '15rem', optional: true },
-              { name: 'Handler', show: (type) => type.spec.handler, optional: true },
-              { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '6rem' },
+              {
+                name: 'Job type',
+                show: (type) => (
+                  <a href={href('job-types', type.name)}>
+                    <Middle of={type.name} />
+                  </a>
+                ),
+                sort: 'name',
+                value: (type) => type.name,
+              },
+              { name: 'State', show: jobTypeState, sort: 'state', value: (type) => type.standing.state, second: true },
+              { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, sort: 'next', value: (type) => Date.parse(type.next?.[0] ?? ''), second: true },
+              { name: 'Last runs', show: lastRuns, width: '15rem', optional: true, sort: 'last', value: (type) => Date.parse(type.recent?.[0]?.started_at ?? '') },
+              { name: 'When', show: (type) => <Whole of={type.times ?? ''} />, wide: true, optional: true, second: true },
+              { name: 'Handler', show: (type) => type.spec.handler, optional: true, width: '10rem', sort: 'handler', value: (type) => type.spec.handler },
+              { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
             ]}
           />
         )}

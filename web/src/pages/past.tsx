@@ -5,7 +5,8 @@ import { href, runHref } from '../route';
 import { itemHref } from '../runs';
 import { exact, span, Time } from '../time';
 import type { PastGrant, PastGrantList } from '../types';
-import { Loaded, Rows, Section } from '../ui';
+import { Loaded, Section } from '../ui';
+import { Rows } from '../table/rows';
 import { plural } from '../words';
 
 const kinds = ['lane', 'pool', 'object'] as const;

@@ -4,14 +4,17 @@ import { Action } from '../action';
 import { actsOnRun } from '../acts/runs';
 import { Graph } from './graph';
 import { Preview } from './retry';
-import { query } from '../api';
+import { actsOnItem } from '../acts/items';
+import { get, query } from '../api';
 import { useGet, useWindow } from '../data';
 import { Explain } from '../explain';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { Both, exact, localized, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
-import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Rows, Section, type Sorting, State, Table } from '../ui';
+import { Middle, Whole } from '../table/text';
+import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
+import { Rows } from '../table/rows';
 import { plural } from '../words';
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
@@ -203,8 +206,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const found = useWindow<Item>(path, pageOf, run.kind === 'group' && sort === '', isOpen(run) && sort === '');
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
   const filtered = state !== '' || of !== '' || find !== '';
-  return (
-    <Section title={what} note={found.total !== undefined && `${plural(found.total, what.toLowerCase().slice(0, -1))}${isOpen(run) && sort !== '' ? ', as they were when they were sorted' : ''}`}>
+  const tools = (
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Find label={run.kind === 'dag' ? 'Task' : 'Key or number'} value={find} set={(value) => setParams({ find: value, id: '' })} />
         <Choice
@@ -219,6 +221,9 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
           </button>
         )}
       </form>
+  );
+  return (
+    <Section title={what} note={found.total !== undefined && `${plural(found.total, what.toLowerCase().slice(0, -1))}${isOpen(run) && sort !== '' ? ', as they were when they were sorted' : ''}`}>
       <Loaded of={found} what={what}>
         {(items) => (
           <List
@@ -227,6 +232,9 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
             items={items}
             show={found.show}
             label={what}
+            tools={tools}
+            path={path}
+            total={found.total}
             none={filtered ? noneOf(run, what, find || of, state) : emptyOf(run)}
             sorting={{ by: sort, set: (by) => setParams({ sort: by }) }}
           />
@@ -257,9 +265,28 @@ interface Listed {
   label: string;
   none: ComponentChildren;
   sorting: Sorting;
+  tools: ComponentChildren;
+  path: string;
+  total: number | undefined;
 }
 
-function List({ run, items, show, label, none, sorting }: Listed) {
+// most is the number of items that one request returns.
+const most = 1000;
+
+// readItems returns the items between two places of a list.
+async function readItems(path: string, from: number, to: number): Promise<Item[]> {
+  const found: Item[] = [];
+  for (let at = from; at < to; at += most) {
+    const { items } = await get<{ items: Item[] | null }>(`${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(most, to - at)}&from=${at}`);
+    found.push(...(items ?? []));
+    if ((items ?? []).length < Math.min(most, to - at)) break;
+  }
+  return found;
+}
+
+const failedStates = ['failed', 'expired', 'stale'];
+
+function List({ run, items, show, label, none, sorting, tools, path, total }: Listed) {
   return (
     <Rows
       label={label}
@@ -268,23 +295,34 @@ function List({ run, items, show, label, none, sorting }: Listed) {
       onShown={show}
       empty={none}
       sorting={sorting}
+      tools={tools}
+      total={total}
+      pick={{
+        of: path.replace(/[?&]sort=[^&]*/, ''),
+        noun: label.toLowerCase().slice(0, -1),
+        name: (item) => (item.dedupe_key ? `${item.dedupe_key} (${item.id})` : item.id),
+        acts: actsOnItem,
+        read: (from, to) => readItems(path, from, to),
+        failed: (item) => failedStates.includes(item.state),
+      }}
       columns={[
-        { name: label.slice(0, -1), show: (item) => <a href={itemHref(run.workflow_id, item.id)}>{item.id}</a>, width: '8rem' },
+        { name: label.slice(0, -1), show: (item) => <a href={itemHref(run.workflow_id, item.id)}><Middle of={item.id} /></a>, width: '20rem' },
         run.kind === 'dag'
-          ? { name: 'Kind', show: (item) => item.kind, width: '6rem', optional: true }
-          : { name: 'Key', show: keyOf, wide: true, sort: 'key' },
-        { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '10rem' : '7.5rem', sort: 'state' },
-        { name: 'Detail', show: (item) => (item.error ? <Cause of={item.error} /> : <span title={saying(item)}>{saying(item)}</span>), wide: true, optional: true },
+          ? { name: 'Kind', show: (item) => item.kind, optional: true }
+          : { name: 'Key', show: keyOf, width: '22rem', sort: 'key', second: true },
+        { name: 'State', show: (item) => <State word={item.standing.state} role={item.standing.role} />, sort: 'state', second: true },
+        { name: 'Detail', show: (item) => (item.error ? <Cause of={item.error} /> : <Whole of={saying(item)} />), wide: true, optional: true, second: true },
         {
           name: 'Worker',
           show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>,
-          width: '8rem',
+          width: '10rem',
           optional: true,
+          second: true,
           sort: 'worker',
         },
-        { name: 'Attempt', show: (item) => item.attempt || <span class="faint">–</span>, number: true, width: '4.5rem', optional: true, sort: 'attempt' },
-        { name: 'Took', show: (item) => (item.started_at && (item.ended_at || item.state === 'running') ? <Took from={item.started_at} to={item.ended_at} /> : <span class="faint">–</span>), number: true, width: '6rem', optional: true, sort: 'took' },
-        { name: 'Ended', show: (item) => <Time at={item.ended_at} />, width: '7rem', optional: true, sort: 'ended' },
+        { name: 'Attempt', show: (item) => item.attempt || undefined, number: true, optional: true, sort: 'attempt' },
+        { name: 'Took', show: (item) => (item.started_at && (item.ended_at || item.state === 'running') ? <Took from={item.started_at} to={item.ended_at} /> : undefined), number: true, optional: true, sort: 'took' },
+        { name: 'Ended', show: (item) => item.ended_at && <Time at={item.ended_at} />, number: true, optional: true, sort: 'ended' },
         { name: 'When', show: (item) => <Bar item={item} run={run} />, width: '10rem', optional: true },
       ]}
     />
@@ -296,7 +334,7 @@ function Bar({ item, run }: { item: Item; run: Snapshot }) {
   const now = useNow();
   const from = Date.parse(run.started_at ?? '');
   const whole = Math.max((isOpen(run) ? now : Date.parse(run.ended_at ?? '')) - from, 1);
-  if (!item.started_at || Number.isNaN(whole) || (!item.ended_at && item.state !== 'running')) return <span class="faint">–</span>;
+  if (!item.started_at || Number.isNaN(whole) || (!item.ended_at && item.state !== 'running')) return null;
   const [began, ended] = [Date.parse(item.started_at) - from, (item.ended_at ? Date.parse(item.ended_at) : now) - from];
   const left = Math.min(Math.max((began / whole) * 100, 0), 99);
   const width = Math.min(Math.max(((ended - began) / whole) * 100, 1), 100 - left);
@@ -321,8 +359,8 @@ function emptyOf(run: Snapshot) {
 }
 
 const keyOf = (item: Item) => (
-  <span title={item.dedupe_key}>
-    {item.dedupe_key}
+  <span class="keyed">
+    <Middle of={item.dedupe_key ?? ''} />
     {(item.items ?? 0) > 1 && <small> and {(item.items ?? 0) - 1} more</small>}
   </span>
 );

@@ -1,12 +1,17 @@
 // Runs of job types and of DAGs, newest first.
-import { query } from '../api';
-import { clock } from '../clock';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { actsOnRun } from '../acts/runs';
+import { get, query } from '../api';
+import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref } from '../runs';
-import { Time, Took } from '../time';
+import { Middle, Whole } from '../table/text';
+import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
-import { Choice, Find, Loaded, Page, Rows, Section, State, Table } from '../ui';
+import { Choice, Failure, Find, Loaded, Page, Section, State, Table } from '../ui';
+import { Rows } from '../table/rows';
 import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
@@ -15,11 +20,12 @@ const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skip
 // minute.
 function startedWithin(hours: string): string {
   const minute = 60_000;
-  return Number(hours) > 0 ? new Date(Math.floor(clock() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
+  return Number(hours) > 0 ? new Date(Math.floor(viewed() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
 }
 
 export function Runs({ params }: { params: URLSearchParams }) {
   const [kind, name, state, since] = ['kind', 'name', 'state', 'since'].map((key) => params.get(key) ?? '') as [string, string, string, string];
+  const by = params.get('sort') ?? '';
   const dry = params.get('dry_runs') ?? '';
   const path = `/runs${query({
     kind,
@@ -29,13 +35,13 @@ export function Runs({ params }: { params: URLSearchParams }) {
     outcome: state === 'running' ? '' : state,
     since: startedWithin(since),
     dry_runs: dry === 'true',
+    until: frozen() === undefined ? '' : new Date(frozen() ?? 0).toISOString(),
     counts: true,
-    limit: 100,
+    limit: by === '' ? 100 : sortedRuns,
   })}`;
   const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
-  return (
-    <Page title="Runs">
+  const tools = (
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
         <Choice
@@ -79,21 +85,60 @@ export function Runs({ params }: { params: URLSearchParams }) {
           set={(value) => setParams({ dry_runs: value })}
         />
       </form>
-      {key !== '' && <Jobs of={key} jobType={kind === 'dag' ? '' : name} since={startedWithin(since)} />}
+  );
+  return (
+    <Page title="Runs">
+      {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={startedWithin(since)} />}
       <Loaded of={found} what="Runs">
-        {({ pages }) => <List runs={pages.flatMap((page) => page.runs ?? [])} more={found.more} filtered={[...params.keys()].length > 0} />}
+        {({ pages }) => (
+          <List
+            runs={pages.slice(0, by === '' ? undefined : 1).flatMap((page) => page.runs ?? [])}
+            more={by === '' ? found.more : () => {}}
+            partial={by === '' ? found.hasNextPage : Boolean(pages[0]?.next)}
+            by={by}
+            path={path}
+            tools={tools}
+            filtered={[...params.keys()].some((one) => one !== 'sort' && one !== 'at' && one !== 'row')}
+          />
+        )}
       </Loaded>
     </Page>
   );
 }
 
-// Jobs shows the jobs with a key, of all runs.
+// Jobs shows the jobs with a key, of all runs. The newest 200 are followed; older ones are searched until a job is
+// found, and then on request.
 function Jobs({ of, jobType, since }: { of: string; jobType: string; since: string }) {
-  const found = useGet<FoundItems>(`/items${query({ key: of, job_type: jobType, since })}`);
+  const path = `/items${query({ key: of, job_type: jobType, since })}`;
+  const newest = useGet<FoundItems>(path);
+  const [older, setOlder] = useState<FoundItems[]>([]);
+  const [busy, setBusy] = useState(false);
+  const [error, failed] = useState<unknown>();
+  const pages = newest.data ? [newest.data, ...older] : [];
+  const items = pages.flatMap((page) => page.items);
+  const last = pages.at(-1);
+  const more = async () => {
+    setBusy(true);
+    failed(undefined);
+    try {
+      const page = await get<FoundItems>(`${path}&cursor=${encodeURIComponent(last?.next ?? '')}`);
+      setOlder((before) => [...before, page]);
+    } catch (cause) {
+      failed(cause);
+    } finally {
+      setBusy(false);
+    }
+  };
+  useEffect(() => {
+    if (items.length === 0 && last?.next && !busy && error === undefined) void more();
+  }, [items.length, last?.next, busy, error]);
+  const searched = pages.reduce((sum, page) => sum + page.searched, 0);
+  const missed = pages.map((page) => page.missed).filter(Boolean).join('; ');
   return (
-    <Section title={`Jobs with the key ${of}`} note={found.data && plural(found.data.items.length, 'job')}>
-      <Loaded of={found} what="Jobs">
-        {({ items, missed }) => (
+    <Section title={`Jobs with the key ${of}`} note={last && `${plural(items.length, 'job')} in ${plural(searched, 'run')}`}>
+      {error !== undefined && <Failure error={error} what="Older runs cannot be searched" />}
+      <Loaded of={newest} what="Jobs">
+        {() => (
           <>
             {missed && <p class="note">{missed}</p>}
             <Table
@@ -101,23 +146,34 @@ function Jobs({ of, jobType, since }: { of: string; jobType: string; since: stri
               rows={items}
               id={(item) => `${item.run.workflow_id} ${item.id}`}
               empty={
-                <>
-                  None of the 200 newest runs{jobType && ` of ${jobType}`} has a job with this key.{' '}
-                  <button type="button" onClick={() => setParams({ key: '' })}>
-                    Show runs only
-                  </button>
-                </>
+                last?.next ? (
+                  <span role="status">{plural(searched, 'run')} searched{last.back_to && `, back to ${brief(last.back_to)}`}. Older ones follow…</span>
+                ) : (
+                  <>
+                    No run{jobType && ` of ${jobType}`} that is kept has a job with this key: {plural(searched, 'run')} searched.{' '}
+                    <button type="button" onClick={() => setParams({ key: '' })}>
+                      Show runs only
+                    </button>
+                  </>
+                )
               }
               columns={[
                 { name: 'Job', show: (item) => <a href={itemHref(item.run.workflow_id, item.id)}>{item.id}</a> },
-                { name: 'State', show: (item) => <State word={item.state} /> },
+                { name: 'State', show: (item) => <State word={item.standing.state} role={item.standing.role} /> },
                 { name: 'Run', show: (item) => <a href={runHref(item.run.workflow_id)}>{item.run.workflow_id.replace(/^group\//, '')}</a> },
-                { name: 'Detail', show: (item) => item.error || item.waiting || item.summary, wide: true, optional: true },
+                { name: 'Detail', show: (item) => item.error || localized(item.waiting ?? '') || item.summary, wide: true, optional: true },
                 { name: 'Worker', show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>, optional: true },
                 { name: 'Took', show: (item) => item.started_at && <Took from={item.started_at} to={item.ended_at} />, number: true, optional: true },
                 { name: 'Ended', show: (item) => <Time at={item.ended_at} />, number: true },
               ]}
             />
+            {items.length > 0 && last?.next && (
+              <p class="actions">
+                <button type="button" onClick={() => void more()} disabled={busy}>
+                  {busy ? 'Searching…' : `Search runs before ${last.back_to ? brief(last.back_to) : 'these'}`}
+                </button>
+              </p>
+            )}
           </>
         )}
       </Loaded>
@@ -125,13 +181,57 @@ function Jobs({ of, jobType, since }: { of: string; jobType: string; since: stri
   );
 }
 
-function List({ runs, more, filtered }: { runs: Run[]; more: () => void; filtered: boolean }) {
+// sortedRuns is the number of newest runs that are sorted, since the server lists runs by their start only.
+const sortedRuns = 500;
+
+interface Listed {
+  runs: Run[];
+  more: () => void;
+  partial: boolean;
+  by: string;
+  path: string;
+  tools: ComponentChildren;
+  filtered: boolean;
+}
+
+// readRuns returns the first runs of the list.
+async function readRuns(path: string, to: number): Promise<Run[]> {
+  const found: Run[] = [];
+  const whole = path.replace(/limit=\d+/, 'limit=1000').replace('counts=true&', '');
+  for (let cursor = ''; found.length < to; ) {
+    const page = await get<RunList>(`${whole}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`);
+    found.push(...(page.runs ?? []));
+    cursor = page.next ?? '';
+    if (cursor === '') break;
+  }
+  return found.slice(0, to);
+}
+
+const failures = ['failed', 'timeout', 'partial'];
+const count = (runs: Run[], partial: boolean, by: string) => {
+  if (by !== '') return partial ? `the newest ${runs.length.toLocaleString('en')} of more are shown and sorted` : `${plural(runs.length, 'run')}, sorted`;
+  return partial ? `${runs.length.toLocaleString('en')} of more, newest first` : `${plural(runs.length, 'run')}, newest first`;
+};
+
+function List({ runs, more, partial, by, path, tools, filtered }: Listed) {
   return (
     <Rows
       label="Runs"
       rows={runs}
       id={(run) => `${run.workflow_id} ${run.run_id}`}
       onEnd={more}
+      tools={tools}
+      note={count(runs, partial, by)}
+      sorting={{ by, set: (sort) => setParams({ sort }) }}
+      pick={{
+        of: path.replace(/limit=\d+/, ''),
+        noun: 'run',
+        name: (run) => run.workflow_id,
+        acts: (run) => actsOnRun(run),
+        read: by === '' ? async (from, to) => (await readRuns(path, to)).slice(from) : undefined,
+        partial: by === '' && partial,
+        failed: (run) => failures.includes(run.standing.role),
+      }}
       empty={
         filtered ? (
           <>
@@ -147,12 +247,27 @@ function List({ runs, more, filtered }: { runs: Run[]; more: () => void; filtere
         {
           name: 'Run',
           show: (run) => (
-            <a href={runHref(run.workflow_id)} title={run.workflow_id}>
-              {run.workflow_id.replace(/^group\//, '')}
+            <a href={runHref(run.workflow_id)}>
+              <Middle of={run.workflow_id.replace(/^group\//, '')} />
             </a>
           ),
-          wide: true,
+          width: '26rem',
+          sort: 'run',
+          value: (run) => run.workflow_id,
         },
+        {
+          name: 'State',
+          show: (run) => (
+            <>
+              <State word={run.standing.state} role={run.standing.role} />
+              {run.dry_run && ' dry run'}
+            </>
+          ),
+          second: true,
+          sort: 'state',
+          value: (run) => run.standing.state,
+        },
+        { name: 'Why', show: (run) => <Whole of={localized(run.standing.cause ?? '')} />, wide: true, optional: true, second: true },
         {
           name: 'Of',
           show: (run) =>
@@ -162,27 +277,27 @@ function List({ runs, more, filtered }: { runs: Run[]; more: () => void; filtere
               <a href={`${href('runs')}?kind=dag&name=${encodeURIComponent(run.dag ?? '')}`}>{run.dag}</a>
             ),
           optional: true,
-          width: '10rem',
+          width: '12rem',
+          sort: 'of',
+          value: (run) => run.job_type ?? run.dag,
         },
+        { name: 'Jobs', show: progress, number: true, optional: true, sort: 'jobs', value: (run) => run.progress?.total },
         {
-          name: 'State',
-          show: (run) => (
-            <>
-              <State word={run.standing.state} role={run.standing.role} title={run.standing.cause} />
-              {run.dry_run && ' dry run'}
-            </>
-          ),
-          width: '6.5rem',
+          name: 'Failed',
+          show: (run) => run.progress?.failed?.toLocaleString('en').replace(/^0$/, '–') ?? <span class="faint">–</span>,
+          number: true,
+          optional: true,
+          sort: 'failed',
+          value: (run) => run.progress?.failed,
         },
-        { name: 'Jobs', show: progress, width: '9rem', optional: true },
-        { name: 'Failed', show: (run) => run.progress?.failed || <span class="faint">–</span>, number: true, width: '4rem', optional: true },
-        { name: 'Started', show: (run) => <Time at={run.started_at} />, width: '7.5rem', optional: true },
+        { name: 'Started', show: (run) => <Time at={run.started_at} />, number: true, sort: 'started', value: (run) => Date.parse(run.started_at ?? ''), second: true },
         {
           name: 'Took',
           show: (run) => <Took from={run.started_at} to={isOpen(run) ? undefined : run.ended_at} />,
           number: true,
-          width: '6rem',
           optional: true,
+          sort: 'took',
+          value: (run) => (isOpen(run) ? viewed() : Date.parse(run.ended_at ?? '')) - Date.parse(run.started_at ?? ''),
         },
       ]}
     />

@@ -2,9 +2,13 @@ import { Action } from '../action';
 import { cleanUp } from '../acts/workers';
 import { useGet } from '../data';
 import { href, setParams } from '../route';
-import { Time } from '../time';
+import { Middle, Whole } from '../table/text';
+import { localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
-import { Choice, Loaded, Meter, Page, Rows, State } from '../ui';
+import { Choice, Loaded, Meter, Page, State } from '../ui';
+import { Rows } from '../table/rows';
+import { actsOnWorker } from '../verbs';
+import { plural } from '../words';
 
 export function Workers({ params }: { params: URLSearchParams }) {
   const found = useGet<WorkerList>('/workers?limit=1000&loads=false');
@@ -18,6 +22,21 @@ export function Workers({ params }: { params: URLSearchParams }) {
           .toLowerCase()
           .includes(text.toLowerCase()),
     );
+  const by = params.get('sort') ?? '';
+  const tools = (
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label class="choice">
+          Name, host or label
+          <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
+        </label>
+        <Choice
+          label="State"
+          value={state}
+          of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, s])]}
+          set={(value) => setParams({ state: value })}
+        />
+      </form>
+  );
   return (
     <Page
       title="Workers"
@@ -31,24 +50,12 @@ export function Workers({ params }: { params: URLSearchParams }) {
         />
       }
     >
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label class="choice">
-          Name, host or label
-          <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
-        </label>
-        <Choice
-          label="State"
-          value={state}
-          of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, s])]}
-          set={(value) => setParams({ state: value })}
-        />
-      </form>
       <Loaded of={found} what="Workers">
         {({ workers, incomplete, next, total }) => (
           <>
             {next && (
               <p class="note">
-                The first {workers.length.toLocaleString('en')} of {total.toLocaleString('en')} workers. <code>roundsman workers</code> shows all.
+                The first {workers.length.toLocaleString('en')} of {total.toLocaleString('en')} workers are shown and sorted. <code>roundsman workers</code> shows all.
               </p>
             )}
             {incomplete && <p class="note">The registry has just been started: living workers may not have registered yet.</p>}
@@ -56,6 +63,16 @@ export function Workers({ params }: { params: URLSearchParams }) {
               label="Workers"
               rows={shown(workers)}
               id={(worker) => worker.registration.id}
+              tools={tools}
+              note={plural(shown(workers).length, 'worker')}
+              sorting={{ by, set: (sort) => setParams({ sort }) }}
+              pick={{
+                of: `${text} ${state}`,
+                noun: 'worker',
+                name: (worker) => worker.registration.id,
+                acts: actsOnWorker,
+                failed: (worker) => worker.state === 'OFFLINE' || worker.state === 'UNREACHABLE',
+              }}
               empty={
                 workers.length === 0 ? (
                   <>
@@ -68,20 +85,40 @@ export function Workers({ params }: { params: URLSearchParams }) {
               columns={[
                 {
                   name: 'Worker',
-                  show: (worker) => <a href={href('workers', worker.registration.id)}>{worker.registration.id}</a>,
-                  wide: true,
+                  show: (worker) => (
+                    <a href={href('workers', worker.registration.id)}>
+                      <Middle of={worker.registration.id} />
+                    </a>
+                  ),
+                  sort: 'worker',
+                  value: (worker) => worker.registration.id,
                 },
-                { name: 'State', show: (worker) => <State word={worker.state} title={worker.kept?.reason || worker.cause?.reason} /> },
-                { name: 'Since', show: (worker) => <Time at={worker.since} />, width: '8rem' },
-                { name: 'Host', show: (worker) => worker.registration.host, optional: true, width: '10rem' },
-                { name: 'Jobs at most', show: (worker) => worker.caps.max_execute, number: true, width: '7rem', optional: true },
                 {
-                  name: 'Handlers',
-                  show: (worker) => (worker.registration.capabilities ?? []).map((c) => c.handler).join(', '),
-                  optional: true,
-                  width: '16rem',
+                  name: 'State',
+                  show: (worker) => <State word={worker.state} title={worker.kept?.reason || worker.cause?.reason} />,
+                  sort: 'state',
+                  value: (worker) => worker.state,
+                  second: true,
                 },
-                { name: 'Version', show: (worker) => worker.registration.version, optional: true },
+                { name: 'Since', show: (worker) => <Time at={worker.since} />, sort: 'since', value: (worker) => Date.parse(worker.since ?? ''), second: true },
+                {
+                  name: 'Why',
+                  show: (worker) => <Whole of={localized(worker.kept?.reason || worker.cause?.reason || '')} />,
+                  wide: true,
+                  optional: true,
+                  second: true,
+                },
+                { name: 'Host', show: (worker) => worker.registration.host, optional: true, width: '14rem', sort: 'host', value: (worker) => worker.registration.host },
+                {
+                  name: 'Jobs at most',
+                  show: (worker) => worker.caps.max_execute.toLocaleString('en'),
+                  number: true,
+                  optional: true,
+                  sort: 'slots',
+                  value: (worker) => worker.caps.max_execute,
+                },
+                { name: 'Handlers', show: (worker) => <Whole of={handlers(worker)} />, optional: true, width: '16rem' },
+                { name: 'Version', show: (worker) => worker.registration.version, optional: true, width: '9rem', sort: 'version', value: (worker) => worker.registration.version },
               ]}
             />
           </>
@@ -90,6 +127,8 @@ export function Workers({ params }: { params: URLSearchParams }) {
     </Page>
   );
 }
+
+const handlers = (worker: ListedWorker) => (worker.registration.capabilities ?? []).map((c) => c.handler).join(', ');
 
 export function Slots({ worker }: { worker: Worker }) {
   const used = worker.report?.executing;

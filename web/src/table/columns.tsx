@@ -1,0 +1,54 @@
+// The columns of a table that somebody has hidden, kept in the browser for each table.
+import { useState } from 'preact/hooks';
+
+const key = (table: string) => `roundsman.columns.${table}`;
+
+export function useHidden(table: string): [Set<string>, (name: string, hidden: boolean) => void] {
+  const [names, set] = useState(() => read(table));
+  const hide = (name: string, hidden: boolean) => {
+    const next = new Set(names);
+    if (hidden) next.add(name);
+    else next.delete(name);
+    set(next);
+    try {
+      localStorage.setItem(key(table), JSON.stringify([...next]));
+    } catch {
+      // The choice lasts until the page is closed.
+    }
+  };
+  return [names, hide];
+}
+
+function read(table: string): Set<string> {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(key(table)) ?? '[]');
+    return new Set(Array.isArray(kept) ? kept.map(String) : []);
+  } catch {
+    return new Set();
+  }
+}
+
+export function ColumnMenu({ of, hidden, hide }: { of: string[]; hidden: Set<string>; hide: (name: string, hidden: boolean) => void }) {
+  return (
+    <details
+      class="columns"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector('summary')?.focus();
+      }}
+      onFocusOut={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) event.currentTarget.open = false;
+      }}
+    >
+      <summary>Columns</summary>
+      <div tabIndex={-1}>
+        {of.map((name) => (
+          <label key={name}>
+            <input type="checkbox" checked={!hidden.has(name)} onChange={(event) => hide(name, !event.currentTarget.checked)} /> {name}
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}

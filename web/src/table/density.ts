@@ -1,0 +1,40 @@
+// The height of rows: 34 px, 28 px when somebody chose compact, 44 px for fingers.
+import { useSyncExternalStore } from 'preact/compat';
+
+const key = 'roundsman.density';
+const listeners = new Set<() => void>();
+
+export function density(): string {
+  return document.documentElement.dataset.density ?? '';
+}
+
+// applyDensity puts the stored choice into force when the console starts.
+export function applyDensity() {
+  try {
+    if (localStorage.getItem(key) === 'compact') document.documentElement.dataset.density = 'compact';
+  } catch {
+    // Private windows may have no storage.
+  }
+}
+
+export function setDensity(value: string) {
+  if (value === '') delete document.documentElement.dataset.density;
+  else document.documentElement.dataset.density = value;
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // The choice lasts until the page is closed.
+  }
+  for (const listener of listeners) listener();
+}
+
+export const useDensity = () =>
+  useSyncExternalStore(
+    ((listener: () => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    }) as never,
+    density,
+  );
+
+export const rowHeight = (_: string) => Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 34;

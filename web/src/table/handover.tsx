@@ -1,0 +1,56 @@
+// A link for the next shift: the address with its filters, order and row, and the instant it is about.
+import { useEffect, useState } from 'preact/hooks';
+import { viewed } from '../clock';
+import { parse, type Route, setParams } from '../route';
+import { exact } from '../time';
+import './handover.css';
+
+// link is the address of this view at this time.
+export function link(): string {
+  const { parts, params } = parse(location.hash);
+  params.set('at', new Date(Math.floor(viewed() / 1000) * 1000).toISOString().replace('.000Z', 'Z'));
+  const row = document.querySelector<HTMLElement>('main .rows .row.at')?.dataset.row;
+  if (row) params.set('row', row);
+  const path = parts.map(encodeURIComponent).join('/');
+  return `${location.origin}${location.pathname}#/${path}?${params}`;
+}
+
+export function HandOver({ route }: { route: Route }) {
+  const at = route.params.get('at') ?? '';
+  const [said, say] = useState('');
+  const copy = async () => {
+    const address = link();
+    try {
+      await navigator.clipboard.writeText(address);
+      say('The link is copied. It shows this view as of now.');
+    } catch {
+      say(address); // A page without TLS has no clipboard: the link can be selected.
+    }
+  };
+  useEffect(() => {
+    const press = () => void copy();
+    addEventListener('roundsman:link', press);
+    return () => removeEventListener('roundsman:link', press);
+  });
+  useEffect(() => {
+    if (!said.startsWith('The link')) return;
+    const done = setTimeout(() => say(''), 6000);
+    return () => clearTimeout(done);
+  }, [said]);
+  return (
+    <>
+      {!Number.isNaN(Date.parse(at)) && (
+        <p class="asof" role="note">
+          <strong>As of {exact(at)}</strong>
+          <span>Times count from then; runs that started later are left out. States and counts are those of now.</span>
+          <button type="button" onClick={() => setParams({ at: '', row: '' })}>
+            Show now
+          </button>
+        </p>
+      )}
+      <p class="toast" role="status">
+        {said}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+// The full text of what is cut in a row, for the keyboard. The pointer has the browser's own tooltips.
+let tip: HTMLElement | undefined;
+
+export function hideTip() {
+  tip?.remove();
+  tip = undefined;
+}
+
+const cut = (cell: Element) => [cell, ...cell.querySelectorAll('*')].some((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0);
+
+// showTip shows the texts of the cells of a row that do not fit, and their times in full.
+export function showTip(row: HTMLElement | null | undefined) {
+  hideTip();
+  if (!row) return;
+  const texts = [...row.querySelectorAll('[role=gridcell]')].flatMap((cell) => {
+    const full = cell.querySelector('[title]')?.getAttribute('title') ?? cell.textContent ?? '';
+    return cut(cell) || cell.querySelector('time') ? [full] : [];
+  });
+  if (texts.length === 0) return;
+  tip = document.createElement('div');
+  tip.className = 'tip';
+  tip.id = 'tip';
+  for (const text of texts) {
+    const line = document.createElement('p');
+    line.textContent = text;
+    tip.append(line);
+  }
+  document.body.append(tip);
+  const at = row.getBoundingClientRect();
+  const above = at.bottom + tip.offsetHeight + 6 > innerHeight;
+  tip.style.top = `${above ? at.top - tip.offsetHeight - 6 : at.bottom + 6}px`;
+  tip.style.left = `${Math.max(at.right - tip.offsetWidth - 12, 8)}px`;
+}

@@ -1,0 +1,267 @@
+// Tables: order, columns, selection by mouse and keys, an action on many rows with a result for each, and the way back.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { key, missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+const options = { skip, timeout: 600_000 };
+let stage;
+let page;
+let many;
+
+const jobs = 120;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  page = await stage.page({ width: 1440 });
+  const file = join(stage.dir, 'jobs.json');
+  writeFileSync(file, Array.from({ length: jobs }, (_, i) => JSON.stringify({ dedupe_key: `volume-${i}`, params: { item: `volume-${i}` } })).join('\n'));
+  const config = join(stage.dir, 'wide.yaml');
+  writeFileSync(config, `version: 1
+owner: wide
+job_types:
+  wide:
+    handler: command
+    schedule: {every: 365d, first_run: scheduled}
+    detect: {command: ["true"], format: lines}
+    execute: {command: [sleep, "6000"]}
+`);
+  await stage.shell(`roundsman apply --config ${config}`);
+  await stage.shell(`roundsman jobs submit --type wide --file ${file} --id many`);
+  many = await until('the run', async () => (await stage.get('/runs?counts=true&job_type=wide')).runs.find((run) => run.progress?.total >= jobs && run.progress.running > 0)?.workflow_id, 60_000);
+});
+after(() => stage?.down());
+
+// focusTable gives the focus to a table, whose selection is cleared.
+const focusTable = async (label) => {
+  await page.focus(`[role=grid][aria-label="${label}"]`);
+  await page.keyboard.press('Escape');
+};
+const press = async (...keys) => {
+  for (const one of keys) {
+    const [shift, name] = one.startsWith('Shift+') ? [true, one.slice(6)] : [false, one];
+    if (shift) await page.keyboard.down('Shift');
+    await page.keyboard.press(name);
+    if (shift) await page.keyboard.up('Shift');
+  }
+};
+const selected = () => page.$eval('.bulk strong', (e) => e.textContent).catch(() => '0 selected');
+const names = (label) => page.$$eval(`[aria-label="${label}"] .row .name`, (all) => all.map((e) => e.textContent));
+const until_ = (what, text) => until(what, async () => (await selected()) === text);
+const dialog = () => page.$eval('dialog[open]', (e) => e.innerText);
+const click = (selector, text) => page.evaluate((selector, text) => [...document.querySelectorAll(selector)].find((e) => e.textContent.startsWith(text)).click(), selector, text);
+const inState = async (state) => (await stage.get(`/runs/${key(many)}/items?state=${state}&limit=1`)).total;
+
+test('select 50 jobs of a run by key and cancel them, with a result for each', options, async () => {
+  await stage.open(page, `runs/${key(many)}?state=pending`);
+  await until('its jobs', async () => (await names('Jobs')).length > 10 && (await inState('pending')) >= 100);
+  await focusTable('Jobs');
+  await press('j', 'x');
+  await until_('one', '1 selected');
+  for (let i = 1; i < 50; i++) await press('Shift+ArrowDown');
+  await until_('fifty', '50 selected');
+  await click('.bulk button', 'Cancel 50');
+  await page.waitForSelector('dialog[open] .list input');
+  assert.match(await dialog(), /Cancel 50 jobs\?/);
+  await page.type('dialog[open] input[type=search]', 'nothing has this name');
+  await until('no entry', async () => /None of 50 matches/.test(await dialog()));
+  const before = await inState('canceled');
+  await page.focus('dialog[open] [id$=reason]');
+  await page.keyboard.type('wrong disks');
+  await click('dialog[open] button[type=submit]', 'Cancel 50');
+  await until('all are done', async () => /50 of 50 done\./.test(await dialog()));
+  await until('their state', async () => (await inState('canceled')) === before + 50);
+  const entries = (await stage.audit()).filter((entry) => entry.action.includes('cancel') && entry.detail?.includes('wrong disks'));
+  assert.equal(entries.length, 50);
+  await click('dialog[open] button', 'Close');
+});
+
+test('rows that refuse say why, and the others are done', options, async () => {
+  await stage.open(page, `runs/${key(many)}?state=pending`);
+  await until('its jobs', async () => (await names('Jobs')).length > 10);
+  await focusTable('Jobs');
+  await press('j', 'x', 'Shift+ArrowDown');
+  await until_('two', '2 selected');
+  await click('.bulk button', 'Cancel 2');
+  await page.waitForSelector('dialog[open]');
+  // The server refuses one of them while the dialog is open.
+  await page.setRequestInterception(true);
+  let first = true;
+  const refuse = (request) => {
+    if (request.method() === 'POST' && /cancel$/.test(request.url()) && first) {
+      first = false;
+      void request.respond({ status: 409, contentType: 'application/problem+json', body: JSON.stringify({ status: 409, code: 'REFUSED', detail: 'it has ended' }) });
+    } else void request.continue();
+  };
+  page.on('request', refuse);
+  await click('dialog[open] button[type=submit]', 'Cancel 2');
+  await until('both results', async () => /1 of 2 done\. 1 refused\./.test(await dialog()) && /it has ended · REFUSED/.test(await dialog()));
+  page.off('request', refuse);
+  await page.setRequestInterception(false);
+  await press('Escape');
+});
+
+test('all jobs that match a filter are selected, those not loaded too', options, async () => {
+  await stage.open(page, `runs/${key(many)}`);
+  await until('its jobs', async () => (await names('Jobs')).length > 10);
+  await page.click('[aria-label="Select all of Jobs"]');
+  await until_('all', `${jobs} selected`);
+  await focusTable('Jobs');
+  await press('Escape');
+  await until_('none', '0 selected');
+});
+
+test('job types are paused and resumed together', options, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.row');
+  await focusTable('Job types');
+  await press('j', 'x', 'j', 'x');
+  await until_('two', '2 selected');
+  const two = (await names('Job types')).slice(0, 2);
+  await click('.bulk button', 'Pause 2');
+  await page.waitForSelector('dialog[open]');
+  await click('dialog[open] button[type=submit]', 'Pause 2');
+  await until('both paused', async () => (await Promise.all(two.map((name) => stage.get(`/job-types/${name}`)))).every((type) => type.paused));
+  await until('the results', async () => /2 of 2 done\./.test(await dialog()));
+  await click('dialog[open] button', 'Close');
+  await until('the new verb', async () => page.$$eval('.bulk button', (all) => all.some((e) => e.textContent === 'Resume 2')));
+  await click('.bulk button', 'Resume 2');
+  await page.waitForSelector('dialog[open]');
+  await click('dialog[open] button[type=submit]', 'Resume 2');
+  await until('both resumed', async () => (await Promise.all(two.map((name) => stage.get(`/job-types/${name}`)))).every((type) => !type.paused));
+  await until('the results', async () => /2 of 2 done\./.test(await dialog()));
+  await click('dialog[open] button', 'Close');
+});
+
+test('workers are drained together, runs are canceled together', options, async () => {
+  await stage.open(page, 'workers');
+  await page.waitForSelector('.row');
+  await page.click('[aria-label="Select all of Workers"]');
+  await until_('both', '2 selected');
+  await click('.bulk button', 'Drain 2');
+  await page.waitForSelector('dialog[open]');
+  await click('dialog[open] button[type=submit]', 'Drain 2');
+  const states = async () => (await stage.get('/workers')).workers.map((worker) => worker.state);
+  await until('both drain', async () => (await states()).every((state) => state === 'DRAINING'));
+  await until('the results', async () => /2 of 2 done\./.test(await dialog()));
+  await click('dialog[open] button', 'Close');
+  await until('the new verb', async () => page.$$eval('.bulk button', (all) => all.some((e) => e.textContent === 'Uncordon 2')));
+  await click('.bulk button', 'Uncordon 2');
+  await page.waitForSelector('dialog[open]');
+  await click('dialog[open] button[type=submit]', 'Uncordon 2');
+  await until('both are back', async () => (await states()).every((state) => state === 'ONLINE'));
+  await press('Escape');
+
+  await stage.open(page, 'runs?state=running');
+  await page.waitForSelector('.row');
+  await focusTable('Runs');
+  await press('j', 'x');
+  await until_('one', '1 selected');
+  await click('.bulk button', 'Pause 1');
+  await page.waitForSelector('dialog[open]');
+  await click('dialog[open] button[type=submit]', 'Pause 1');
+  await until('the results', async () => /1 of 1 done\./.test(await dialog()));
+  await until('a paused run', async () => (await stage.get('/runs?running=true&counts=true')).runs.some((run) => run.standing.state === 'paused'));
+  await press('Escape');
+});
+
+test('a header sorts: by key too, with its direction in the address and in aria-sort', options, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.row');
+  const order = async () => (await names('Job types')).join(' ');
+  await page.focus('[aria-label="Job types"] .sort');
+  await press('Enter');
+  await until('ascending', async () => (await order()) === 'compact failing nightly slow wide');
+  await press('Enter');
+  await until('descending', async () => (await order()) === 'wide slow nightly failing compact');
+  assert.match(page.url(), /sort=-name/);
+  assert.equal(await page.$eval('[aria-label="Job types"] [aria-sort]', (e) => e.getAttribute('aria-sort')), 'descending');
+  await page.reload();
+  await until('the same after a reload', async () => (await order()) === 'wide slow nightly failing compact');
+  await stage.open(page, 'runs');
+  await page.waitForSelector('.row');
+  await click('[aria-label=Runs] .sort', 'Took');
+  await until('what was sorted', () => page.$eval('.table-tools .end', (e) => /\d+ runs?, sorted|the newest 500 of more are shown and sorted/.test(e.textContent)));
+});
+
+test('a hidden column stays hidden, in this table only', options, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.row');
+  const heads = (label) => page.$$eval(`[aria-label="${label}"] [role=columnheader]`, (all) => all.map((e) => e.textContent));
+  assert.ok((await heads('Job types')).includes('Handler'));
+  await page.click('.columns summary');
+  await click('.columns label', ' Handler').catch(() => click('.columns label', 'Handler'));
+  await until('it is gone', async () => !(await heads('Job types')).includes('Handler'));
+  await page.reload();
+  await page.waitForSelector('.row');
+  assert.ok(!(await heads('Job types')).includes('Handler'));
+  await stage.open(page, 'workers');
+  await page.waitForSelector('.row');
+  assert.ok((await heads('Workers')).includes('Handlers'));
+  await page.evaluate(() => localStorage.clear());
+});
+
+test('back restores place, filter and selection', options, async () => {
+  await stage.open(page, `runs/${key(many)}?state=pending`);
+  await until('its jobs', async () => (await names('Jobs')).length > 10);
+  await focusTable('Jobs');
+  for (let i = 0; i < 30; i++) await press('j');
+  await press('x');
+  await until_('one', '1 selected');
+  const top = await page.$eval('[aria-label=Jobs]', (e) => e.scrollTop);
+  assert.ok(top > 100, `it was scrolled: ${top}`);
+  const at = await page.$eval('.row.at .name', (e) => e.textContent);
+  await press('Enter');
+  await until('the page of the job', () => page.$eval('h1', (e, at) => e.textContent === at, at));
+  await page.goBack();
+  await until_('the selection', '1 selected');
+  await until('the place', async () => (await page.$eval('[aria-label=Jobs]', (e) => e.scrollTop)) === top);
+  assert.match(page.url(), /state=pending/);
+  assert.equal(await page.$eval('.row.at .name', (e) => e.textContent), at);
+});
+
+test('a row that is cut shows its whole text to the keyboard', options, async () => {
+  const narrow = await stage.page({ width: 1024 });
+  await stage.open(narrow, 'runs');
+  await narrow.waitForSelector('.row');
+  await narrow.focus('[aria-label=Runs]');
+  await narrow.keyboard.press('j');
+  await until('a tip with day and zone', () => narrow.$eval('.tip', (e) => /\w{3} \d+ \w{3} 20\d\d, \d\d:\d\d:\d\d UTC/.test(e.textContent)));
+  await narrow.close();
+});
+
+test('compact rows are 28 px, after a reload too', options, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.row');
+  const height = () => page.$eval('.row', (e) => e.getBoundingClientRect().height);
+  assert.equal(await height(), 34);
+  await page.click('.settings summary');
+  await page.select('.settings label:nth-of-type(2) select', 'compact');
+  await until('28 px', async () => (await height()) === 28);
+  await page.reload();
+  await page.waitForSelector('.row');
+  assert.equal(await height(), 28);
+  await page.evaluate(() => localStorage.clear());
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+});
+
+test('a key without a dialog changes nothing: A and R ask first', options, async () => {
+  const run = await stage.runDAG('keys');
+  await stage.open(page, `runs/${key(run)}`);
+  await until('its tasks', async () => (await names('Tasks')).length === 4);
+  const at = (await names('Tasks')).indexOf('go-ahead');
+  await focusTable('Tasks');
+  for (let i = 0; i <= at; i++) await press('j');
+  await press('a');
+  await page.waitForSelector('dialog[open]');
+  assert.match(await dialog(), /Approve go-ahead\?/);
+  assert.equal((await stage.get(`/runs/${key(run)}/items/go-ahead`)).state, 'running');
+  await press('Escape');
+  await focusTable('Tasks');
+  await press('Home', 'f');
+  assert.equal(await page.$eval('.row.at .name', (e) => e.textContent), 'broken');
+});

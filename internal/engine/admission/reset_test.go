@@ -105,3 +105,18 @@ func TestSinceWhenSurvivesARecovery(t *testing.T) {
 	p.step(Requested{Holder: group("a"), JobType: "a", Reassert: true, Held: []Held{{AdmissionItem: turn(), Fence: lane.Fence, Since: epoch}}})
 	assert.Equal(t, epoch, p.d.View(everything{}).Lanes[0].Holder.Since)
 }
+
+// TestAMessageIsAnsweredOnce: a reset holder has one size in a grant and another one in a request
+// that waits. Both are of the same time, so the request must not be refused and queued at once.
+func TestAMessageIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.step(Resized{Pool: "net", Size: 1})
+	small := Request{ID: "small", Pools: []Amount{{Pool: "db", N: 1, Size: 1}, {Pool: "net", N: 1, Size: 1}}}
+	large := Request{ID: "large", Pools: []Amount{{Pool: "db", N: 2, Size: 3}, {Pool: "net", N: 1, Size: 1}}}
+	held := granted(t, p.ask("a", small))
+	p.ask("a", large)
+	decisions := p.reset("a", []Held{{AdmissionItem: small, Fence: held.Fence}}, large)
+	require.Len(t, decisions, 2, "%v", decisions)
+	assert.Equal(t, []string{"a granted", "a TOO_LARGE"}, told(decisions))
+}

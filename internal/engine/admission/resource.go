@@ -166,11 +166,12 @@ func (c *Core) needsOf(r *request) []need {
 }
 
 // declare adopts the sizes of a configuration read at that time. A smaller size may leave
-// requests waiting for more than the pool will ever have.
+// requests waiting for more than the pool will ever have. Of two sizes of the same time, the first one
+// counts.
 func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 	for _, amount := range amounts {
 		s := c.resource(amount.Pool, true)
-		if at.Before(s.declaredAt) {
+		if at.Before(s.declaredAt) || s.declared > 0 && at.Equal(s.declaredAt) {
 			continue
 		}
 		before := s.size()

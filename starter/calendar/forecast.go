@@ -228,16 +228,36 @@ func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobTy
 	return open, notes
 }
 
-// approvalOf returns the first open approval in the DAG of a run; "" if there is none, or no answer.
+// approvalOf returns the first open approval in the DAG of a run, by its path through sub-DAGs; "" if
+// there is none, or no answer.
 func approvalOf(ctx context.Context, client *starter.Client, snapshot starter.Snapshot) string {
 	if snapshot.Group == nil || snapshot.Group.DAG == "" {
 		return ""
 	}
-	below, err := client.Runs().Show(ctx, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(snapshot.WorkflowID, contract.JobID(1))})
-	if err != nil || below.DAGStatus == nil || len(below.DAGStatus.Approvals) == 0 {
+	return approvalIn(ctx, client, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(snapshot.WorkflowID, contract.JobID(1))}, maxDepth)
+}
+
+// maxDepth bounds the sub-DAGs below each other, in which approvals are looked for.
+const maxDepth = 10
+
+func approvalIn(ctx context.Context, client *starter.Client, ref starter.RunRef, depth int) string {
+	below, err := client.Runs().Show(ctx, ref)
+	switch {
+	case err != nil || below.DAGStatus == nil || depth == 0:
+		return ""
+	case len(below.DAGStatus.Approvals) > 0:
+		return below.DAGStatus.Approvals[0].ID
+	}
+	inside, err := client.DAGs().Why(ctx, ref, "")
+	if err != nil {
 		return ""
 	}
-	return below.DAGStatus.Approvals[0].ID
+	for _, task := range inside.SubDAGs {
+		if approval := approvalIn(ctx, client, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(ref.WorkflowID, task)}, depth-1); approval != "" {
+			return task + "/" + approval
+		}
+	}
+	return ""
 }
 
 // addConditions adds the rules about past successes, with the last successes that are known.

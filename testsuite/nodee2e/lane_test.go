@@ -31,14 +31,21 @@ func laneSite(t *testing.T, keys string) *site {
 func laneSiteWith(t *testing.T, keys, tasks string) *site {
 	t.Helper()
 	s := newSite(t, "node-a")
-	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "gated.yaml"), []byte(fmt.Sprintf(`
+	s.write("gated.yaml", fmt.Sprintf(`
 version: 1
 name: gated
 tasks:
   - {id: before, command: %s}
   - {id: gate, needs: [before], approval: {prompt: "Go on?"}}
   - {id: behind, needs: [gate], command: %s}
-%s`, alone(s.Dir, "before"), alone(s.Dir, "behind"), strings.ReplaceAll(tasks, "ALONE", alone(s.Dir, "clean")))), 0o600))
+%s`, alone(s.Dir, "before"), alone(s.Dir, "behind"), strings.ReplaceAll(tasks, "ALONE", alone(s.Dir, "clean"))))
+	s.applyLane(keys)
+	return s
+}
+
+// applyLane applies the DAG gated.yaml and another job type of its lane.
+func (s *site) applyLane(keys string) {
+	s.T.Helper()
 	s.Apply(fmt.Sprintf(`
 version: 1
 lanes: {night: {}}
@@ -55,12 +62,16 @@ job_types:
     schedule: {cron: "0 0 1 1 *"}
     execute: {command: %s}
 `, keys, alone(s.Dir, "other")))
-	return s
+}
+
+func (s *site) write(name, text string) {
+	s.T.Helper()
+	require.NoError(s.T, os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o600))
 }
 
 func (s *site) touch(name string) {
 	s.T.Helper()
-	require.NoError(s.T, os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600))
+	s.write(name, "")
 }
 
 func (s *site) awaitFile(name string) {
@@ -160,5 +171,43 @@ func TestACanceledRunTakesItsLaneForItsCleanUp(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(other).Outcome)
 	assert.Equal(t, contract.OutcomeCanceled, s.awaitEnd(gated).Outcome)
 	assert.Equal(t, []string{"before", "other", "clean"}, s.lines("ran"))
+	assert.NoFileExists(t, filepath.Join(s.Dir, "overlaps"))
+}
+
+// TestAnApprovalInASubDAGGivesTheLaneBack: as one in the DAG of the job does. The control plane is killed in
+// each wait.
+func TestAnApprovalInASubDAGGivesTheLaneBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "node-a")
+	s.write("gated.yaml", fmt.Sprintf("version: 1\nname: gated\ntasks:\n  - {id: before, command: %s}\n  - {id: sub, needs: [before], dag: sub.yaml}\n", alone(s.Dir, "before")))
+	s.write("sub.yaml", "version: 1\nname: sub\ntasks:\n  - {id: inner, dag: inner.yaml}\n")
+	s.write("inner.yaml", fmt.Sprintf("version: 1\nname: inner\ntasks:\n  - {id: gate, approval: {prompt: \"Go on?\"}}\n  - {id: behind, needs: [gate], command: %s}\n", alone(s.Dir, "behind")))
+	s.applyLane("")
+	s.touch("before.go")
+	gated := s.Begin("gated")
+	s.awaitFile("before.began")
+	released := func() bool {
+		group := s.shown(gated).Group
+		return group != nil && !group.LaneReleasedAt.IsZero()
+	}
+	testsuite.WaitFor(t, time.Minute, "the lane is given back", released)
+	s.restart(gated)
+	require.True(t, released())
+	forecast := s.Start("schedule", "--since", "now")
+	require.Zero(t, forecast.Code(t, time.Minute))
+	assert.Contains(t, forecast.Stderr.String(), "gated is open and waits for an approval (sub/inner/gate): its ticks are skipped until it ends")
+
+	other := s.Begin("other")
+	s.awaitFile("other.began")
+	s.Command("approve", gated.WorkflowID+"/job-00001/sub/inner/gate")
+	s.explained("gated", "LANE_BUSY(night)", "held by group/other-")
+	s.restart(gated)
+	s.explained("gated", "LANE_BUSY(night)")
+	assert.NoFileExists(t, filepath.Join(s.Dir, "behind.began"))
+	s.touch("behind.go")
+	s.touch("other.go")
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(other).Outcome)
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(gated).Outcome)
+	assert.Equal(t, []string{"before", "other", "behind"}, s.lines("ran"))
 	assert.NoFileExists(t, filepath.Join(s.Dir, "overlaps"))
 }

@@ -1,10 +1,8 @@
 package dagrun
 
 import (
-	"errors"
 	"slices"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -58,10 +56,13 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 		id := r.id(d.Item)
 		r.runner.ExecuteDAG(d.Decision, id, "task "+id+" of "+r.in.Name, contract.DAGInput{
 			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources, Recovery: r.core.Recovery(), ScheduledAt: r.core.About().ScheduledAt,
+			Lane: r.laneOf(id, d.Attempt),
 		}, d.Graph)
 	case dagrun.ReleaseLane, dagrun.RequestLane:
 		report := contract.LaneReport{JobID: r.in.Lane.JobID, Attempt: r.in.Lane.Attempt, Seq: d.Ask, Wants: d.Kind == dagrun.RequestLane}
 		r.reports = append(r.reports, laneReport{d.Ask, callLaneReport(r.ctx, r.group(), report)})
+	case dagrun.GrantLane:
+		r.runner.GrantLane(r.id(d.Item), contract.LaneGrant{Attempt: d.Attempt, Seq: d.Ask})
 	case dagrun.Insist:
 		r.runner.RepeatCancel(r.id(d.Item), d.Reason)
 	case dagrun.LookUp:
@@ -120,7 +121,7 @@ func (r *dagRun) about() jobtype.RunInfo {
 }
 
 func (r *dagRun) ready() bool {
-	if r.runner.Ready() || r.cancels.Len()+r.grants.Len() > 0 {
+	if r.runner.Ready() || r.cancels.Len()+r.grants.Len()+r.subs.Len() > 0 {
 		return true
 	}
 	return slices.ContainsFunc(r.lookups, func(l lookup) bool { return l.future.IsReady() }) ||
@@ -197,22 +198,5 @@ func (r *dagRun) collectLookups() {
 func (r *dagRun) describe(now bool) {
 	if text, changed := r.details(now); changed {
 		workflow.SetCurrentDetails(r.ctx, text)
-	}
-}
-
-// collectReports takes the deliveries of reports about the lane. A group that has ended holds no lane and grants none:
-// the tasks that run after a cancellation begin without it.
-func (r *dagRun) collectReports() {
-	for i := 0; i < len(r.reports); {
-		l := r.reports[i]
-		if !l.future.IsReady() {
-			i++
-			continue
-		}
-		r.reports = append(r.reports[:i], r.reports[i+1:]...)
-		var gone *temporal.UnknownExternalWorkflowExecutionError
-		if err := l.future.Get(r.ctx, nil); errors.As(err, &gone) {
-			r.carryOutAll(r.core.LaneGranted(r.runner.Now(), l.seq))
-		}
 	}
 }

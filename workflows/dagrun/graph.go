@@ -62,6 +62,7 @@ type dagRun struct {
 
 	cancels   workflow.ReceiveChannel
 	grants    workflow.ReceiveChannel
+	subs      workflow.ReceiveChannel
 	lookups   []lookup
 	reports   []laneReport
 	described int // tasks that had ended when the details were written
@@ -229,7 +230,7 @@ func (r *dagRun) name() {
 // mayContinueAsNew reports whether nothing is in transit that would be lost, and no message is
 // unread.
 func (r *dagRun) mayContinueAsNew() bool {
-	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups)+len(r.reports) == 0 && r.runner.Idle() && r.cancels.Len()+r.grants.Len() == 0
+	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups)+len(r.reports) == 0 && r.runner.Idle() && r.cancels.Len()+r.grants.Len()+r.subs.Len() == 0
 }
 
 // continueAsNew returns the continue-as-new error; nil if the run stays.

@@ -1,13 +1,17 @@
 package dagrun
 
 import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 )
 
-// group is the workflow id of the group whose lane the run shares; "": it shares none. A run that
-// was resumed by itself has no group.
+// group is the workflow id of the group whose lane the run shares, or of the run above a sub-DAG;
+// "": it shares none. A run that was resumed by itself has no group.
 func (r *dagRun) group() string {
 	parent := workflow.GetInfo(r.ctx).ParentWorkflowExecution
 	if r.in.Lane == nil || parent == nil {
@@ -24,6 +28,44 @@ func (r *dagRun) collectGrants() {
 		}
 		if r.in.Lane != nil && in.Attempt == r.in.Lane.Attempt {
 			r.carryOutAll(r.core.LaneGranted(r.runner.Now(), in.Seq))
+		}
+	}
+}
+
+// laneOf is the lane of a sub-DAG; nil if the run shares none.
+func (r *dagRun) laneOf(task string, attempt int) *contract.DAGLane {
+	if r.group() == "" {
+		return nil
+	}
+	return &contract.DAGLane{Lane: r.in.Lane.Lane, JobID: task, Attempt: attempt}
+}
+
+// collectSubs takes the reports of sub-DAGs about their lane.
+func (r *dagRun) collectSubs() {
+	for {
+		var in contract.LaneReport
+		if !r.subs.ReceiveAsync(&in) {
+			return
+		}
+		if task, known := r.item(in.JobID); known {
+			r.carryOutAll(r.core.LaneReported(r.runner.Now(), breaks.Report{Job: task, Attempt: in.Attempt, Seq: in.Seq, Wants: in.Wants}))
+		}
+	}
+}
+
+// collectReports takes the deliveries of reports about the lane. A group that has ended holds no lane and grants none:
+// the tasks that run after a cancellation begin without it.
+func (r *dagRun) collectReports() {
+	for i := 0; i < len(r.reports); {
+		l := r.reports[i]
+		if !l.future.IsReady() {
+			i++
+			continue
+		}
+		r.reports = append(r.reports[:i], r.reports[i+1:]...)
+		var gone *temporal.UnknownExternalWorkflowExecutionError
+		if err := l.future.Get(r.ctx, nil); errors.As(err, &gone) {
+			r.carryOutAll(r.core.LaneGranted(r.runner.Now(), l.seq))
 		}
 	}
 }

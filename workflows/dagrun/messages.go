@@ -20,6 +20,7 @@ var errNotBegun = temporal.NewApplicationError("the run has not begun yet; try a
 func (r *dagRun) listen() error {
 	r.cancels = workflow.GetSignalChannel(r.ctx, contract.SignalCancelDAG)
 	r.grants = workflow.GetSignalChannel(r.ctx, contract.SignalLaneGrant)
+	r.subs = workflow.GetSignalChannel(r.ctx, contract.SignalLaneReport)
 	return errors.Join(
 		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
 			return dagrun.Request{Kind: dagrun.Retry, Tasks: in.Tasks, By: in.By}
@@ -129,6 +130,7 @@ func (r *dagRun) collectMessages() {
 		r.carryOutAll(r.core.CancelRun(now, in.Reason))
 	}
 	r.collectGrants()
+	r.collectSubs()
 	r.collectAdmission()
 }
 

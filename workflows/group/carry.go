@@ -81,7 +81,7 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.LeaveLane:
 		r.runner.Admission.Release(laneID(itemLane, c.Turn, c.Round))
 	case group.GrantLane:
-		callGrantLane(r.ctx, r.runner.ChildID(contract.JobID(c.Job)), contract.LaneGrant{Attempt: c.Attempt, Seq: c.Seq})
+		r.runner.GrantLane(contract.JobID(c.Job), contract.LaneGrant{Attempt: c.Attempt, Seq: c.Seq})
 	case group.ClaimKeys:
 		r.claims.keys, r.claims.jobs = r.core.DedupeKeys(c.Late > 0)
 		r.runner.Admission.Request(contract.AdmissionItem{

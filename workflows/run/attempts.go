@@ -105,6 +105,11 @@ func (r *Runner) RepeatCancel(name, reason string) {
 	callCancelDAG(r.ctx, r.ChildID(name), contract.CancelDAGInput{Reason: reason})
 }
 
+// GrantLane answers the report of an item's DAG about its lane. A run that has ended needs no lane.
+func (r *Runner) GrantLane(name string, in contract.LaneGrant) {
+	callGrantLane(r.ctx, r.ChildID(name), in)
+}
+
 // find returns the index of an attempt; -1 if it does not run.
 func (r *Runner) find(d engine.Decision) int {
 	for i := range r.attempts {

@@ -132,3 +132,7 @@ func callClosePages(ctx workflow.Context, in contract.ClosePagesInput) {
 func callCancelDAG(ctx workflow.Context, id string, in contract.CancelDAGInput) {
 	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalCancelDAG, in)
 }
+
+func callGrantLane(ctx workflow.Context, id string, in contract.LaneGrant) {
+	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalLaneGrant, in)
+}

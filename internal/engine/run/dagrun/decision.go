@@ -26,6 +26,8 @@ const (
 	// both.
 	ReleaseLane
 	RequestLane
+	// GrantLane answers the report Ask of a sub-DAG.
+	GrantLane
 	// End: the run is over, with Outcome and Reason.
 	End
 )

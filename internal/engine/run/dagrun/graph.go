@@ -257,7 +257,7 @@ func (g *Graph) advance(now time.Time) []Decision {
 			break
 		}
 	}
-	g.releaseLane()
+	g.shareLane(now)
 	g.noteFull(now)
 	return g.out
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 )
 
 // laneState is whether the run may begin tasks in the lane of its group.
@@ -22,33 +23,61 @@ type lane struct {
 	// Seq numbers the reports to the group. Since is the time of the last one.
 	Seq   int       `json:"seq,omitempty"`
 	Since time.Time `json:"since,omitzero"`
+	// Subs has the last report of each sub-DAG, by its task. A run with sub-DAGs does not travel.
+	Subs breaks.Reports `json:"-"`
 }
 
-// mayBegin reports whether a task may begin, and requests the lane if it is given back.
-func (g *Graph) mayBegin() bool {
-	if g.lane.State == laneReleased {
-		g.reportLane(laneRequested, RequestLane)
-	}
-	return g.lane.State == laneHeld
-}
+// mayBegin reports whether a task may begin.
+func (g *Graph) mayBegin() bool { return g.lane.State == laneHeld }
 
-// releaseLane gives the lane back if all that has begun are approvals.
-func (g *Graph) releaseLane() {
-	if g.cfg.Lane == "" || g.lane.State != laneHeld || len(g.live) == 0 || g.run.Finished() {
+// shareLane gives the lane back if approvals are all that has begun, here and in sub-DAGs. It
+// requests the lane when something else is to begin, and grants the requests of sub-DAGs.
+func (g *Graph) shareLane(now time.Time) {
+	if g.cfg.Lane == "" || g.run.Finished() {
 		return
 	}
+	g.lane.Subs.Keep(g.runningAttempt)
+	needs := len(g.starts) > 0
 	//workflowcheck:ignore a disjunction does not depend on the order
 	for _, t := range g.live {
-		if t.phase != phaseApproval {
-			return
-		}
+		needs = needs || t.phase != phaseApproval && !g.lane.Subs.Rests(int(t.i))
 	}
-	g.reportLane(laneReleased, ReleaseLane)
+	switch {
+	case g.lane.State == laneHeld && !needs && len(g.live) > 0:
+		g.engine.Suspend(now) // The retry of a sub-DAG needs the lane, too.
+		g.reportLane(laneReleased, ReleaseLane)
+	case g.lane.State == laneReleased && needs:
+		g.reportLane(laneRequested, RequestLane)
+	}
+	if g.lane.State != laneHeld {
+		return
+	}
+	for _, r := range g.lane.Subs.Needs() {
+		g.lane.Subs.Answered(r.Job)
+		g.decide(Decision{Decision: run.Decision{Kind: GrantLane, Item: r.Job, Attempt: r.Attempt, Ask: r.Seq}})
+	}
+}
+
+// runningAttempt is the attempt of a task that runs; 0: none does.
+func (g *Graph) runningAttempt(task int) int {
+	view, ok := g.engine.View(task)
+	if !ok || view.Phase != run.PhaseRunning {
+		return 0
+	}
+	return view.Attempt
 }
 
 func (g *Graph) reportLane(state laneState, kind run.Kind) {
-	g.lane = lane{State: state, Seq: g.lane.Seq + 1, Since: g.now}
+	g.lane.State, g.lane.Seq, g.lane.Since = state, g.lane.Seq+1, g.now
 	g.decide(Decision{Decision: run.Decision{Kind: kind, Item: run.WholeRun, Ask: g.lane.Seq}})
+}
+
+// LaneReported takes the report of a sub-DAG. An older report, or one of another attempt, does
+// nothing.
+func (g *Graph) LaneReported(now time.Time, r breaks.Report) []Decision {
+	g.step()
+	g.lane.Subs = g.lane.Subs.With(r)
+	return g.advance(now)
 }
 
 // LaneGranted says that the group has its lane again. An answer to an older request does nothing.
@@ -56,6 +85,7 @@ func (g *Graph) LaneGranted(now time.Time, seq int) []Decision {
 	g.step()
 	if g.lane.State == laneRequested && g.lane.Seq == seq {
 		g.lane.State = laneHeld
+		g.engine.Unsuspend(now)
 	}
 	return g.advance(now)
 }

@@ -228,6 +228,8 @@ func (g *Graph) waitsOfBegun(t *task) []Wait {
 	case t.admitted:
 		w.Code = contract.CodeConcurrency
 		w.Detail = g.full() + "; it has its resources and gets the next place before others of its priority"
+	case g.lane.State == laneRequested && g.runningAttempt(int(t.i)) == 0:
+		w.Wait = g.laneWait()
 	default:
 		w.Wait = g.engine.WaitOf(int(t.i), g.now)
 		if g.runs(t) || w.Code == "" && g.run.Paused() {

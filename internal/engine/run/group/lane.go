@@ -5,7 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
-	"github.com/roundsman/roundsman/internal/engine/run/group/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 )
 
 // LaneReported is a report of the run of a job's DAG about its lane.

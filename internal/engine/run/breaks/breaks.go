@@ -1,10 +1,6 @@
 package breaks
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 // Report is a message of the run of a job.
 type Report struct {
@@ -13,6 +9,9 @@ type Report struct {
 	Seq     int `json:"s"`
 	// Wants: it requests its lane. Otherwise it waits for approvals alone.
 	Wants bool `json:"w,omitempty"`
+	// Granted: its request was answered. The report stays, so that an older one that comes late does
+	// nothing.
+	Granted bool `json:"g,omitempty"`
 }
 
 // Action is the next thing to do about the lane.
@@ -31,7 +30,7 @@ const retryPause = time.Minute
 // Break is the state of the lane of a group. The zero value has the lane.
 type Break struct {
 	// Reports has the last report of each run that waits.
-	Reports map[int]Report `json:"reports,omitempty"`
+	Reports Reports `json:"reports,omitempty"`
 	// Away: the lane is given back. Since is when.
 	Away  bool      `json:"away,omitempty"`
 	Since time.Time `json:"since,omitzero"`
@@ -43,26 +42,16 @@ type Break struct {
 }
 
 // Note takes a report, unless a newer one is known.
-func (b *Break) Note(r Report) {
-	known, ok := b.Reports[r.Job]
-	if ok && known.Attempt == r.Attempt && known.Seq >= r.Seq {
-		return
-	}
-	if b.Reports == nil {
-		b.Reports = map[int]Report{}
-	}
-	b.Reports[r.Job] = r
-}
+func (b *Break) Note(r Report) { b.Reports = b.Reports.With(r) }
 
 // Next decides about the lane of a group with that many open jobs. attempt is the running attempt
 // of a job, 0 if none runs.
 func (b *Break) Next(open int, attempt func(job int) int, now time.Time) Action {
-	//workflowcheck:ignore the deletions do not depend on the order
-	maps.DeleteFunc(b.Reports, func(job int, r Report) bool { return attempt(job) != r.Attempt })
+	b.Reports.Keep(attempt)
 	waiting := 0
 	//workflowcheck:ignore a sum does not depend on the order
-	for _, r := range b.Reports {
-		if !r.Wants {
+	for job := range b.Reports {
+		if b.Reports.Rests(job) {
 			waiting++
 		}
 	}
@@ -104,13 +93,8 @@ func (b *Break) Answer() (list []Report) {
 	if b.Away {
 		return nil
 	}
-	for _, job := range slices.Sorted(maps.Keys(b.Reports)) {
-		if r := b.Reports[job]; r.Wants {
-			list = append(list, r)
-		}
-	}
-	return list
+	return b.Reports.Needs()
 }
 
-// Answered forgets a request that was answered. Later reports have a higher number.
-func (b *Break) Answered(r Report) { delete(b.Reports, r.Job) }
+// Answered notes that a request was answered.
+func (b *Break) Answered(r Report) { b.Reports.Answered(r.Job) }

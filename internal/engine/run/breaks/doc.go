@@ -4,7 +4,7 @@
 // A run sends a report when only approvals are open, and begins nothing from then on. It sends
 // another one when a task can begin: it needs its lane. The group gives the lane back when all its
 // jobs wait. It grants the need of a run while it has the lane. Reports are numbered, so a late one
-// changes nothing.
+// changes nothing. The run of a DAG does the same for the sub-DAGs of its tasks.
 //
 // The package is pure.
 package breaks

@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/engine/run/group/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 )
 
 var now = time.Date(2026, 11, 26, 2, 0, 0, 0, time.UTC)
@@ -40,7 +41,11 @@ func TestAnOldReportChangesNothing(t *testing.T) {
 	b.Note(breaks.Report{Job: 1, Attempt: 1, Seq: 2, Wants: true})
 	b.Note(breaks.Report{Job: 1, Attempt: 1, Seq: 1})
 	assert.Equal(t, breaks.Nothing, b.Next(1, first, now))
-	assert.Len(t, b.Answer(), 1, "the group has its lane")
+	require.Len(t, b.Answer(), 1, "the group has its lane")
+	b.Answered(b.Answer()[0])
+	assert.Empty(t, b.Answer())
+	b.Note(breaks.Report{Job: 1, Attempt: 1, Seq: 1})
+	assert.Equal(t, breaks.Nothing, b.Next(1, first, now), "its run works")
 }
 
 // TestARetryNeedsTheLane: the run ended while the lane was given back, and its job starts again.

@@ -160,6 +160,8 @@ func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.Server
 				return nil, fmt.Errorf("CopyFile not found ec volume id %d", in.GetVolumeId())
 			}
 			return s.cluster.idxFile(s.address, in.GetVolumeId(), in.GetIsEcVolume())
+		case ".ecx":
+			return nil, fmt.Errorf("CopyFile not found ec volume id %d", in.GetVolumeId())
 		case ".note":
 			return []byte(s.cluster.note(s.address, in.GetVolumeId())), nil
 		}

@@ -124,6 +124,9 @@ type Index struct {
 	// each was written.
 	Live   uint64
 	Digest [2]uint64
+	// OfShards: the server has no replica of the volume, and this is the index of its shards. It has each
+	// object once, however often it was written.
+	OfShards bool
 	// Head is the digest of the first bytes of the index, for a look with a Head.
 	Head [32]byte
 	Why  string
@@ -185,7 +188,7 @@ type Look struct {
 	Server string
 	Shards bool
 	Index  bool
-	// Hidden: the index is that of a replica that is not loaded.
+	// Hidden: the index is that of a replica that is not loaded, or of the shards if there is none.
 	Hidden bool
 	// Head limits a look at an index to its first bytes; 0: the whole.
 	Head uint64

@@ -1,6 +1,7 @@
 package steps_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -164,5 +165,38 @@ func TestAHiddenIndexThatCannotBeReadIsNoDifference(t *testing.T) {
 		require.Equal(t, steps.CannotRead, end.Code)
 		require.False(t, end.Final)
 		require.Equal(t, server, end.Server)
+	}
+}
+
+// TestAReplicaIsComparedWithTheIndexOfTheShards: the one that they were made of was deleted before its server was
+// killed. Only shards with the objects of the other replica, of a known size, end the encoding.
+func TestAReplicaIsComparedWithTheIndexOfTheShards(t *testing.T) {
+	t.Parallel()
+	for name, each := range map[string]struct {
+		differ, unsized bool
+		want            steps.Code
+	}{
+		"the same objects": {want: steps.Encoded}, "others": {differ: true, want: steps.ShardsDiffer}, "no size": {unsized: true, want: steps.ShardsDiffer},
+	} {
+		c := hiddenAtAll(t)
+		if each.unsized {
+			c.LoseVif("a:1", 2)
+		}
+		require.NoError(t, c.Delete("a:1", 2))
+		restart(c, "a:1")
+		c.Put(fakecluster.Volume{ID: 2, Objects: 6, Deleted: 2, ObjectSize: 100, Placement: 1, ReadOnly: true}, "b:1")
+		job := seeing{encodeOf(c, 2, []string{"b:1"}, []string{"a:1", "b:1", "c:1", "d:1"}), func(seen steps.View) {
+			if index, ok := seen.Indexes["b:1"]; ok {
+				index.OfShards = true
+				if each.differ {
+					index.Live--
+				}
+				seen.Indexes["a:1"] = index
+			}
+		}}
+		end, _ := walk(c, job, 2, func(int, steps.Call) fate { return well })
+		require.NotNil(t, end, name)
+		require.Equal(t, each.want, end.Code, "%s: %+v", name, end)
+		require.Empty(t, slices.DeleteFunc(end.Left, func(l steps.Leftover) bool { return l.Kind != steps.LeftHidden && l.Kind != steps.LeftFiles }), name)
 	}
 }

@@ -51,7 +51,7 @@ func (e *Encode) likeThose(server string, seen View) bool {
 }
 
 // compareHidden compares the replicas with one that is not loaded, next to all shards that were made of it. Its
-// index shows whether they have its objects. A server that was killed while it generated has no size of the volume that
+// index shows whether they have its objects, or the index of the shards if it was deleted. A server that was killed while it generated has no size of the volume that
 // the shards were made of (made is 0); they are removed then.
 func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
 	e.unread = nil
@@ -73,7 +73,7 @@ func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step,
 	}
 	for _, server := range replicas {
 		other := seen.Indexes[server]
-		if index.Presence != Present || other.Presence != Present || other.Live != index.Live || other.Digest != index.Digest {
+		if index.Presence != Present || index.OfShards && made == 0 || other.Presence != Present || other.Live != index.Live || other.Digest != index.Digest {
 			return Step{}, false
 		}
 		agreed[server] = seen.Replicas[server].sizes()
@@ -110,7 +110,7 @@ func (e *Encode) nameHidden(step Step, seen View) Step {
 		kind = LeftFiles
 	}
 	for _, server := range servers {
-		if seen.Replicas[server].Presence == Absent && seen.Indexes[server].Presence == Present {
+		if index := seen.Indexes[server]; seen.Replicas[server].Presence == Absent && index.Presence == Present && !index.OfShards {
 			step.End.leaves(kind, server)
 		}
 	}

@@ -29,7 +29,8 @@ func (c *Cluster) Index(ctx context.Context, server string, id uint32) steps.Ind
 	return read.index()
 }
 
-// HiddenIndex reads the index of a replica that its server does not load, next to shards.
+// HiddenIndex reads the index of a replica that its server does not load, next to shards. If there is no such
+// replica, it reads the index of the shards.
 func (c *Cluster) HiddenIndex(ctx context.Context, server string, id uint32, collection string) steps.Index {
 	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
 	defer cancel()
@@ -41,23 +42,27 @@ func (c *Cluster) HiddenIndex(ctx context.Context, server string, id uint32, col
 	if err != nil {
 		return steps.Index{Why: Reason(err)}
 	}
-	read := indexReader{offset: 4, writes: map[uint64]uint32{}}
-	if info.GetBytesOffset() == wideOffset {
-		read.offset = wideOffset
+	for _, file := range []string{".idx", ".ecx"} {
+		read := indexReader{offset: 4, writes: map[uint64]uint32{}}
+		if info.GetBytesOffset() == wideOffset {
+			read.offset = wideOffset
+		}
+		stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
+			VolumeId: id, Collection: collection, Ext: file, IsEcVolume: true, StopOffset: math.MaxInt64, CompactionRevision: math.MaxUint32,
+		})
+		if err == nil {
+			err = drain(stream, func(r *volumepb.CopyFileResponse) { read.take(r.GetFileContent()) })
+		}
+		switch {
+		case err == nil:
+			index := read.index()
+			index.OfShards = file == ".ecx"
+			return index
+		case !notFound(err):
+			return steps.Index{Why: Reason(err)}
+		}
 	}
-	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
-		VolumeId: id, Collection: collection, Ext: ".idx", IsEcVolume: true, StopOffset: math.MaxInt64, CompactionRevision: math.MaxUint32,
-	})
-	if err == nil {
-		err = drain(stream, func(r *volumepb.CopyFileResponse) { read.take(r.GetFileContent()) })
-	}
-	switch {
-	case notFound(err):
-		return steps.Index{Presence: steps.Absent}
-	case err != nil:
-		return steps.Index{Why: Reason(err)}
-	}
-	return read.index()
+	return steps.Index{Presence: steps.Absent}
 }
 
 // IndexHead reads the first bytes of a replica's index.

@@ -24,6 +24,9 @@ func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	if f.incomplete && !v.Incomplete {
 		e.touchLacking()
 	}
+	if f.incomplete != v.Incomplete {
+		f.changes++
+	}
 	f.incomplete = v.Incomplete
 	seenNow := 0
 	for i := range v.Workers {
@@ -80,6 +83,7 @@ func (e *Engine) unsee(w *worker) {
 	if w == nil {
 		return
 	}
+	e.fleet.changes++
 	e.dismiss(w)
 	e.fleet.drop(w)
 	if w.inFlight > 0 {
@@ -117,6 +121,7 @@ func sameCapability(a, b contract.Capability) bool {
 // see applies the registry's view of one worker; w is its previous record.
 func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
 	fresh := w == nil || len(w.candidates) == 0
+	e.noteSeen(w, seen)
 	switch {
 	case w == nil:
 		w = &worker{}
@@ -152,6 +157,22 @@ func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker
 	return w
 }
 
+// noteSeen counts a change of a worker, unless only its heartbeat is new.
+func (e *Engine) noteSeen(w *worker, seen contract.WorkerView) {
+	if w != nil && !w.suspect && w.coolUntil.IsZero() {
+		if before := w.WorkerView; before.Beat != seen.Beat {
+			before.Beat = seen.Beat
+			if sameView(&before, &seen) {
+				return
+			}
+		}
+	}
+	e.fleet.changes++
+}
+
+// FleetChanges counts the changes that [Engine.Candidates] may show. The end of a cool-down is none.
+func (e *Engine) FleetChanges() uint64 { return e.fleet.changes }
+
 //workflowcheck:ignore whether two maps are equal does not depend on the order
 func sameLabels(a, b map[string]string) bool {
 	if len(a) != len(b) {
@@ -172,8 +193,9 @@ func (v WorkerProbed) apply(e *Engine, now time.Time) {
 		return
 	}
 	w.observeUsed(v.BeatAt, v.Used, now)
-	if v.Alive {
+	if v.Alive && w.suspect {
 		w.suspect = false
+		e.fleet.changes++
 	}
 	e.rerank(w, now)
 	if v.Alive {
@@ -187,6 +209,9 @@ func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
 		return
 	}
 	w.observe(v.Handler, v.Load, now)
+	if !w.coolUntil.IsZero() {
+		e.fleet.changes++
+	}
 	w.coolUntil, w.load.Pause = time.Time{}, 0
 	e.rerank(w, now)
 }
@@ -198,6 +223,7 @@ func (e *Engine) suspect(id, instance string, now time.Time) {
 		return
 	}
 	w.suspect, w.suspectBeat = true, w.Beat
+	e.fleet.changes++
 	e.rerank(w, now)
 	e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
 }
@@ -213,6 +239,7 @@ func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
 func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 	if w := e.fleet.instance(id, instance); w != nil {
 		w.coolUntil = now.Add(pause)
+		e.fleet.changes++
 		e.timers.Push(timer{at: w.coolUntil, kind: timerCool, class: id})
 		e.rerank(w, now)
 	}
@@ -222,6 +249,7 @@ func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
 	if w := e.fleet.instance(id, instance); w != nil && !slices.Contains(w.unsupported, handler) {
 		w.unsupported = append(w.unsupported, handler)
+		e.fleet.changes++
 		e.rerank(w, now)
 	}
 }

@@ -129,6 +129,7 @@ func (e *Engine) proveStart(it *item, w *worker, failure Failure, now time.Time)
 func (e *Engine) clearStarts(w *worker) {
 	if w.starts.failing() {
 		w.coolUntil = time.Time{}
+		e.fleet.changes++
 	}
 	if w.starts.failing() && !w.starts.Missing || !w.starts.Reported.IsZero() {
 		e.decide(Decision{Kind: ClearTrouble, Worker: w.ID, Instance: w.Instance})

@@ -145,6 +145,8 @@ type fleet struct {
 	// list has the same workers by id, nil if outdated; view numbers the views.
 	list []*worker
 	view uint64
+	// changes counts the changes that [Engine.Candidates] may show.
+	changes uint64
 	// incomplete means that the newest view is that of a registry which was just rebuilt.
 	incomplete bool
 	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives

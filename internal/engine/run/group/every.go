@@ -71,7 +71,7 @@ func (g *Group) detectOnEvery(now time.Time) {
 	if d.Since.IsZero() {
 		d.Since = now
 	}
-	rolls, waits := g.detectWhereDue(now)
+	rolls, waits, _ := g.detectWhereDue(now)
 	if len(d.Open) > 0 || waits && (rolls || now.Before(g.patience())) {
 		g.engine.Watch()
 		return
@@ -82,8 +82,8 @@ func (g *Group) detectOnEvery(now time.Time) {
 }
 
 // detectWhereDue starts the detections that are due. Waits: some are due soon. Rolls: they begin
-// in the next workflow run.
-func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool) {
+// in the next workflow run. Cool is the end of the first cool-down of a worker.
+func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time) {
 	d := &g.detect
 	rolls = d.pages >= maxRunPages || g.engine.Rolling()
 	waits = g.engine.Incomplete()
@@ -96,6 +96,9 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool) {
 			t.Code, t.Detail = w.Code, w.Reason
 		case w.CoolUntil.After(now) || t.BusyTill.After(now):
 			waits = true
+			if w.CoolUntil.After(now) {
+				cool = earliestSet(cool, w.CoolUntil)
+			}
 		case g.full():
 			t.Miss(contract.CodeSurplus, explain.TextFull(g.cfg.Policy.MaxJobsPerDetection))
 			g.counts.DetectedMore = true
@@ -106,7 +109,7 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool) {
 			g.startDetection(w.ID, w.Instance, now)
 		}
 	}
-	return rolls, waits
+	return rolls, waits, cool
 }
 
 // patience is how long workers are waited for that may become able to detect.
@@ -211,7 +214,10 @@ func (g *Group) recount() {
 
 // targetsDueAt is when to look at the targets again though nothing happens.
 func (g *Group) targetsDueAt(now time.Time) time.Time {
-	next := g.detect.Targets.DueAt(now)
+	next := g.looked.due
+	if !g.looked.holds(g.engine.FleetChanges(), now) {
+		next = g.detect.Targets.DueAt(now)
+	}
 	if until := g.patience(); !g.detect.running() && until.After(now) {
 		next = earliestSet(next, until)
 	}

@@ -44,6 +44,8 @@ type Group struct {
 	unplaced bool
 	// lane is whether the group has its lane while its DAGs wait for approvals.
 	lane breaks.Break
+	// looked is the last look at the workers for late detections.
+	looked lateLook
 	// leaving: the same, but attempts still run.
 	leaving bool
 	// begun: what was found has become jobs whose numbers are known outside.

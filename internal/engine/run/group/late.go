@@ -31,22 +31,42 @@ func (g *Group) mayDetectLate() bool {
 func (g *Group) detectLate(now time.Time) {
 	d := &g.detect
 	switch {
-	case !g.mayDetectLate() || d.running() || d.Late.Claiming:
+	case !g.mayDetectLate():
+		return
+	case d.running() || d.Late.Claiming:
+		g.looked = lateLook{}
 		return
 	case len(g.lateJobs()) > 0:
+		g.looked = lateLook{}
 		g.claimLate(now)
 		return
-	case g.paused:
+	case g.paused || g.looked.holds(g.engine.FleetChanges(), now):
 		return
 	}
 	d.Late.From = g.jobs.last
-	_, waits := g.detectWhereDue(now)
+	rolls, waits, cool := g.detectWhereDue(now)
 	if d.running() {
 		g.jobs.seen()
 	}
 	if waits || d.Targets.Missing() > 0 {
 		g.engine.Watch()
 	}
+	due := d.Targets.DueAt(now)
+	g.looked = lateLook{known: !rolls, changes: g.engine.FleetChanges(), due: due, until: earliestSet(due, cool)}
+}
+
+// lateLook is the last look at all workers after which none was due. It does not travel.
+type lateLook struct {
+	known   bool
+	changes uint64
+	// due is the result of [targets.Book.DueAt] then. until is the end of the first pause of a worker; zero:
+	// none has one.
+	due, until time.Time
+}
+
+// holds reports whether another look would find nothing new.
+func (l lateLook) holds(changes uint64, now time.Time) bool {
+	return l.known && l.changes == changes && (l.until.IsZero() || now.Before(l.until))
 }
 
 // lateJobs lists the jobs that are not claimed yet.

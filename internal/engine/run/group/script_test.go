@@ -17,7 +17,7 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // script plays one group by hand.
 type script struct {
-	t   *testing.T
+	t   testing.TB
 	g   *Group
 	now time.Time
 	// workers are those that Prepare finds.

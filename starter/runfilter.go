@@ -12,8 +12,9 @@ import (
 
 // RunFilter narrows [Runs.List].
 type RunFilter struct {
-	// JobType keeps the runs of one job type, DAG those of one DAG.
+	// JobType keeps the runs of one job type, JobTypes those of several, DAG those of one DAG.
 	JobType, DAG string
+	JobTypes     []string
 	// Kind keeps one kind; empty: both.
 	Kind Kind
 	// Since and Until keep runs that started within; zero: no bound.
@@ -51,6 +52,14 @@ func (f RunFilter) query() (string, error) {
 		kind = KindGroup
 		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType))
 	}
+	if len(f.JobTypes) > 0 {
+		names, err := quoted("job type", f.JobTypes)
+		if err != nil {
+			return "", err
+		}
+		kind = KindGroup
+		terms = append(terms, fmt.Sprintf("%s IN (%s)", contract.SearchAttributeJobType, names))
+	}
 	if f.DAG != "" {
 		if err := jobtype.ValidateName(f.DAG); err != nil {
 			return "", fmt.Errorf("DAG: %w", err)
@@ -73,19 +82,28 @@ func (f RunFilter) query() (string, error) {
 	if !f.EndedUntil.IsZero() {
 		terms = append(terms, fmt.Sprintf("CloseTime <= '%s'", f.EndedUntil.UTC().Format(time.RFC3339Nano)))
 	}
-	var outcomes []string
-	for _, outcome := range f.Outcomes {
-		if err := jobtype.ValidateName(string(outcome)); err != nil {
-			return "", fmt.Errorf("outcome: %w", err)
-		}
-		outcomes = append(outcomes, "'"+string(outcome)+"'")
+	outcomes, err := quoted("outcome", f.Outcomes)
+	if err != nil {
+		return "", err
 	}
-	if len(outcomes) > 0 {
-		term := fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, strings.Join(outcomes, ", "))
+	if outcomes != "" {
+		term := fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, outcomes)
 		if slices.Contains(f.Outcomes, contract.OutcomeCompleted) {
 			term = fmt.Sprintf("(%s OR %s IS NULL AND ExecutionStatus = 'Completed')", term, contract.SearchAttributeOutcome)
 		}
 		terms = append(terms, term)
 	}
 	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
+}
+
+// quoted writes names as a list of a query.
+func quoted[S ~string](what string, names []S) (string, error) {
+	list := make([]string, len(names))
+	for i, name := range names {
+		if err := jobtype.ValidateName(string(name)); err != nil {
+			return "", fmt.Errorf("%s: %w", what, err)
+		}
+		list[i] = "'" + string(name) + "'"
+	}
+	return strings.Join(list, ", "), nil
 }

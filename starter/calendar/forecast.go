@@ -36,6 +36,8 @@ type Forecast struct {
 	Types []ForecastType  `json:"job_types"`
 	// Number of later ticks that the limit left out.
 	More int `json:"more,omitempty" doc:"Later ticks that the limit left out"`
+
+	known []jobtypes.JobType
 }
 
 // ForecastType holds the data of a job type that the forecast uses.
@@ -71,7 +73,7 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 	if err := jobtypes.Of(client).AddHolds(ctx, known); err != nil && !starter.Unanswered(err) {
 		return Forecast{}, err // Without a control plane no holds are known.
 	}
-	found := Forecast{AsOf: now, Until: now.Add(ahead), Types: make([]ForecastType, len(known)), Ticks: []forecast.Tick{}}
+	found := Forecast{AsOf: now, Until: now.Add(ahead), Types: make([]ForecastType, len(known)), Ticks: []forecast.Tick{}, known: known}
 	types := make([]forecast.JobType, len(known))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)

@@ -34,7 +34,7 @@ type TooManyError struct{ Items int }
 
 // Error implements error.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%d items match, and at most %d are sorted", e.Items, MaxSorted)
+	return fmt.Sprintf("%d items match, and at most %d are sorted or chosen by time", e.Items, MaxSorted)
 }
 
 // Filter chooses items of a run.
@@ -45,17 +45,34 @@ type Filter struct {
 	Find string
 	// Sort is an order, with - before it for the other direction; empty: the order of the run.
 	Sort string
+	// Since and Until keep the items that ran in this time; zero: no bound.
+	Since, Until time.Time
+}
+
+// bounded reports whether the filter has a time.
+func (f Filter) bounded() bool { return !f.Since.IsZero() || !f.Until.IsZero() }
+
+// ran reports whether the item ran in the time of the filter.
+func (f Filter) ran(item starter.Item) bool {
+	switch {
+	case !f.bounded():
+		return true
+	case item.StartedAt.IsZero() || !f.Until.IsZero() && item.StartedAt.After(f.Until):
+		return false
+	}
+	return item.EndedAt.IsZero() || !item.EndedAt.Before(f.Since)
 }
 
 // List returns the chosen items, and their total.
 func List(ctx context.Context, runs starter.Runs, ref starter.RunRef, filter Filter, now time.Time) ([]starter.Item, int, error) {
-	if filter.Find == "" && filter.Sort == "" {
+	if filter.Find == "" && filter.Sort == "" && !filter.bounded() {
 		return runs.Items(ctx, ref, filter.ItemFilter)
 	}
 	all, err := whole(ctx, runs, ref, filter)
 	if err != nil {
 		return nil, 0, err
 	}
+	all = slices.DeleteFunc(all, func(item starter.Item) bool { return !filter.ran(item) })
 	if filter.Sort != "" {
 		slices.SortStableFunc(all, order(filter.Sort, now))
 	}

@@ -46,3 +46,20 @@ func TestATextNamesAnItem(t *testing.T) {
 	}
 	assert.Equal(t, "load.#2", idOf(dag, "load.#2"))
 }
+
+func TestItemsOfATime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
+	filter := Filter{Since: ago(10), Until: ago(5)}
+	for name, row := range map[string]struct {
+		item starter.Item
+		ran  bool
+	}{
+		"not begun": {starter.Item{}, false}, "before": {starter.Item{StartedAt: ago(20), EndedAt: ago(11)}, false}, "until the beginning": {starter.Item{StartedAt: ago(20), EndedAt: ago(10)}, true},
+		"around": {starter.Item{StartedAt: ago(20), EndedAt: ago(1)}, true}, "still runs": {starter.Item{StartedAt: ago(20)}, true}, "after": {starter.Item{StartedAt: ago(4)}, false},
+	} {
+		assert.Equal(t, row.ran, filter.ran(row.item), name)
+	}
+	assert.True(t, Filter{}.ran(starter.Item{}))
+}

@@ -241,6 +241,7 @@ func (e every) jobTypes() {
 	run := strings.TrimPrefix(ended.text("workflow_id"), "group/")
 	item, _ := list(e.ask("GET", "/runs/{run}/items", nil, 200, run), "items")[0]["id"].(string)
 	e.ask("GET", "/runs/{run}/items/{item}", nil, 200, run, item)
+	e.times(name, run)
 	e.ask("GET", "/runs/{run}/items/{item}/output", nil, 200, run, item)
 	e.ask("GET", "/items?key=a", nil, 200)
 	e.download(run, item, "/output/text", "", "text/plain")
@@ -357,6 +358,7 @@ func (e every) dag() {
 	e.ask("POST", "/runs/{run}/cancel", object{}, 202, "gate~y")
 	e.ask("GET", "/explain?thing=dag/gate/x", nil, 200)
 	e.ask("GET", "/runs/{run}/graph", nil, 200, run)
+	e.ask("GET", "/runs/{run}/times", nil, 200, run)
 }
 
 func (e every) admission() {
@@ -413,6 +415,7 @@ func (e every) workers() {
 		e.ask("GET", path, nil, 200)
 	}
 	e.ask("GET", "/workers/{id}", nil, 200, "node-a")
+	assert.NotEmpty(e.t, list(e.ask("GET", "/workers/{id}/times", nil, 200, "node-a"), "work"))
 	assert.NotEmpty(e.t, list(e.ask("GET", "/workers/{id}/usage", nil, 200, "node-a"), "spans"))
 	assert.Equal(e.t, "WORK_WAITS", e.ask("GET", "/workers/{id}/reboot", nil, 200, "node-a").body["code"], "no other worker has its handlers")
 	e.ask("POST", "/workers/{id}/cordon", object{"reason": "a test"}, 200, "node-a")
@@ -471,8 +474,23 @@ func (e every) counts() {
 	e.ask("POST", "/job-types/{name}/resume", nil, 200, "tidy")
 }
 
+// times compares the times of a run with its items.
+func (e every) times(name, run string) {
+	bars, _ := e.ask("GET", "/runs/{run}/times", nil, 200, run).body["bars"].(map[string]any)
+	items := list(e.ask("GET", "/runs/{run}/items", nil, 200, run), "items")
+	assert.Len(e.t, bars["id"], len(items))
+	began, _ := items[0]["started_at"].(string)
+	assert.NotEmpty(e.t, list(e.ask("GET", "/runs/{run}/items?until="+began, nil, 200, run), "items"))
+	assert.Empty(e.t, list(e.ask("GET", "/runs/{run}/items?until=2020-01-01T00:00:00Z", nil, 200, run), "items"))
+	testsuite.WaitFor(e.t, time.Minute, "the run in the history", func() bool {
+		runs := list(e.ask("GET", "/job-types/{name}/history", nil, 200, name), "runs")
+		strips := list(e.ask("GET", "/run-strips?job_type="+name, nil, 200), "strips")
+		return len(runs) > 0 && len(strips) == 1 && runs[len(runs)-1]["jobs"] != nil
+	})
+}
+
 func (e every) system() {
-	for _, path := range []string{"/version", "/me", "/doctor", "/needs", "/audit", "/forecast", "/ledger", "/keys"} {
+	for _, path := range []string{"/version", "/me", "/doctor", "/needs", "/audit", "/forecast", "/ledger", "/night", "/keys"} {
 		e.ask("GET", path, nil, 200)
 	}
 	create := object{"name": "ci", "role": "viewer"}

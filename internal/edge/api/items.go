@@ -39,13 +39,15 @@ type itemList struct {
 
 type itemsInput struct {
 	RunPath
-	State []string `query:"state" doc:"Only items in one of these states"`
-	Key   string   `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key"`
-	ID    string   `query:"id" maxLength:"1000" doc:"Only this item, or all tasks of an entry that fans out"`
-	Find  string   `query:"find" maxLength:"1024" doc:"Only the jobs with this number, id or dedupe key; only the tasks with this id"`
-	Sort  string   `query:"sort" enum:"key,-key,state,-state,worker,-worker,attempt,-attempt,took,-took,ended,-ended" doc:"Another order than the run's own; - for descending. Of at most 20,000 items"`
-	From  int      `query:"from" minimum:"0" doc:"Leave out so many, instead of a cursor"`
-	Times bool     `query:"times" doc:"Of a DAG: when tasks were ready, began and ended, who decided, in that order; read from the history of the run, for at most 2,000 tasks"`
+	State []string  `query:"state" doc:"Only items in one of these states"`
+	Key   string    `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key"`
+	ID    string    `query:"id" maxLength:"1000" doc:"Only this item, or all tasks of an entry that fans out"`
+	Find  string    `query:"find" maxLength:"1024" doc:"Only the jobs with this number, id or dedupe key; only the tasks with this id"`
+	Sort  string    `query:"sort" enum:"key,-key,state,-state,worker,-worker,attempt,-attempt,took,-took,ended,-ended" doc:"Another order than the run's own; - for descending. Of at most 20,000 items"`
+	Since time.Time `query:"since" doc:"Only items that ran after this time. Of at most 20,000 items"`
+	Until time.Time `query:"until" doc:"Only items that ran before this time. Of at most 20,000 items"`
+	From  int       `query:"from" minimum:"0" doc:"Leave out so many, instead of a cursor"`
+	Times bool      `query:"times" doc:"Of a DAG: when tasks were ready, began and ended, who decided, in that order; read from the history of the run, for at most 2,000 tasks"`
 	Listing
 }
 
@@ -120,10 +122,10 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	}
 	page := Page{AsOf: time.Now().UTC()}
 	found, total, err := itemlist.List(ctx, call.Client.Runs(), in.Ref(), itemlist.Filter{
-		ItemFilter: starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: offset, Limit: in.Limit}, Find: in.Find, Sort: in.Sort,
+		ItemFilter: starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: offset, Limit: in.Limit}, Find: in.Find, Sort: in.Sort, Since: in.Since, Until: in.Until,
 	}, page.AsOf)
 	if many, is := errors.AsType[*itemlist.TooManyError](err); is {
-		return itemList{}, problem.New(http.StatusUnprocessableEntity, "TOO_MANY", many.Error()).With("choose a state, or leave out sort")
+		return itemList{}, problem.New(http.StatusUnprocessableEntity, "TOO_MANY", many.Error()).With("choose a state, or leave out sort, since and until")
 	}
 	page.Total = total
 	if end := offset + len(found); len(found) > 0 && end < total {

@@ -82,7 +82,7 @@ func (a *API) runs() {
 	Add(a, Operation{
 		ID: "list-runs", Method: http.MethodGet, Path: "/runs", Tag: tag, Summary: "List the runs of job types and of DAGs, newest first",
 		May: viewRuns, Reach: Some,
-		Live: &feed.Topic{Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: changesOfRuns()},
+		Live: &feed.Topic{Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: ChangesOfRuns()},
 	}, a.listRuns)
 	Add(a, Operation{
 		ID: "get-run", Method: http.MethodGet, Path: one, Tag: tag, Summary: "Show a run: how far it is, what it waits for, what it left",

@@ -145,7 +145,7 @@ func (a *API) topics() {
 	admission := func(name string) feed.Topic {
 		return feed.Topic{Name: name, Every: queriedEvery, Of: []string{contract.AdmissionWorkflowID}, Stale: a.known.admission.Stale}
 	}
-	topic(a, visible("runs", nil, changesOfRuns()...), "list-runs", a.listRuns, &runsInput{Counts: true, Listing: Listing{Limit: 100}})
+	topic(a, visible("runs", nil, ChangesOfRuns()...), "list-runs", a.listRuns, &runsInput{Counts: true, Listing: Listing{Limit: 100}})
 	topic(a, admission("lanes"), "list-lanes", a.listLanes, whole())
 	topic(a, admission("pools"), "list-pools", a.listPools, whole())
 	topic(a, admission("objects"), "list-objects", a.listObjects, whole())

@@ -22,8 +22,8 @@ const (
 	OfThing = "{thing}"
 )
 
-// changesOfRuns returns the workflows whose changes show in lists of runs.
-func changesOfRuns() []string { return []string{"group/", "dag/", contract.AuditWorkflowID} }
+// ChangesOfRuns returns the workflows whose changes show in lists of runs.
+func ChangesOfRuns() []string { return []string{"group/", "dag/", contract.AuditWorkflowID} }
 
 // changesOfJobTypes returns the workflows whose changes show in job types.
 func changesOfJobTypes() []string {

@@ -11,10 +11,12 @@ import (
 	"github.com/roundsman/roundsman/starter/calendar"
 )
 
-// Operations adds the operations for calendar and graph.
+// Operations adds the operations for calendar, times and graph.
 func Operations() func(*api.API) {
 	return func(a *api.API) {
-		addCalendar(a)
+		memory := new(calendar.Memory)
+		addCalendar(a, memory)
+		addTimes(a, memory)
 		addGraph(a)
 	}
 }
@@ -44,8 +46,7 @@ func (in calendarInput) names() []string {
 
 func (in calendarInput) span() time.Duration { return time.Duration(in.Days) * 24 * time.Hour }
 
-func addCalendar(a *api.API) {
-	memory := new(calendar.Memory)
+func addCalendar(a *api.API, memory *calendar.Memory) {
 	may := access.Permission{Verb: access.View, Kind: access.JobTypes}
 	api.Add(a, api.Operation{
 		ID: "get-forecast", Method: http.MethodGet, Path: "/forecast", Tag: "calendar", Summary: "Tell which runs the next days bring, and which instants are skipped",

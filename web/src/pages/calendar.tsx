@@ -6,7 +6,11 @@ import { dayOf, span, Time, Took, useZone } from '../time';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, Loaded, Page, Section, State } from '../ui';
 import { Rows } from '../table/rows';
+import { later } from '../later';
+import { chosenTime, isIn } from '../timeline/brush';
 import { plural } from '../words';
+
+const Ticks = later(() => import('../timeline/ticks').then((m) => m.Ticks));
 
 export function CalendarPage({ params }: { params: URLSearchParams }) {
   const past = params.get('view') === 'past';
@@ -39,7 +43,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
           <input type="search" value={type} onChange={(event) => setParams({ type: event.currentTarget.value.trim() })} />
         </label>
       </form>
-      {past ? <Past type={type} dropped={dropped} /> : <Coming type={type} dropped={dropped} />}
+      {past ? <Past type={type} dropped={dropped} params={params} /> : <Coming type={type} dropped={dropped} params={params} />}
     </Page>
   );
 }
@@ -51,12 +55,12 @@ const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'mi
 const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a>;
 const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
 
-function Coming({ type, dropped }: { type: string; dropped: boolean }) {
+function Coming({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const found = useGet<Forecast>(`/forecast${query({ job_type: type, limit: 10000 })}`);
   return (
     <Loaded of={found} what="The forecast">
       {(forecast) => {
-        const rows = forecast.ticks.filter((tick) => !dropped || isDropped(tick));
+        const rows = forecast.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, tick.begins_at ?? tick.at, tick.ends_at ?? tick.begins_at ?? tick.at));
         const unknown = forecast.job_types.filter((t) => t.of === 0 && t.due > 0);
         const total = forecast.job_types.reduce((sum, t) => ({ runs: sum.runs + t.runs, skipped: sum.skipped + t.skipped }), {
           runs: 0,
@@ -65,6 +69,11 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
         return (
           <>
             <Days ticks={forecast.ticks} />
+            {forecast.ticks.length > 0 && (
+              <Section title="Over time">
+                <Ticks ticks={forecast.ticks} past={false} whole={{ from: Date.parse(forecast.as_of), to: Date.parse(forecast.ticks.at(-1)?.at ?? forecast.until) + 3_600_000 }} brush={chosenTime(params)} />
+              </Section>
+            )}
             <Section title="The next seven days" note={`${plural(total.runs, 'run')}, ${total.skipped.toLocaleString('en')} skipped`}>
               {unknown.length > 0 && (
                 <p class="note">The run time of {unknown.map((t) => t.job_type).join(', ')} is not known yet; runs count as short.</p>
@@ -127,16 +136,21 @@ function late(tick: ForecastTick) {
   return by < 1000 ? 'at once' : `${span(by)} later`;
 }
 
-function Past({ type, dropped }: { type: string; dropped: boolean }) {
+function Past({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
   const found = useGet<Ledger>(`/ledger${query({ job_type: type, limit: 10000 })}`);
   return (
     <Loaded of={found} what="The ledger">
       {(ledger) => {
-        const rows = ledger.ticks.filter((tick) => !dropped || isDropped(tick));
+        const rows = ledger.ticks.filter((tick) => (!dropped || isDropped(tick)) && isIn(params, tick.started_at ?? tick.at, tick.ended_at ?? (tick.started_at ? undefined : tick.at)));
         const counts = Object.entries(ledger.counts).map(([state, n]) => `${n.toLocaleString('en')} ${state}`);
         return (
           <>
             <Days ticks={[...ledger.ticks].reverse()} />
+            {ledger.ticks.length > 0 && (
+              <Section title="Over time">
+                <Ticks ticks={ledger.ticks} past whole={{ from: Date.parse(ledger.ticks.at(-1)?.at ?? ledger.from) - 600_000, to: Date.parse(ledger.as_of) + 600_000 }} brush={chosenTime(params)} />
+              </Section>
+            )}
             <Section title="The last seven days" note={counts.join(', ') || undefined}>
               <Cut more={ledger.more} which="earlier" />
               <Rows

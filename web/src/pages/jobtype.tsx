@@ -8,9 +8,12 @@ import { SchemaForm } from '../form';
 import { href, runHref } from '../route';
 import { span, Time, Took } from '../time';
 import type { Backfilled, Calendar, HandlerList, Holds, JobType, RunRef, Schema, ShownJobType } from '../types';
-import { Strip } from '../design/strip';
 import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
-import { jobTypeState, strip } from './jobtypes';
+import { later } from '../later';
+import { jobTypeState } from './jobtypes';
+
+const History = later(() => import('../timeline/history').then((m) => m.History));
+const TypeTicks = later(() => import('../timeline/ticks').then((m) => m.TypeTicks));
 
 const path = (name: string) => `/job-types/${segment(name)}`;
 
@@ -22,6 +25,7 @@ export function JobTypePage({ name }: { name: string }) {
         {(type) => (
           <>
             {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
+            <History name={name} />
             <Section title="Now">
               <Facts
                 of={[
@@ -51,6 +55,7 @@ export function JobTypePage({ name }: { name: string }) {
               />
               <Explain thing={name} />
             </Section>
+            <TypeTicks name={name} />
             <Recent type={type} />
             <Windows type={type} />
             <Held name={name} />
@@ -134,8 +139,7 @@ function started(answer: unknown) {
 
 function Recent({ type }: { type: JobType }) {
   return (
-    <Section title="Last runs" note={<a href={`${href('calendar')}?type=${segment(type.name)}&view=past`}>each scheduled instant</a>}>
-      {(type.recent ?? []).length > 0 && <Strip runs={strip(type)} label={`The last ${(type.recent ?? []).length} runs of ${type.name}`} />}
+    <Section title="Started by its schedule" note={<a href={`${href('calendar')}?type=${segment(type.name)}&view=past`}>each scheduled instant</a>}>
       <Table
         label={`Last runs of ${type.name}`}
         rows={type.recent ?? []}

@@ -1,9 +1,9 @@
 import { useGet } from '../data';
-import { href, runHref, setParams } from '../route';
+import { href, setParams } from '../route';
 import { Middle, Whole } from '../table/text';
-import { exact, Time } from '../time';
+import { Time } from '../time';
 import type { JobType, JobTypeList } from '../types';
-import { type Past, Strip } from '../design/strip';
+import { LastRuns, Strips } from '../timeline/strips';
 import { Choice, Loaded, Page, State } from '../ui';
 import { Rows } from '../table/rows';
 import { actsOnJobType } from '../verbs';
@@ -65,6 +65,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
     >
       <Loaded of={found} what="Job types">
         {({ job_types, next, total }) => (
+          <Strips names={job_types.map((type) => type.name)}>
           <Rows
             label="Job types"
             rows={job_types.filter((type) => matches(type, text, state))}
@@ -102,34 +103,15 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
               },
               { name: 'State', show: jobTypeState, sort: 'state', value: (type) => type.standing.state, second: true },
               { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, sort: 'next', value: (type) => Date.parse(type.next?.[0] ?? ''), second: true },
-              { name: 'Last runs', show: lastRuns, width: '15rem', optional: true, sort: 'last', value: (type) => Date.parse(type.recent?.[0]?.started_at ?? '') },
+              { name: 'Last runs', show: (type) => <LastRuns name={type.name} />, width: '16rem', optional: true, sort: 'last', value: (type) => Date.parse(type.recent?.[0]?.started_at ?? '') },
               { name: 'When', show: (type) => <Whole of={type.times ?? ''} />, wide: true, optional: true, second: true },
               { name: 'Handler', show: (type) => type.spec.handler, optional: true, width: '10rem', sort: 'handler', value: (type) => type.spec.handler },
               { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
             ]}
           />
+          </Strips>
         )}
       </Loaded>
     </Page>
-  );
-}
-
-// strip returns the runs of a job type in the API's answer, the newest last.
-export const strip = (type: JobType): Past[] =>
-  (type.recent ?? [])
-    .slice(0, 30)
-    .reverse()
-    .map((run) => ({
-      word: (run.outcome || run.status || 'started').toLowerCase(),
-      took: run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : 0,
-    }));
-
-function lastRuns(type: JobType) {
-  const last = type.recent?.[0];
-  if (!last) return <span class="faint">none yet</span>;
-  return (
-    <a href={runHref(last.workflow_id)} title={exact(last.started_at)}>
-      <Strip runs={strip(type)} label={`Last runs of ${type.name}`} />
-    </a>
   );
 }

@@ -8,7 +8,10 @@ import { itemHref } from '../runs';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { type Head, Loaded, Meter, Page, Section, Table } from '../ui';
+import { later } from '../later';
 import { Past, pastHref } from './past';
+
+const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline));
 
 export function Locks({ params }: { params: URLSearchParams }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
@@ -94,6 +97,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           )}
         </Loaded>
       </Section>
+      <GrantsTimeline params={params} />
       <Past params={params} />
     </Page>
   );

@@ -4,21 +4,21 @@ import { Action } from '../action';
 import { retryRun } from '../acts/runs';
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
-import { Strip } from '../design/strip';
 import { type Task, Work } from '../design/work';
 import './overview.css';
-import { strip } from './jobtypes';
 import { linkOfThing, Prose } from '../explain';
 import { later } from '../later';
 import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
 import { isOpen } from '../runs';
 import { localized, Time } from '../time';
-import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
+import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Empty, Loaded, Page, Section, Table } from '../ui';
+import { LastRuns, Strips } from '../timeline/strips';
 import { plural } from '../words';
 
 const Preview = later(() => import('./retry').then((m) => m.Preview));
+const Tonight = later(() => import('../timeline/night').then((m) => m.Tonight));
 
 // most is the number of rows in a section. Its link shows the rest.
 const most = 10;
@@ -45,7 +45,6 @@ export function Overview() {
           </Loaded>
           <Checks of={doctor.data} />
           <Failed of={failed} />
-          <Tonight />
         </div>
         <div class="stack">
           <Waits told={new Set((needs.data?.needs ?? []).map((need) => need.name))} />
@@ -53,6 +52,7 @@ export function Overview() {
           <Away />
         </div>
       </div>
+      <Tonight />
       <Counts doctor={doctor.data} />
     </Page>
   );
@@ -119,13 +119,13 @@ function Checks({ of }: { of: DoctorReport | undefined }) {
 
 // Failed has one row for each job type or DAG: its newest run that failed, and how many others did.
 function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPending: boolean } }) {
-  const types = useGet<JobTypeList>('/job-types?limit=1000').data?.job_types ?? [];
   return (
     <Section title="Failed since yesterday" note={<a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>}>
       <Loaded of={of} what="What failed">
         {({ runs }) => {
           const byName = Map.groupBy(runs ?? [], nameOf);
           return (
+            <Strips names={[...byName.keys()]}>
             <Table
               label="Runs that failed since yesterday"
               stacked
@@ -154,10 +154,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                 },
                 {
                   name: 'Last runs',
-                  show: ([run]) => {
-                    const type = types.find((one) => one.name === run?.job_type);
-                    return type && <Strip runs={strip(type).slice(-7)} label={`Last runs of ${type.name}`} />;
-                  },
+                  show: ([run]) => run?.job_type && <LastRuns name={run.job_type} />,
                   optional: true,
                 },
                 { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
@@ -168,6 +165,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                 },
               ]}
             />
+            </Strips>
           );
         }}
       </Loaded>
@@ -176,41 +174,6 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
 }
 
 const nameOf = (run: Run) => run.job_type || run.dag || run.workflow_id;
-
-function Tonight() {
-  const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
-  return (
-    <Section title="Tonight" note={<a href={href('calendar')}>calendar</a>}>
-      <Loaded of={forecast} what="The forecast">
-        {(found) => (
-          <Table
-            label="What is due next"
-            rows={found.ticks}
-            id={(tick) => `${tick.job_type}${tick.at}`}
-            empty="Nothing is due within a day."
-            columns={[
-              { name: 'Due', show: (tick) => <Time at={tick.at} /> },
-              { name: 'Job type', show: (tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a> },
-              {
-                name: 'Will',
-                show: (tick) =>
-                  tick.state === 'runs' ? (
-                    <>
-                      run at <Time at={tick.begins_at} relative={false} />
-                    </>
-                  ) : (
-                    <State word="skipped" />
-                  ),
-                wide: true,
-              },
-              { name: 'Because', show: (tick) => tick.code && <span class="code">{tick.code}</span>, optional: true },
-            ]}
-          />
-        )}
-      </Loaded>
-    </Section>
-  );
-}
 
 // Waits shows waits for resources of other runs, with the holders, and stopped job types without a row above.
 function Waits({ told }: { told: Set<string> }) {

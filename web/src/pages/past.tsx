@@ -7,6 +7,7 @@ import { exact, span, Time } from '../time';
 import type { PastGrant, PastGrantList } from '../types';
 import { Loaded, Section } from '../ui';
 import { Rows } from '../table/rows';
+import { isIn } from '../timeline/brush';
 import { plural } from '../words';
 
 const kinds = ['lane', 'pool', 'object'] as const;
@@ -26,7 +27,7 @@ export function Past({ params }: { params: URLSearchParams }) {
         </p>
       )}
       <Loaded of={found} what="What was held before">
-        {({ pages }) => <Grants of={pages.flatMap((page) => page.grants)} more={found.more} />}
+        {({ pages }) => <Grants of={pages.flatMap((page) => page.grants).filter((grant) => isIn(params, grant.requested_at, grant.released_at))} more={found.more} />}
       </Loaded>
     </Section>
   );

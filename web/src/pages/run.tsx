@@ -10,12 +10,15 @@ import { useGet, useWindow } from '../data';
 import { Explain } from '../explain';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
-import { Both, exact, localized, span, Time, Took, useNow } from '../time';
+import { Both, clockOf, localized, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
 import { Middle, Whole } from '../table/text';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
 import { Rows } from '../table/rows';
 import { plural } from '../words';
+import { later } from '../later';
+
+const RunTimeline = later(() => import('../timeline/run').then((m) => m.RunTimeline));
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
   const found = useGet<Snapshot>(runPath(id));
@@ -44,6 +47,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
                 <Now run={snapshot} />
               </div>
             </div>
+            <RunTimeline run={snapshot} params={params} />
             <Items run={snapshot} params={params} />
             <Phases run={snapshot} />
             <Workers run={snapshot} />
@@ -201,11 +205,12 @@ const pageOf = 100;
 
 function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const [state, of, find, sort] = ['state', 'id', 'find', 'sort'].map((key) => params.get(key) ?? '') as [string, string, string, string];
-  const path = `${runPath(run.workflow_id)}/items${query({ state, id: of, find, sort })}`;
+  const [since, until] = [params.get('since') ?? '', params.get('until') ?? ''];
+  const path = `${runPath(run.workflow_id)}/items${query({ state, id: of, find, sort, since, until })}`;
   // The last task may have 100,000 needs. A sorted list is read as a whole for each page, so it is read once.
-  const found = useWindow<Item>(path, pageOf, run.kind === 'group' && sort === '', isOpen(run) && sort === '');
+  const found = useWindow<Item>(path, pageOf, run.kind === 'group' && sort === '' && since === '', isOpen(run) && sort === '' && since === '');
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
-  const filtered = state !== '' || of !== '' || find !== '';
+  const filtered = state !== '' || of !== '' || find !== '' || since !== '';
   const tools = (
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Find label={run.kind === 'dag' ? 'Task' : 'Key or number'} value={find} set={(value) => setParams({ find: value, id: '' })} />
@@ -220,6 +225,11 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
             All, not only {of}
           </button>
         )}
+        {since !== '' && (
+          <button type="button" onClick={() => setParams({ since: '', until: '' })} title="Show all times">
+            {clockOf(since)} to {clockOf(until)} ✕
+          </button>
+        )}
       </form>
   );
   return (
@@ -227,7 +237,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
       <Loaded of={found} what={what}>
         {(items) => (
           <List
-            key={`${state} ${of} ${find} ${sort}`}
+            key={`${state} ${of} ${find} ${sort} ${since} ${until}`}
             run={run}
             items={items}
             show={found.show}
@@ -235,7 +245,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
             tools={tools}
             path={path}
             total={found.total}
-            none={filtered ? noneOf(run, what, find || of, state) : emptyOf(run)}
+            none={filtered ? noneOf(run, what, find || of, state, since !== '') : emptyOf(run)}
             sorting={{ by: sort, set: (by) => setParams({ sort: by }) }}
           />
         )}
@@ -245,13 +255,13 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
 }
 
 // noneOf names the filters without a match and the number of filtered items.
-function noneOf(run: Snapshot, what: string, find: string, state: string) {
+function noneOf(run: Snapshot, what: string, find: string, state: string, timed: boolean) {
   const total = run.progress?.total;
   return (
     <>
-      None of {total === undefined ? 'its' : total.toLocaleString('en')} {what.toLowerCase()} is {find !== '' && <code>{find}</code>} {find !== '' && state !== '' && 'and '}
+      None of {total === undefined ? 'its' : total.toLocaleString('en')} {what.toLowerCase()} {timed ? 'ran in this time and is' : 'is'} {find !== '' && <code>{find}</code>} {find !== '' && state !== '' && 'and '}
       {state !== '' && `in the state ${state.replaceAll('_', ' ')}`}.{' '}
-      <button type="button" onClick={() => setParams({ find: '', id: '', state: '' })}>
+      <button type="button" onClick={() => setParams({ find: '', id: '', state: '', since: '', until: '' })}>
         Show all
       </button>
     </>
@@ -323,27 +333,8 @@ function List({ run, items, show, label, none, sorting, tools, path, total }: Li
         { name: 'Attempt', show: (item) => item.attempt || undefined, number: true, optional: true, sort: 'attempt' },
         { name: 'Took', show: (item) => (item.started_at && (item.ended_at || item.state === 'running') ? <Took from={item.started_at} to={item.ended_at} /> : undefined), number: true, optional: true, sort: 'took' },
         { name: 'Ended', show: (item) => item.ended_at && <Time at={item.ended_at} />, number: true, optional: true, sort: 'ended' },
-        { name: 'When', show: (item) => <Bar item={item} run={run} />, width: '10rem', optional: true },
       ]}
     />
-  );
-}
-
-// Bar shows an item's time within its run, as a row of a Gantt chart.
-function Bar({ item, run }: { item: Item; run: Snapshot }) {
-  const now = useNow();
-  const from = Date.parse(run.started_at ?? '');
-  const whole = Math.max((isOpen(run) ? now : Date.parse(run.ended_at ?? '')) - from, 1);
-  if (!item.started_at || Number.isNaN(whole) || (!item.ended_at && item.state !== 'running')) return null;
-  const [began, ended] = [Date.parse(item.started_at) - from, (item.ended_at ? Date.parse(item.ended_at) : now) - from];
-  const left = Math.min(Math.max((began / whole) * 100, 0), 99);
-  const width = Math.min(Math.max(((ended - began) / whole) * 100, 1), 100 - left);
-  const text = `began ${span(Math.max(began, 0))} after its run, at ${exact(item.started_at)}${item.ended_at ? `, took ${span(ended - began)}` : ''}`;
-  return (
-    <svg class="bar" width="100%" height="12" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={text}>
-      <title>{text}</title>
-      <rect class={`bar-${item.state}`} x={left} width={width} height="12" />
-    </svg>
   );
 }
 

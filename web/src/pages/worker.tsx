@@ -10,7 +10,10 @@ import type { MayReboot, Worker } from '../types';
 import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { SlotsOverTime } from './usage';
+import { later } from '../later';
 import { Slots } from './workers';
+
+const WorkerTimeline = later(() => import('../timeline/worker').then((m) => m.WorkerTimeline));
 
 const path = (id: string) => `/workers/${segment(id)}`;
 
@@ -24,6 +27,7 @@ export function WorkerPage({ id }: { id: string }) {
             <div class="stack">
               <Reboot worker={worker} />
               <Jobs worker={worker} />
+              <WorkerTimeline id={id} />
               <SlotsOverTime id={id} silent={worker.silent} />
               <History worker={worker} />
             </div>

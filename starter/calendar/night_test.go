@@ -1,0 +1,58 @@
+package calendar
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+func TestNight(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	in := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+	run := func(name string, from, to int, outcome contract.Outcome) starter.Run {
+		ended := starter.Run{RunRef: starter.RunRef{WorkflowID: "group/" + name + "-1"}, JobType: name, Kind: starter.KindGroup, Status: "Completed", Outcome: outcome, Started: in(from), Ended: in(to)}
+		if to > 0 {
+			ended.Status, ended.Ended = starter.StatusRunning, time.Time{}
+		}
+		return ended
+	}
+	windowed := jobtypes.JobType{Name: "windowed", Spec: contract.JobTypeSpec{Calendar: &jobtype.Calendar{Windows: []jobtype.Window{{From: "04:00", To: "05:00"}}}}}
+	night := nightOf(now, in(-360), in(360), []starter.Run{
+		run("good", -90, -60, contract.OutcomeCompleted), run("good", -90, -60, contract.OutcomeCompleted), run("bad", -50, -40, contract.OutcomeFailed), run("open", -10, 1, ""), run("old", -500, -400, contract.OutcomeFailed),
+	}, Forecast{
+		Types: []ForecastType{{JobType: "open", Typical: jobtype.Duration(30 * time.Minute), Of: 5}},
+		Ticks: []ForecastTick{
+			{JobType: "windowed", At: in(30), State: contract.TickRuns, Begins: in(60), Ends: in(70)},
+			{JobType: "good", At: in(120), State: contract.TickSkipped}, {JobType: "good", At: in(1200), State: contract.TickRuns},
+		},
+		known: []jobtypes.JobType{windowed, {Name: "good"}},
+	})
+	names, kinds := []string{}, map[string][]string{}
+	for _, row := range night.Rows {
+		names = append(names, row.JobType)
+		for _, bar := range row.Bars {
+			kinds[row.JobType] = append(kinds[row.JobType], bar.Kind)
+		}
+	}
+	assert.Equal(t, []string{"bad", "open", "good", "windowed"}, names, "failed, open, the others; nothing of before")
+	assert.Equal(t, map[string][]string{
+		"bad": {NightRun}, "open": {NightRun, NightRest}, "good": {NightRun, NightSkip}, "windowed": {NightClosed, NightPlan, NightClosed},
+	}, kinds)
+	assert.Equal(t, NightBar{Kind: NightRest, From: in(-10), Until: in(20), Run: "group/open-1"}, night.Rows[1].Bars[1])
+	assert.Equal(t, explain.RoleFailed, night.Rows[0].Bars[0].Role)
+	assert.Equal(t, []time.Time{in(-360), in(60), in(60), in(70), in(120), in(360)}, []time.Time{
+		night.Rows[3].Bars[0].From, night.Rows[3].Bars[0].Until, night.Rows[3].Bars[1].From, night.Rows[3].Bars[1].Until, night.Rows[3].Bars[2].From, night.Rows[3].Bars[2].Until,
+	})
+
+	night.Cut(1, func(name string) bool { return name != "windowed" })
+	assert.Len(t, night.Rows, 1)
+	assert.Equal(t, NightQuiet{JobTypes: 2, Runs: 2, Skipped: 1}, night.Quiet)
+}

@@ -1,0 +1,254 @@
+package times
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/values"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// PastRun is one of the last runs of a job type.
+type PastRun struct {
+	WorkflowID string       `json:"workflow_id"`
+	State      string       `json:"state"`
+	Role       explain.Role `json:"role"`
+	StartedAt  time.Time    `json:"started_at"`
+	// EndedAt is zero while the run is open.
+	EndedAt time.Time `json:"ended_at,omitzero"`
+	// Jobs are set in the history of one job type, if the run left a result.
+	Jobs *PastJobs `json:"jobs,omitempty"`
+}
+
+// PastJobs are the counts and durations of the jobs of a run.
+type PastJobs struct {
+	Total  int `json:"total"`
+	Failed int `json:"failed"`
+	// P50MS and P95MS are the durations of Of completed jobs, in milliseconds. Of a run with more than
+	// 1,000 jobs the last 100 attempts are read. Of 0 means that none has completed.
+	P50MS int64 `json:"p50_ms"`
+	P95MS int64 `json:"p95_ms"`
+	Of    int   `json:"of"`
+}
+
+// RunStrip has the last runs of one job type, oldest first.
+type RunStrip struct {
+	JobType string    `json:"job_type"`
+	Runs    []PastRun `json:"runs"`
+}
+
+const (
+	// stripRounds bounds the lists of visibility for one set of job types.
+	stripRounds = 4
+	// stripPage is the most runs in one of these lists.
+	stripPage = 1000
+)
+
+// Strips returns the last runs of job types, at most that many of each. A job type that runs far more
+// often than another one fills whole lists, so the next list leaves out the job types that have enough.
+func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([]RunStrip, error) {
+	found := map[string][]PastRun{}
+	lacking, until := slices.Clone(names), time.Time{}
+	for round := 0; round < stripRounds && len(lacking) > 0; round++ {
+		listed, err := runs.List(ctx, starter.RunFilter{JobTypes: lacking, Until: until, Limit: stripPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range listed {
+			known := found[run.JobType]
+			if len(known) < most && !slices.ContainsFunc(known, func(past PastRun) bool { return past.WorkflowID == run.WorkflowID }) {
+				found[run.JobType] = append(known, pastOf(run))
+			}
+		}
+		if len(listed) < stripPage {
+			break
+		}
+		until = listed[len(listed)-1].Started
+		lacking = slices.DeleteFunc(lacking, func(name string) bool { return len(found[name]) >= most })
+	}
+	strips := make([]RunStrip, len(names))
+	for i, name := range names {
+		strips[i] = RunStrip{JobType: name, Runs: slices.Clone(found[name])}
+		slices.Reverse(strips[i].Runs)
+	}
+	return strips, nil
+}
+
+func pastOf(run starter.Run) PastRun {
+	run = run.WithStanding()
+	return PastRun{WorkflowID: run.WorkflowID, State: run.Standing.State, Role: run.Standing.Role, StartedAt: run.Started, EndedAt: run.Ended}
+}
+
+// RunLimit is a time limit in the policy of a job type.
+type RunLimit struct {
+	Name string `json:"name"`
+	// Of is the bounded thing.
+	Of string `json:"of" enum:"run,job"`
+	MS int64  `json:"ms"`
+}
+
+// SettingsChange is a change of the settings of a job type.
+type SettingsChange struct {
+	Seq    int64     `json:"seq"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	Action string    `json:"action"`
+	Before string    `json:"before,omitempty"`
+	After  string    `json:"after,omitempty"`
+}
+
+// RunHistory has the last runs of a job type, the changes of its settings and its limits.
+type RunHistory struct {
+	RunStrip
+
+	// Counts are the runs by state.
+	Counts  map[string]int   `json:"counts"`
+	Limits  []RunLimit       `json:"limits"`
+	Changes []SettingsChange `json:"changes"`
+	// Values are the trends of the numbers that jobs returned, up to the newest run with a result.
+	Values []values.Trend `json:"values"`
+}
+
+// Memory keeps the jobs of ended runs, which do not change. The zero value is empty.
+type Memory struct {
+	mu   sync.Mutex
+	jobs map[string]*PastJobs
+}
+
+// maxRemembered bounds the runs in a memory: 100 job types with 30 runs each.
+const maxRemembered = 3000
+
+// History reads the last runs of a job type.
+func (m *Memory) History(ctx context.Context, client *starter.Client, name string, most int) (RunHistory, error) {
+	known, err := jobtypes.Of(client).Get(ctx, name)
+	if err != nil {
+		return RunHistory{}, err
+	}
+	strips, err := Strips(ctx, client.Runs(), []string{name}, most)
+	if err != nil {
+		return RunHistory{}, err
+	}
+	found := RunHistory{RunStrip: strips[0], Counts: map[string]int{}, Limits: limitsOf(known.Spec.Policy), Changes: []SettingsChange{}, Values: []values.Trend{}}
+	var asking errgroup.Group
+	asking.SetLimit(parallel)
+	for i := range found.Runs {
+		found.Counts[found.Runs[i].State]++
+		asking.Go(func() error {
+			found.Runs[i].Jobs = m.jobsOf(ctx, client.Runs(), found.Runs[i])
+			return nil
+		})
+	}
+	_ = asking.Wait() // The jobs of a run that cannot be read are not known.
+	for _, run := range slices.Backward(found.Runs) {
+		if run.Jobs == nil {
+			continue
+		}
+		if newest, err := client.Runs().Show(ctx, starter.RunRef{WorkflowID: run.WorkflowID}); err == nil && len(newest.Values) > 0 {
+			found.Values = newest.Values
+		}
+		break
+	}
+	if len(found.Runs) > 0 {
+		found.Changes, err = changesOf(ctx, client, name, found.Runs[0].StartedAt)
+	}
+	return found, err
+}
+
+// parallel bounds the runs that are read at the same time.
+const parallel = 8
+
+func limitsOf(policy jobtype.Policy) []RunLimit {
+	limits := []RunLimit{}
+	if policy.MaxRuntime > 0 {
+		limits = append(limits, RunLimit{Name: "max_runtime", Of: "run", MS: policy.MaxRuntime.Std().Milliseconds()})
+	}
+	if policy.ExecutionTimeout > 0 {
+		limits = append(limits, RunLimit{Name: "execution_timeout", Of: "job", MS: policy.ExecutionTimeout.Std().Milliseconds()})
+	}
+	return limits
+}
+
+func changesOf(ctx context.Context, client *starter.Client, name string, since time.Time) ([]SettingsChange, error) {
+	changes := []SettingsChange{}
+	page, err := client.Audit().Read(ctx, contract.AuditFilter{Since: since, JobType: name, Kind: contract.AuditOperator})
+	if err != nil {
+		return changes, err
+	}
+	for _, entry := range page.Entries {
+		if changesSettings(entry.Action) {
+			changes = append(changes, SettingsChange{Seq: entry.Seq, At: entry.At, By: entry.Actor, Action: entry.Action, Before: entry.Before, After: entry.After})
+		}
+	}
+	return changes, nil
+}
+
+func changesSettings(action string) bool {
+	return action == "jobtype.set" || action == contract.AuditRestore || action == "apply.update" || action == "apply.drift"
+}
+
+func (m *Memory) jobsOf(ctx context.Context, runs starter.Runs, past PastRun) *PastJobs {
+	if past.EndedAt.IsZero() {
+		return nil
+	}
+	m.mu.Lock()
+	jobs, known := m.jobs[past.WorkflowID]
+	m.mu.Unlock()
+	if known {
+		return jobs
+	}
+	jobs, err := read(ctx, runs, past.WorkflowID)
+	if err != nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.jobs) >= maxRemembered || m.jobs == nil {
+		m.jobs = map[string]*PastJobs{}
+	}
+	m.jobs[past.WorkflowID] = jobs
+	return jobs
+}
+
+// exactJobs is the most jobs of a run that are read one by one.
+const exactJobs = 1000
+
+func read(ctx context.Context, runs starter.Runs, workflowID string) (*PastJobs, error) {
+	ref := starter.RunRef{WorkflowID: workflowID}
+	run, err := runs.Show(ctx, ref)
+	if err != nil || run.Result == nil || run.Progress == nil {
+		return nil, err
+	}
+	jobs := &PastJobs{Total: run.Progress.Total, Failed: run.Progress.Failed}
+	took := slices.Clone(run.Result.Record.TookMS)
+	if jobs.Total <= exactJobs {
+		items, _, err := runs.Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobCompleted, contract.JobWarning}, Limit: exactJobs})
+		if err != nil {
+			return nil, err
+		}
+		took = took[:0]
+		for _, item := range items {
+			if _, ms, is := spanOf(item); is && ms >= 0 {
+				took = append(took, ms)
+			}
+		}
+	}
+	slices.Sort(took)
+	jobs.P50MS, jobs.P95MS, jobs.Of = percentile(took, 50), percentile(took, 95), len(took)
+	return jobs, nil
+}
+
+// percentile returns the nearest rank of a sorted list; 0 if it is empty.
+func percentile(sorted []int64, percent int) int64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)*percent+99)/100-1]
+}

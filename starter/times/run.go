@@ -1,0 +1,183 @@
+package times
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// MaxBars bounds the items of one answer.
+const MaxBars = 20_000
+
+// RunTimes holds when the items of a run ran.
+type RunTimes struct {
+	// From is the start of the run. Until is its end, or the deadline of an open run; zero if it has none.
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until,omitzero"`
+	Open  bool      `json:"open"`
+	// Total counts all items, Waiting those that have not begun.
+	Total   int `json:"total"`
+	Waiting int `json:"waiting"`
+	// LeftOut counts items that were not read.
+	LeftOut int      `json:"left_out,omitempty"`
+	Bars    ItemBars `json:"bars"`
+}
+
+// ItemBars are items that have begun, as columns: entry i of each list belongs to one item.
+type ItemBars struct {
+	ID []string `json:"id"`
+	// Key is the dedupe key of a job; empty for tasks.
+	Key []string `json:"key,omitempty"`
+	// States and Workers are the values to which State and Worker point.
+	States  []string `json:"states"`
+	Workers []string `json:"workers"`
+	State   []int    `json:"state"`
+	// Worker is -1 for an item without a worker.
+	Worker  []int `json:"worker"`
+	Attempt []int `json:"attempt"`
+	// FromMS is the start of the last attempt in milliseconds after the start of the run.
+	FromMS []int64 `json:"from_ms"`
+	// TookMS is the duration in milliseconds; -1: it still runs.
+	TookMS []int64 `json:"took_ms"`
+	// Asks are the positions of the items that wait for a person.
+	Asks []int `json:"asks,omitempty"`
+}
+
+// OfRun reads when the items of a run ran, in the order of the run. A run with more than [MaxBars]
+// items is read in part.
+func OfRun(ctx context.Context, runs starter.Runs, ref starter.RunRef) (RunTimes, error) {
+	run, err := runs.Show(ctx, ref)
+	if err != nil {
+		return RunTimes{}, err
+	}
+	items, total, err := runs.Items(ctx, ref, starter.ItemFilter{Limit: MaxBars})
+	if err != nil {
+		return RunTimes{}, err
+	}
+	found := RunTimes{From: run.Started, Until: run.Ended, Open: run.Open(), Total: total, LeftOut: total - len(items)}
+	if found.Open {
+		found.Until = run.Deadline
+	}
+	found.Bars, found.Waiting = barsOf(items, run.Started)
+	return found, nil
+}
+
+func barsOf(items []starter.Item, from time.Time) (bars ItemBars, waiting int) {
+	bars = ItemBars{ID: []string{}, States: []string{}, Workers: []string{}, State: []int{}, Worker: []int{}, Attempt: []int{}, FromMS: []int64{}, TookMS: []int64{}}
+	states, workers := table{}, table{}
+	for _, item := range items {
+		began, took, is := spanOf(item)
+		if !is {
+			waiting++
+			continue
+		}
+		if item.Kind == string(spec.KindApproval) && took < 0 {
+			bars.Asks = append(bars.Asks, len(bars.ID))
+		}
+		bars.ID = append(bars.ID, item.ID)
+		if item.Kind == starter.KindJob {
+			bars.Key = append(bars.Key, item.DedupeKey)
+		}
+		bars.State = append(bars.State, states.of(item.State, &bars.States))
+		bars.Worker = append(bars.Worker, workers.of(item.Worker, &bars.Workers))
+		bars.Attempt = append(bars.Attempt, item.Attempt)
+		bars.FromMS = append(bars.FromMS, began.Sub(from).Milliseconds())
+		bars.TookMS = append(bars.TookMS, took)
+	}
+	return bars, waiting
+}
+
+// spanOf returns the last attempt of an item: its start, and its duration in milliseconds or -1. An item
+// that ended without an attempt, or whose result comes from an earlier run, has none.
+func spanOf(item starter.Item) (began time.Time, took int64, is bool) {
+	if item.StartedAt.IsZero() || item.FromRun != "" {
+		return time.Time{}, 0, false
+	}
+	if item.EndedAt.IsZero() {
+		return item.StartedAt, -1, !item.Ended()
+	}
+	return item.StartedAt, max(item.EndedAt.Sub(item.StartedAt).Milliseconds(), 0), true
+}
+
+// table numbers names in the order of their first use.
+type table map[string]int
+
+func (t table) of(name string, names *[]string) int {
+	if name == "" {
+		return -1
+	}
+	at, known := t[name]
+	if !known {
+		at = len(*names)
+		t[name], *names = at, append(*names, name)
+	}
+	return at
+}
+
+// WorkedItem is an item that a worker ran last.
+type WorkedItem struct {
+	WorkflowID string `json:"workflow_id"`
+	// Name is the job type or the DAG of the run.
+	Name      string    `json:"name"`
+	ID        string    `json:"id"`
+	Key       string    `json:"dedupe_key,omitempty"`
+	State     string    `json:"state"`
+	Attempt   int       `json:"attempt"`
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+}
+
+// WorkerTimes holds the items of a worker.
+type WorkerTimes struct {
+	Since time.Time `json:"since"`
+	// Work is newest first. LeftOut counts older items.
+	Work    []WorkedItem `json:"work"`
+	LeftOut int          `json:"left_out,omitempty"`
+	// Missed lists runs that did not answer.
+	Missed string `json:"missed,omitempty"`
+}
+
+const (
+	// searchedRuns bounds the newest runs whose items are read for a worker.
+	searchedRuns = 100
+	// maxWork bounds the items of one worker in an answer.
+	maxWork = 5000
+)
+
+func nameOf(workflowID string) string {
+	if name, _, standalone := contract.DAGOfWorkflow(workflowID); standalone {
+		return name
+	}
+	return starter.JobTypeOfRun(workflowID)
+}
+
+// OfWorker reads the items that a worker ran in the newest runs since then.
+func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time) (WorkerTimes, error) {
+	found := WorkerTimes{Since: since, Work: []WorkedItem{}}
+	items, err := runs.Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Since: since, Limit: searchedRuns, SubDAGs: true}, Worker: id, Limit: starter.All})
+	if err != nil {
+		if len(items) == 0 {
+			return found, err
+		}
+		found.Missed = err.Error()
+	}
+	for _, item := range items {
+		began, took, is := spanOf(item)
+		if !is {
+			continue
+		}
+		work := WorkedItem{WorkflowID: item.Run.WorkflowID, Name: nameOf(item.Run.WorkflowID), ID: item.ID, Key: item.DedupeKey, State: item.State, Attempt: item.Attempt, StartedAt: began}
+		if took >= 0 {
+			work.EndedAt = item.EndedAt
+		}
+		found.Work = append(found.Work, work)
+	}
+	slices.SortStableFunc(found.Work, func(a, b WorkedItem) int { return b.StartedAt.Compare(a.StartedAt) })
+	found.LeftOut = max(0, len(found.Work)-maxWork)
+	found.Work = found.Work[:len(found.Work)-found.LeftOut]
+	return found, nil
+}

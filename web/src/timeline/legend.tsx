@@ -1,0 +1,13 @@
+// The keys of a timeline's colors.
+const words: Record<string, string> = { done: 'completed', failed: 'failed', running: 'runs', waiting: 'waits', plan: 'due', forecast: 'forecast or window closed', skipped: 'skipped', held: 'held', person: 'waits for a person' };
+
+export const Legend = ({ of }: { of: string[] }) => (
+  <span class="tl-legend">
+    {of.map((role) => (
+      <span key={role}>
+        <i class={`tl-bar ${role}`} />
+        {words[role]}
+      </span>
+    ))}
+  </span>
+);

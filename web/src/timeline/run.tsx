@@ -1,0 +1,108 @@
+// When the items of a run ran, and on which workers.
+import { useMemo, useState } from 'preact/hooks';
+import { useGet } from '../data';
+import { roleOf } from '../design/state';
+import { href } from '../route';
+import { isOpen, itemHref, runPath } from '../runs';
+import { exact, span, useNow } from '../time';
+import type { RunTimes, Snapshot } from '../types';
+import { Empty, Loaded, Section } from '../ui';
+import { plural } from '../words';
+import { chosenTime } from './brush';
+import type { Bar, Row, View } from './layout';
+import { Legend } from './legend';
+import { Timeline } from './timeline';
+
+// streamed is the most bars that the event stream follows: those of 10,000 jobs have 400 kB.
+const streamed = 2000;
+
+export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchParams }) {
+  const many = (run.progress?.total ?? 0) > streamed;
+  const found = useGet<RunTimes>(`${runPath(run.workflow_id)}/times`, isOpen(run) && !many);
+  const dag = run.kind === 'dag';
+  const [by, setBy] = useState<'worker' | 'item'>(dag ? 'item' : 'worker');
+  const what = dag ? 'task' : 'job';
+  return (
+    <Section title="Times" note={found.data && `${plural(found.data.bars.id.length, what)} began${found.data.waiting > 0 ? `, ${found.data.waiting.toLocaleString('en')} did not` : ''}`}>
+      <Loaded of={found} what="When its items ran">
+        {(times) =>
+          times.bars.id.length === 0 ? (
+            <Empty>No {what} has begun{isOpen(run) ? ' yet' : ''}.</Empty>
+          ) : (
+            <Times run={run} times={times} by={by} params={params} dag={dag}>
+              <span class="tl-seg" role="group" aria-label="Rows">
+                {(['worker', 'item'] as const).map((one) => (
+                  <button key={one} type="button" class="small" aria-pressed={by === one} onClick={() => setBy(one)}>
+                    {one === 'worker' ? 'By worker' : dag ? 'By task' : 'By job'}
+                  </button>
+                ))}
+              </span>
+            </Times>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+function Times({ run, times, by, params, dag, children }: {
+  dag: boolean;
+  run: Snapshot; times: RunTimes; by: 'worker' | 'item'; params: URLSearchParams; children: preact.ComponentChildren }) {
+  const now = useNow();
+  const rows = useMemo(() => rowsOf(run, times, by), [run.workflow_id, times, by]);
+  return (
+    <Timeline
+      label={`Times of ${run.workflow_id}`}
+      rows={rows}
+      whole={wholeOf(times, now)}
+      brush={chosenTime(params)}
+      foot={
+        <>
+          {children}
+          <Legend of={dag ? ['done', 'failed', 'running', 'person'] : ['done', 'failed', 'running']} />
+          {times.left_out ? <span>{plural(times.left_out, 'item')} not shown</span> : null}
+        </>
+      }
+    />
+  );
+}
+
+function wholeOf(times: RunTimes, now: number): View {
+  const from = Date.parse(times.from);
+  const to = times.open ? now : Date.parse(times.until ?? '') || now;
+  return { from, to: Math.max(to, from + 1000) + Math.max(to - from, 1000) * 0.02 };
+}
+
+function rowsOf(run: Snapshot, times: RunTimes, by: 'worker' | 'item'): Row[] {
+  const { bars } = times;
+  const begin = Date.parse(times.from);
+  const rows = new Map<string, Row>();
+  const asks = new Set(bars.asks ?? []);
+  for (const [i, id] of bars.id.entries()) {
+    const word = bars.states[bars.state[i] ?? 0] ?? 'unknown';
+    const state = asks.has(i) ? 'waits for a person' : word;
+    const worker = bars.workers[bars.worker[i] ?? -1];
+    const took = bars.took_ms[i] ?? -1;
+    const from = begin + (bars.from_ms[i] ?? 0);
+    const name = bars.key?.[i] || id;
+    const lasts = took < 0 ? 'still runs' : `took ${span(took)}`;
+    const attempt = bars.attempt[i] ?? 0;
+    const bar: Bar = {
+      id,
+      from,
+      to: took < 0 ? undefined : from + took,
+      role: asks.has(i) ? 'person' : (roleOf(word) ?? 'unknown'),
+      look: 'past',
+      href: itemHref(run.workflow_id, id),
+      short: by === 'worker' ? name : took < 0 ? state : span(took),
+      text: `${name}: ${state.replaceAll('_', ' ')}, ${lasts}, began ${exact(new Date(from))}${worker ? ` on ${worker}` : ''}${attempt > 1 ? `, attempt ${attempt}` : ''}`,
+    };
+    const key = by === 'item' ? id : (worker ?? '');
+    const row = rows.get(key);
+    if (row) row.bars.push(bar);
+    else rows.set(key, { id: key, name: by === 'item' ? name : worker || 'no worker', href: by === 'item' ? bar.href : worker && href('workers', worker), bars: [bar] });
+  }
+  const all = [...rows.values()];
+  if (by === 'worker') return all.sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  return all.sort((a, b) => (a.bars[0]?.from ?? 0) - (b.bars[0]?.from ?? 0));
+}

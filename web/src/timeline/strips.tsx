@@ -1,0 +1,64 @@
+// The last runs of many job types, one list for all rows of a table.
+import { createContext } from 'preact';
+import { useContext, useState } from 'preact/hooks';
+import { query } from '../api';
+import { useGet } from '../data';
+import type { Role } from '../design/state';
+import { Strip } from '../design/strip';
+import './strip.css';
+import { runHref } from '../route';
+import { exact, span } from '../time';
+import type { PastRun, RunStrips } from '../types';
+
+// atOnce is the number of job types in one request. Names in fixed groups give many viewers the same picture.
+const atOnce = 50;
+
+const Known = createContext<Map<string, string[]>>(new Map());
+
+// Strips gives the rows below it the last runs of these job types.
+export function Strips({ names, children }: { names: string[]; children: preact.ComponentChildren }) {
+  const groups = new Map<string, string[]>();
+  for (let i = 0; i < names.length; i += atOnce) for (const name of names.slice(i, i + atOnce)) groups.set(name, names.slice(i, i + atOnce));
+  return <Known.Provider value={groups}>{children}</Known.Provider>;
+}
+
+export const tookOf = (run: PastRun) => (run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : 0);
+
+const textOf = (run: PastRun) => `${run.state.replaceAll('_', ' ')}, ${run.ended_at ? `took ${span(tookOf(run))}` : 'still runs'}, ${exact(run.started_at)}`;
+
+// LastRuns are the last 30 runs of a job type. The link leads to the run under the pointer, or to the one chosen with
+// the arrow keys: one element for all bars, since a list has hundreds of them.
+export function LastRuns({ name }: { name: string }) {
+  const group = useContext(Known).get(name) ?? [name];
+  const found = useGet<RunStrips>(`/run-strips${query({ job_type: group.join(',') })}`);
+  const [at, setAt] = useState<number>();
+  if (!found.data) return <span class="faint">{found.error ? '–' : '…'}</span>;
+  const runs = found.data.strips.find((strip) => strip.job_type === name)?.runs ?? [];
+  const chosen = at === undefined ? runs.at(-1) : runs[at];
+  if (!chosen) return <span class="faint">none yet</span>;
+  const keys = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -runs.length, End: runs.length }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setAt(Math.min(Math.max((at ?? runs.length - 1) + step, 0), runs.length - 1));
+  };
+  const pointed = (event: PointerEvent & { currentTarget: HTMLElement }) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    setAt(Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * runs.length), 0), runs.length - 1));
+  };
+  return (
+    <a
+      class="strip-link"
+      href={runHref(chosen.workflow_id)}
+      title={textOf(chosen)}
+      aria-label={`Last runs of ${name}, run ${(at ?? runs.length - 1) + 1} of ${runs.length}: ${textOf(chosen)}`}
+      onKeyDown={keys}
+      onPointerMove={pointed}
+      onPointerLeave={() => setAt(undefined)}
+      onBlur={() => setAt(undefined)}
+    >
+      <Strip runs={runs.map((run) => ({ word: run.state, role: run.role as Role, took: tookOf(run) }))} at={at} />
+    </a>
+  );
+}

@@ -1,0 +1,94 @@
+// What a worker ran in the last hours.
+import { useMemo, useState } from 'preact/hooks';
+import { query, segment } from '../api';
+import { useGet } from '../data';
+import { roleOf } from '../design/state';
+import { runHref } from '../route';
+import { itemHref } from '../runs';
+import { exact, span, useNow } from '../time';
+import type { WorkerTimes } from '../types';
+import { Empty, Loaded, Section, Table, State } from '../ui';
+import { plural } from '../words';
+import type { Row, View } from './layout';
+import { Legend } from './legend';
+import { Timeline } from './timeline';
+
+// most is the number of rows of the table. The timeline has all.
+const most = 20;
+
+export function WorkerTimeline({ id }: { id: string }) {
+  const [hours, setHours] = useState(24);
+  const found = useGet<WorkerTimes>(`/workers/${segment(id)}/times${query({ hours })}`);
+  return (
+    <Section title="What it ran" note={found.data && `${plural(found.data.work.length, 'item')} in the last ${hours} hours${found.data.missed ? ', not all runs answered' : ''}`}>
+      <Loaded of={found} what="What it ran">
+        {(times) => (times.work.length === 0 ? <Empty>It ran nothing in the last {hours} hours.</Empty> : <Work times={times} hours={hours} setHours={setHours} />)}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Work({ times, hours, setHours }: { times: WorkerTimes; hours: number; setHours: (hours: number) => void }) {
+  const now = useNow();
+  const [band, setBand] = useState<View>();
+  const rows = useMemo(() => {
+    const found = new Map<string, Row>();
+    for (const work of times.work) {
+      const row = found.get(work.name) ?? { id: work.name, name: work.name, bars: [] };
+      const [from, to] = [Date.parse(work.started_at), work.ended_at ? Date.parse(work.ended_at) : undefined];
+      const name = work.dedupe_key || work.id;
+      row.bars.push({
+        id: `${work.workflow_id} ${work.id}`,
+        from,
+        to,
+        role: roleOf(work.state) ?? 'unknown',
+        look: 'past',
+        href: itemHref(work.workflow_id, work.id),
+        short: name,
+        text: `${name}: ${work.state.replaceAll('_', ' ')}, ${to === undefined ? 'still runs' : `took ${span(to - from)}`}, began ${exact(work.started_at)}`,
+      });
+      found.set(work.name, row);
+    }
+    return [...found.values()];
+  }, [times]);
+  const first = rows.reduce((least, row) => row.bars.reduce((one, bar) => Math.min(one, bar.from), least), now - 60_000);
+  const chosen = band ? times.work.filter((work) => Date.parse(work.started_at) <= band.to && (!work.ended_at || Date.parse(work.ended_at) >= band.from)) : [];
+  return (
+    <>
+      <Timeline
+        label="What it ran"
+        rows={rows}
+        whole={{ from: first, to: now + (now - first) * 0.02 }}
+        brush={{ view: band, set: setBand }}
+        most={320}
+        foot={
+          <>
+            <span class="tl-seg" role="group" aria-label="Hours">
+              {[6, 24, 168].map((one) => (
+                <button key={one} type="button" class="small" aria-pressed={hours === one} onClick={() => setHours(one)}>
+                  {one === 168 ? '7 days' : `${one} h`}
+                </button>
+              ))}
+            </span>
+            <Legend of={['done', 'failed', 'running']} />
+          </>
+        }
+      />
+      {band && (
+        <Table
+          label="Items in the chosen time"
+          rows={chosen.slice(0, most)}
+          id={(work) => `${work.workflow_id} ${work.id}`}
+          empty="It ran nothing in this time."
+          columns={[
+            { name: 'Item', show: (work) => <a href={itemHref(work.workflow_id, work.id)}>{work.dedupe_key || work.id}</a>, wide: true },
+            { name: 'State', show: (work) => <State word={work.state} /> },
+            { name: 'Run', show: (work) => <a href={runHref(work.workflow_id)}>{work.workflow_id.replace(/^group\//, '')}</a>, optional: true },
+            { name: 'Took', show: (work) => (work.ended_at ? span(Date.parse(work.ended_at) - Date.parse(work.started_at)) : 'still runs'), number: true },
+          ]}
+        />
+      )}
+      {chosen.length > most && <p class="note">{(chosen.length - most).toLocaleString('en')} more; choose a shorter time.</p>}
+    </>
+  );
+}

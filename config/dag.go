@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -34,25 +32,19 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 		}
 		return nil
 	}
-	dir := l.dirs[written.Place().File]
-	if dir == "" {
-		l.fault(written.Place(), at, "files cannot be read here: validate and apply the configuration where the file is")
+	below := l.folders[written.Place().File]
+	if below == nil {
+		l.fault(written.Place(), at, "%s", noFiles)
 		return nil
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		l.fault(written.Place(), at, "%s", err)
-		return nil
-	}
-	defer root.Close()
-	files := &tree{root: root, read: map[string]string{}}
+	files := &tree{folder: below, texts: map[string]string{}}
 	file = path.Clean(filepath.ToSlash(file))
 	text, err := files.ReadFile(file)
 	if err != nil {
-		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, dir)
+		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, below)
 		return nil
 	}
-	delete(files.read, file)
+	delete(files.texts, file)
 	loaded, err := spec.Load(file, text)
 	if err == nil {
 		err = l.dagParams(e, loaded)
@@ -60,17 +52,17 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 	if err == nil {
 		var compiled *spec.Compiled
 		if compiled, err = spec.Compile(loaded, files); err == nil {
-			l.warnings = append(l.warnings, l.ofDAG(at, dir, compiled.Warnings())...)
+			l.warnings = append(l.warnings, l.ofDAG(at, below, compiled.Warnings())...)
 		}
 	}
 	if err != nil {
-		l.dagFaults(written, at, dir, err)
+		l.dagFaults(written, at, below, err)
 		return nil
 	}
 	if limit := read.Policy.ExecutionTimeout; loaded.Deadline > limit {
 		l.warn(written.Place(), at, "the deadline of %s, %s, is longer than policy.execution_timeout, %s, which ends it first", loaded.Name, loaded.Deadline, limit)
 	}
-	return &contract.DAGSource{Name: loaded.Name, File: file, Text: string(text), Files: files.read}
+	return &contract.DAGSource{Name: loaded.Name, File: file, Text: string(text), Files: files.texts}
 }
 
 func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
@@ -89,20 +81,20 @@ func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	return nil
 }
 
-func (l *loader) dagFaults(written *yamlread.Node, at, dir string, err error) {
+func (l *loader) dagFaults(written *yamlread.Node, at string, below folder, err error) {
 	faults, ok := errors.AsType[spec.Faults](err)
 	if !ok {
 		l.fault(written.Place(), at, "%s", err)
 		return
 	}
-	l.faults = append(l.faults, l.ofDAG(at, dir, faults)...)
+	l.faults = append(l.faults, l.ofDAG(at, below, faults)...)
 }
 
 // ofDAG converts faults or warnings of a DAG's files.
-func (l *loader) ofDAG(at, dir string, faults spec.Faults) Faults {
+func (l *loader) ofDAG(at string, below folder, faults spec.Faults) Faults {
 	converted := make(Faults, 0, len(faults))
 	for _, fault := range faults {
-		file := filepath.Join(dir, filepath.FromSlash(fault.File))
+		file := below.place(fault.File)
 		if _, ranked := l.rank[file]; !ranked {
 			l.rank[file] = len(l.rank)
 		}
@@ -134,25 +126,21 @@ func dagPolicy(e entry, policy *jobtype.Policy) {
 	}
 }
 
-// tree holds the files below a configuration's folder and caches their content.
+// tree reads the files below a configuration's folder and caches their content.
 type tree struct {
-	root *os.Root
-	read map[string]string
+	folder
+
+	texts map[string]string
 }
 
 // ReadFile implements [spec.Files].
 func (t *tree) ReadFile(name string) ([]byte, error) {
-	file, err := t.root.Open(filepath.FromSlash(name))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxSpecBytes+1))
-	if err == nil && len(data) > maxSpecBytes {
+	data, err := t.read(name, maxSpecBytes)
+	if errors.Is(err, errTooLong) {
 		err = fmt.Errorf("%s has more than %d bytes, which a job type may have", name, maxSpecBytes)
 	}
 	if err == nil {
-		t.read[name] = string(data)
+		t.texts[name] = string(data)
 	}
 	return data, err
 }

@@ -29,7 +29,7 @@ func (c *Config) Format(output string) ([]byte, error) {
 		}
 		return append(indented.Bytes(), '\n'), nil
 	case "yaml":
-		return yamlOf(encoded)
+		return YAML(encoded)
 	}
 	return nil, fmt.Errorf("output %q is not known: use json or yaml", output)
 }
@@ -74,8 +74,8 @@ func (p effectivePolicy) MarshalJSON() ([]byte, error) {
 	return []byte("{" + strings.Join(lines, ",") + "}"), nil
 }
 
-// yamlOf rewrites JSON as YAML. It parses JSON as YAML nodes, which keep the order of the keys.
-func yamlOf(encoded []byte) ([]byte, error) {
+// YAML rewrites JSON as YAML. It parses JSON as YAML nodes, which keep the order of the keys.
+func YAML(encoded []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(encoded, &document); err != nil {
 		return nil, fmt.Errorf("format the configuration: %w", err)

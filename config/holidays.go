@@ -2,8 +2,6 @@ package config
 
 import (
 	"errors"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -32,18 +30,18 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 	if l.text(written, at, &file); len(l.faults) > before {
 		return nil
 	}
-	dir := l.dirs[written.Place().File]
-	if dir == "" {
-		l.fault(written.Place(), at, "files cannot be read here: validate and apply the configuration where the file is")
+	below := l.folders[written.Place().File]
+	if below == nil {
+		l.fault(written.Place(), at, "%s", noFiles)
 		return nil
 	}
-	data, err := readBelow(dir, file)
-	if errors.Is(err, errLongHolidays) {
+	data, err := below.read(path.Clean(filepath.ToSlash(file)), maxHolidayBytes)
+	if errors.Is(err, errTooLong) {
 		l.fault(written.Place(), at, "%s has more than %d KiB: remove the dates of past years and long texts", file, maxHolidayBytes>>10)
 		return nil
 	}
 	if err != nil {
-		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, dir)
+		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, below)
 		return nil
 	}
 	for i, line := range strings.Split(string(data), "\n") {
@@ -68,26 +66,6 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 		return nil
 	}
 	return dates
-}
-
-var errLongHolidays = errors.New("over the limit")
-
-func readBelow(dir, file string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	opened, err := root.Open(path.Clean(filepath.ToSlash(file)))
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
-	data, err := io.ReadAll(io.LimitReader(opened, maxHolidayBytes+1))
-	if len(data) > maxHolidayBytes {
-		return nil, errLongHolidays
-	}
-	return data, err
 }
 
 // scheduleDays reads the days on which cron expressions are due.

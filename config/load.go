@@ -20,6 +20,8 @@ type Source struct {
 	Data []byte
 	// Dir is the folder of its DAG files. Empty forbids them, for a source from a network.
 	Dir string
+	// Files are its DAG files and lists of holidays in memory, by their paths. They replace Dir.
+	Files map[string]string
 }
 
 // Options select the files and the handlers to check against.
@@ -69,7 +71,7 @@ type loader struct {
 	handlers map[string]handler
 	names    []string
 	rank     map[string]int
-	dirs     map[string]string
+	folders  map[string]folder
 	faults   Faults
 	warnings Faults
 	// steps counts the work on calendars.
@@ -81,7 +83,7 @@ type loader struct {
 }
 
 func newLoader(options Options) *loader {
-	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, dirs: map[string]string{}, years: map[string][]window.Span{}}
+	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, folders: map[string]folder{}, years: map[string][]window.Span{}}
 	for _, descriptor := range options.Handlers {
 		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
 		l.names = append(l.names, descriptor.Name)
@@ -106,7 +108,7 @@ func (l *loader) read() *yamlread.Node {
 	}
 	var root *yamlread.Node
 	for _, source := range sources {
-		l.dirs[source.Name] = source.Dir
+		l.folders[source.Name] = folderOf(source)
 		if _, known := l.rank[source.Name]; !known {
 			l.rank[source.Name] = len(l.rank)
 		}

@@ -44,7 +44,7 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 			"job_types": named(object{"$ref": "#/$defs/job_type"}),
 		},
 		"$defs": object{
-			"duration": object{"type": "string", "pattern": `^\s*(\d+(\.\d+)?(d|h|m|s|ms|us|µs|ns))+\s*$`, "examples": []string{"45s", "30m", "2h30m", "7d"}},
+			"duration": durationSchema(),
 			"job_type": jobTypeSchema(handlers),
 		},
 	}
@@ -53,6 +53,50 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 		return nil, fmt.Errorf("encode the schema of the configuration: %w", err)
 	}
 	return append(encoded, '\n'), nil
+}
+
+// EntrySchema returns the JSON Schema of one job type of a handler, for a form: every setting under one name,
+// with the handler's defaults and blocks. A descriptor without a name is that of a DAG.
+func EntrySchema(handler jobtype.Descriptor) ([]byte, error) {
+	schema := jobTypeSchema(nil)
+	properties, _ := schema["properties"].(object)
+	policy, _ := properties["policy"].(object)["properties"].(object)
+	for _, alias := range []string{"retries", "timeout", "concurrency"} {
+		delete(policy, alias)
+	}
+	if handler.Name == "" {
+		for _, key := range append([]string{"retries"}, handlerSettings...) {
+			delete(policy, key)
+		}
+		for _, key := range []string{"handler", "detect", "execute", "batch"} {
+			delete(properties, key)
+		}
+	} else {
+		delete(properties, "dag")
+		defaults := reflect.ValueOf(handler.DefaultPolicy)
+		for _, s := range policySettings() {
+			if value := defaults.Field(s.index); !value.IsZero() {
+				policy[s.key].(object)["default"] = value.Interface() //nolint:forcetypeassert // made above
+			}
+		}
+		for key, block := range blocksSchema(handler) {
+			if block == false {
+				delete(properties, key)
+				continue
+			}
+			properties[key] = block
+		}
+	}
+	delete(properties, "enabled")
+	encoded, err := json.Marshal(object{"type": "object", "properties": properties, "$defs": object{"duration": durationSchema()}})
+	if err != nil {
+		return nil, fmt.Errorf("encode the schema of a job type: %w", err)
+	}
+	return encoded, nil
+}
+
+func durationSchema() object {
+	return object{"type": "string", "pattern": `^\s*(\d+(\.\d+)?(d|h|m|s|ms|us|µs|ns))+\s*$`, "examples": []string{"45s", "30m", "2h30m", "7d"}}
 }
 
 func closed(properties object) object {

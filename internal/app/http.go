@@ -187,7 +187,7 @@ func (h *HTTP) options() (api.Options, error) {
 	all := pages(h.bare)
 	maps.Copy(all, logIn)
 	return api.Options{
-		Client: h.client, As: h.as, Auth: known, Denied: h.denials.add, Roles: h.Access.Roles, Guard: h.guard(),
+		Client: h.client, As: h.as, Auth: known, Denied: h.denials.add, Roles: h.Access.Roles, Bindings: h.Access.Bindings, Keys: h.Access.Keys, LogIn: h.Access.LogIn(), Guard: h.guard(),
 		Secret: h.files.secret, Live: h.live, Logger: h.logger, Bare: h.bare, Extra: extraOperations(h.gateway, h.bare), Pages: all,
 		Handlers: descriptors, Validators: validators,
 	}, err

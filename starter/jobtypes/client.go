@@ -221,7 +221,7 @@ func (s schedules) jobType(ctx context.Context, name string) (*JobType, error) {
 	if read.Spec, err = s.storedSpec(current.schedule); err != nil {
 		read.Fault = err.Error() + ": run apply to repair it"
 	}
-	read.Window = windowAt(read.Spec, time.Now())
+	read.Window = WindowAt(read.Spec, time.Now())
 	return read, nil
 }
 

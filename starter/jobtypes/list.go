@@ -87,7 +87,7 @@ func (s schedules) listed(entry *schedulepb.ScheduleListEntry) (*JobType, bool) 
 	read := &JobType{
 		Name: spec.Name, Spec: spec, Times: timesText(info.GetSpec()),
 		Paused: info.GetPaused(), DisabledByConfig: info.GetPaused() && info.GetNotes() == disabledNote,
-		Recent: scheduledRuns(info.GetRecentActions()), Window: windowAt(spec, time.Now()),
+		Recent: scheduledRuns(info.GetRecentActions()), Window: WindowAt(spec, time.Now()),
 	}
 	for _, action := range info.GetRecentActions() {
 		if action.GetStartWorkflowStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {

@@ -33,8 +33,8 @@ type WindowView struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// windowAt computes the windows of a job type; nil without windows.
-func windowAt(spec contract.JobTypeSpec, now time.Time) *WindowView {
+// WindowAt computes the windows of a job type; nil without windows.
+func WindowAt(spec contract.JobTypeSpec, now time.Time) *WindowView {
 	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
 		return nil
 	}

@@ -16,28 +16,28 @@ func TestWindowAt(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 5, 12, 0, 0, 0, time.UTC)
 	spec := contract.JobTypeSpec{Name: "scrub", Lane: "night"}
-	assert.Nil(t, windowAt(spec, now), "no windows, nothing to tell")
+	assert.Nil(t, WindowAt(spec, now), "no windows, nothing to tell")
 
 	spec.Calendar = &jobtype.Calendar{Windows: []jobtype.Window{{From: "10:00", To: "14:00", Timezone: "UTC"}}}
-	view := windowAt(spec, now)
+	view := WindowAt(spec, now)
 	assert.True(t, view.Open)
 	assert.Equal(t, now.Add(2*time.Hour), view.Until)
 	assert.Len(t, view.Next, contract.MaxWindows)
 
-	view = windowAt(spec, now.Add(3*time.Hour))
+	view = WindowAt(spec, now.Add(3*time.Hour))
 	assert.False(t, view.Open)
 	assert.Equal(t, "job type scrub: outside its windows", view.Closed)
 	assert.Equal(t, now.Add(2*time.Hour), view.Since)
 	assert.Equal(t, now.Add(22*time.Hour), view.Until)
 
 	spec.LaneCalendar = &jobtype.Calendar{Blackouts: []jobtype.Blackout{{From: "00:00", To: "24:00"}}}
-	view = windowAt(spec, now)
+	view = WindowAt(spec, now)
 	assert.False(t, view.Open)
 	assert.Equal(t, "lane night: a blackout", view.Closed)
 	assert.True(t, view.Until.IsZero() && view.Since.IsZero(), "never")
 
 	spec.LaneCalendar = &jobtype.Calendar{Windows: []jobtype.Window{{From: "late", To: "14:00"}}}
-	view = windowAt(spec, now)
+	view = WindowAt(spec, now)
 	assert.False(t, view.Open)
 	assert.Contains(t, view.Fault, "lane night: windows[0]: from: ")
 }

@@ -114,6 +114,36 @@ func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
 	return revoked, err
 }
 
+// Rotate replaces a valid key by one with the same name and rights, and the same time to live, and revokes it. It
+// returns the new key with its secret, which cannot be read again.
+func (s *Store) Rotate(ctx context.Context, id, by string) (Key, string, error) {
+	next, secret := newSecret()
+	var made Key
+	err := s.change(ctx, func(held *record) error {
+		at, now := slices.IndexFunc(held.Keys, func(k stored) bool { return k.ID == id }), time.Now().UTC()
+		if at < 0 {
+			return &starter.NotFoundError{What: "key", Name: id, Hint: "see `roundsman keys`"}
+		}
+		if !held.Keys[at].valid(now) {
+			return &starter.RefusedError{Asked: "rotate key " + id, Reason: "it is revoked or expired: create another one"}
+		}
+		made = held.Keys[at].Key
+		made.ID, made.CreatedAt, made.CreatedBy, made.LastUsed = next, now, by, time.Time{}
+		if !made.ExpiresAt.IsZero() {
+			made.ExpiresAt = now.Add(made.ExpiresAt.Sub(held.Keys[at].CreatedAt)).Truncate(time.Second)
+		}
+		held.Keys[at].RevokedAt, held.Keys[at].RevokedBy = now, by
+		held.Keys = slices.DeleteFunc(held.Keys, func(k stored) bool { return len(held.Keys) >= Most && !k.valid(now) && k.ID != id })
+		held.Keys = append(held.Keys, stored{made, sumOf(secret)})
+		return nil
+	}, func(held record) bool { return held.has(next) })
+	if err != nil {
+		return Key{}, "", err
+	}
+	s.client.Audit().Record(ctx, contract.AuditEntry{Action: "key.rotate", Object: "key/" + id, After: "key/" + next, Detail: made.Name})
+	return made, secret, nil
+}
+
 // used stores the time of the last use of keys.
 func (s *Store) used(ctx context.Context, at map[string]time.Time) error {
 	return s.change(ctx, func(held *record) error {

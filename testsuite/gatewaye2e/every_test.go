@@ -220,6 +220,7 @@ func (e every) configuration() {
 		assert.Equal(e.t, "tidy", e.ask("POST", "/job-types/{name}/restore", object{}, 200, "tidy").text("job_type"))
 	}
 
+	e.settings()
 	started := e.ask("POST", "/plan/detect?allow_unregistered=true&only=tidy", body, 202)
 	id, _ := list(started, "runs")[0]["workflow_id"].(string)
 	run := strings.TrimPrefix(id, "group/")
@@ -489,7 +490,28 @@ func (e every) times(name, run string) {
 	})
 }
 
+// settings changes a job type by a patch and by a document, and plans what is in force.
+func (e every) settings() {
+	read := e.ask("GET", "/job-types/{name}/settings", nil, 200, "tidy")
+	version := read.text("version")
+	patch := object{"version": version, "settings": object{"policy": object{"retry_limit": 7}}}
+	assert.Len(e.t, list(e.ask("PATCH", "/job-types/{name}/settings?dry_run=true", patch, 200, "tidy"), "changed"), 1)
+	assert.Equal(e.t, version, e.ask("GET", "/job-types/{name}/settings", nil, 200, "tidy").text("version"), "a dry run changes nothing")
+	assert.Len(e.t, list(e.ask("PATCH", "/job-types/{name}/settings", patch, 200, "tidy"), "changed"), 1)
+	assert.Equal(e.t, "CHANGED", e.ask("PATCH", "/job-types/{name}/settings", patch, 412, "tidy").text("code"))
+	faults := list(e.ask("PATCH", "/job-types/{name}/settings", object{"settings": object{"policy": object{"retry_limit": 777}, "schedule": object{"every": "soon"}}}, 422, "tidy"), "errors")
+	require.Len(e.t, faults, 2)
+	assert.Equal(e.t, "job_types.tidy.schedule.every", faults[0]["location"])
+	e.ask("PATCH", "/job-types/{name}/settings", object{"document": read.text("document")}, 200, "tidy")
+	assert.Equal(e.t, version, e.ask("GET", "/job-types/{name}/settings", nil, 200, "tidy").text("version"), "the document has the values before")
+	inForce := e.ask("GET", "/configuration", nil, 200)
+	planned := e.ask("POST", "/plan?allow_unregistered=true", object{"document": inForce.text("document"), "files": inForce.body["files"]}, 200)
+	assert.Equal(e.t, true, planned.body["empty"], "%v", planned.body)
+	e.ask("GET", "/configuration/schema", nil, 200)
+}
+
 func (e every) system() {
+	e.ask("GET", "/access?name=ann&group=sre", nil, 200)
 	for _, path := range []string{"/version", "/me", "/doctor", "/needs", "/audit", "/forecast", "/ledger", "/night", "/keys"} {
 		e.ask("GET", path, nil, 200)
 	}
@@ -498,7 +520,10 @@ func (e every) system() {
 	key := once.ask("POST", "/keys", create, 201)
 	assert.Equal(e.t, "ALREADY_REQUESTED", once.ask("POST", "/keys", create, 409).text("code"))
 	assert.NotContains(e.t, e.text("GET", "/audit"), key.text("secret"))
-	e.ask("POST", "/keys/{id}/revoke", nil, 200, key.text("id"))
+	rotated := e.ask("POST", "/keys/{id}/rotate", nil, 201, key.text("id"))
+	assert.NotEqual(e.t, key.text("secret"), rotated.text("secret"))
+	assert.Equal(e.t, "REFUSED", e.ask("POST", "/keys/{id}/rotate", nil, 409, key.text("id")).text("code"), "it is revoked")
+	e.ask("POST", "/keys/{id}/revoke", nil, 200, rotated.text("id"))
 	e.ask("POST", "/sessions/end", object{"name": "eve@example.org"}, 200)
 	results := e.ask("POST", "/bulk", object{"operations": []object{
 		{"method": "POST", "path": "/job-types/tidy/pause", "body": object{"note": "all"}},

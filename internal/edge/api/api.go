@@ -60,6 +60,10 @@ type Options struct {
 	Denied func(caller Caller, operation string)
 	Guard  guard.Options
 	Roles  []access.Role
+	// Bindings, Keys and LogIn are of the configuration: what the page of access shows.
+	Bindings []access.Binding
+	Keys     bool
+	LogIn    bool
 	// Handlers and Validators of the binary, as in config.Options.
 	Handlers   []jobtype.Descriptor
 	Validators map[string]jobtype.SettingsValidator

@@ -44,6 +44,22 @@ func (a *API) keys() {
 		May: change, Status: http.StatusCreated, Once: true,
 	}, a.createKey)
 	Add(a, Operation{
+		ID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Tag: tag, Summary: "Replace an API key by one with the same rights; the old one is refused within 5 seconds",
+		May: change, Status: http.StatusCreated, Once: true,
+	}, func(ctx context.Context, call *Call, in *struct {
+		ID string `path:"id" maxLength:"32"`
+	},
+	) (CreatedKey, error) {
+		key, secret, err := keys.New(call.Client).Rotate(ctx, in.ID, call.Name)
+		return CreatedKey{key, secret}, err
+	})
+	Add(a, Operation{
+		ID: "get-access", Method: http.MethodGet, Path: "/access", Tag: tag, Summary: "Show who may call: roles and bindings of the configuration, and what one caller may do",
+		May: access.Permission{Verb: access.View, Kind: access.Keys},
+	}, func(_ context.Context, _ *Call, in *accessQuery) (Access, error) {
+		return a.accessOf(in), nil
+	})
+	Add(a, Operation{
 		ID: "revoke-key", Method: http.MethodPost, Path: "/keys/{id}/revoke", Tag: tag, Summary: "Revoke an API key: it is refused within 5 seconds",
 		May: change,
 	}, func(ctx context.Context, call *Call, in *struct {
@@ -62,6 +78,48 @@ func (a *API) keys() {
 	) (SessionsEnded, error) {
 		return SessionsEnded{in.Body.Name}, keys.New(call.Client).EndSessionsOf(ctx, in.Body.Name)
 	})
+}
+
+// Access lists the roles and bindings of this control plane.
+type Access struct {
+	Auth     string           `json:"auth" enum:"none,login" doc:"none: nobody logs in, every caller may do everything"`
+	Keys     bool             `json:"keys" doc:"API keys are accepted"`
+	Roles    []RoleShown      `json:"roles"`
+	Bindings []access.Binding `json:"bindings"`
+	// Grants of the caller in the query.
+	Grants []access.Granted `json:"grants" doc:"What the caller of the query may do"`
+}
+
+// RoleShown is a role with its permissions as text.
+type RoleShown struct {
+	Name        string   `json:"name"`
+	BuiltIn     bool     `json:"built_in"`
+	Permissions []string `json:"permissions"`
+}
+
+type accessQuery struct {
+	Name   string   `query:"name" maxLength:"200" doc:"What may this person do?"`
+	Groups []string `query:"group,explode" maxItems:"100" doc:"The person's groups"`
+}
+
+func (a *API) accessOf(in *accessQuery) Access {
+	shown := Access{Auth: "none", Keys: a.options.Keys, Roles: []RoleShown{}, Bindings: orEmpty(a.options.Bindings), Grants: []access.Granted{}}
+	if a.options.LogIn {
+		shown.Auth = "login"
+	}
+	builtIn := access.BuiltIn()
+	for i, role := range append(builtIn, a.options.Roles...) {
+		one := RoleShown{Name: role.Name, BuiltIn: i < len(builtIn), Permissions: []string{}}
+		for _, permission := range role.Permissions {
+			one.Permissions = append(one.Permissions, permission.String())
+		}
+		shown.Roles = append(shown.Roles, one)
+	}
+	if in.Name != "" || len(in.Groups) > 0 {
+		rights := access.Policy{Roles: a.options.Roles, Bindings: a.options.Bindings}.Rights(access.Subject{Name: in.Name, Groups: in.Groups})
+		shown.Grants = orEmpty(rights.Granted())
+	}
+	return shown
 }
 
 type sessionsBody struct {

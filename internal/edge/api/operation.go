@@ -132,6 +132,16 @@ func (c *Call) Need(scope access.Scope) error {
 	return c.api.deny(c.Caller, c.operation)
 }
 
+// NeedTo is [Call.Need] for a permission beyond that of the operation.
+func (c *Call) NeedTo(may access.Permission, scope access.Scope) error {
+	if c.Rights.Allows(may, scope) {
+		return nil
+	}
+	operation := c.operation
+	operation.May = may
+	return c.api.deny(c.Caller, operation)
+}
+
 // Logf logs a warning that the answer does not contain.
 func (c *Call) Logf(format string, args ...any) {
 	c.api.options.Logger.Warn(fmt.Sprintf(format, args...), "operation", c.operation.ID)

@@ -121,6 +121,12 @@ func read[T any](ctx context.Context, call *Call, source *feed.Source[T]) (T, ti
 	return found.Value, found.AsOf, err
 }
 
+// JobTypes returns all applied job types. Callers share the list and must not change it.
+func (a *API) JobTypes(ctx context.Context, call *Call) ([]jobtypes.JobType, error) {
+	known, _, err := read(ctx, call, a.known.jobTypes)
+	return known, err
+}
+
 // viewable is a topic: an operation for a list, with fixed parameters.
 type viewable struct {
 	operation Operation

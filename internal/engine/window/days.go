@@ -43,6 +43,15 @@ func (d *days) has(date time.Time) bool {
 		})
 }
 
+// On returns a function that reports whether a date is one of the days; no days are every day.
+func On(written []string) (func(date time.Time) bool, error) {
+	read, err := readDays(written)
+	if err != nil {
+		return nil, err
+	}
+	return func(date time.Time) bool { return len(written) == 0 || read.has(date) }, nil
+}
+
 func lastDay(date time.Time) int {
 	return time.Date(date.Year(), date.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }

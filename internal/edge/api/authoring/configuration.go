@@ -12,9 +12,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Document is a YAML file.
+// Document is a YAML file with the files that it names.
 type Document struct {
-	Document string `json:"document" minLength:"1" doc:"The file's text, YAML"`
+	Document string            `json:"document" minLength:"1" doc:"The file's text, YAML"`
+	Files    map[string]string `json:"files,omitempty" maxProperties:"1000" doc:"Texts of the DAG files and lists of holidays that it names, by their paths"`
 }
 
 // fileName is the file name in faults of the document.
@@ -51,6 +52,8 @@ func Operations(a *api.API) {
 	s.dags()
 	s.submissions()
 	s.restores()
+	s.settings()
+	s.inForce()
 }
 
 type service struct {
@@ -72,19 +75,20 @@ func (s *service) validate(ctx context.Context, call *api.Call, in *Configuratio
 	return Validated{Valid: true, Warnings: orNone(loaded.Warnings), JobTypes: names}, nil
 }
 
-// load reads the document with the handlers of this binary, and with those of the fleet if it names
-// others. It ignores the connection settings.
+// load reads the document. It ignores the connection settings.
 func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInput) (*config.Config, error) {
+	return s.loadSources(ctx, call, in.AllowUnregistered, config.Source{Name: fileName, Data: []byte(in.Body.Document), Files: in.Body.Files})
+}
+
+// loadSources reads files with the handlers of this binary, and with those of the fleet if they name others.
+func (s *service) loadSources(ctx context.Context, call *api.Call, allowUnregistered bool, sources ...config.Source) (*config.Config, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	handlers, validators := s.api.Handlers()
-	options := config.Options{
-		Sources:  []config.Source{{Name: fileName, Data: []byte(in.Body.Document)}},
-		Handlers: handlers, Validators: validators, AllowUnregistered: in.AllowUnregistered,
-	}
+	options := config.Options{Sources: sources, Handlers: handlers, Validators: validators, AllowUnregistered: allowUnregistered}
 	loaded, err := config.Load(options)
 	if err == nil {
 		return loaded, nil
@@ -94,18 +98,24 @@ func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInp
 	if _, other := config.Load(lenient); other != nil {
 		return nil, err // The fleet's handlers do not help.
 	}
-	known, fleet := call.Client.Workers().Handlers(ctx)
-	if fleet != nil {
-		call.Logf("the handlers of the fleet are not known: %v", fleet)
-		return nil, err
+	options.Handlers = s.handlers(ctx, call)
+	return config.Load(options)
+}
+
+// handlers lists the handlers of this binary, and the others of the fleet if it answers.
+func (s *service) handlers(ctx context.Context, call *api.Call) []jobtype.Descriptor {
+	own, _ := s.api.Handlers()
+	fleet, err := call.Client.Workers().Handlers(ctx)
+	if err != nil {
+		call.Logf("the handlers of the fleet are not known: %v", err)
 	}
-	options.Handlers = slices.Clone(handlers)
-	for _, descriptor := range known {
-		if !slices.ContainsFunc(handlers, func(own jobtype.Descriptor) bool { return own.Name == descriptor.Name }) {
-			options.Handlers = append(options.Handlers, descriptor)
+	all := slices.Clone(own)
+	for _, descriptor := range fleet {
+		if !slices.ContainsFunc(own, func(one jobtype.Descriptor) bool { return one.Name == descriptor.Name }) {
+			all = append(all, descriptor)
 		}
 	}
-	return config.Load(options)
+	return all
 }
 
 func orNone[L ~[]T, T any](list L) L {

@@ -23,7 +23,7 @@ func TestFewDocumentsAreReadAtOnce(t *testing.T) {
 	require.True(t, is, "%v", err)
 	assert.Equal(t, http.StatusServiceUnavailable, busy.Status)
 	assert.Equal(t, "2", busy.GetHeaders().Get("Retry-After"))
-	_, err = s.load(t.Context(), nil, &ConfigurationInput{Body: Document{"version: 1\n"}})
+	_, err = s.load(t.Context(), nil, &ConfigurationInput{Body: Document{Document: "version: 1\n"}})
 	_, is = errors.AsType[*problem.Problem](err)
 	assert.True(t, is, "%v", err)
 	leave()

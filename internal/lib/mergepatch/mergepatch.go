@@ -1,0 +1,114 @@
+// Package mergepatch applies JSON merge patches (RFC 7396). It keeps numbers as they are written and, unlike a
+// decoded map, the order of keys that the patch does not touch.
+package mergepatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// field is a key of an object with its value.
+type field struct {
+	key   string
+	value json.RawMessage
+}
+
+// Over returns the document with the patch applied. A null removes a key, an object is merged, any other value
+// replaces.
+func Over(document, patch json.RawMessage) (json.RawMessage, error) {
+	changes, isObject, err := fields(patch)
+	if err != nil {
+		return nil, fmt.Errorf("the patch is no JSON: %w", err)
+	}
+	if !isObject {
+		return nil, errors.New("the patch must be an object of settings")
+	}
+	return merge(document, changes)
+}
+
+func merge(document json.RawMessage, changes []field) (json.RawMessage, error) {
+	merged, _, err := fields(document)
+	if err != nil {
+		return nil, fmt.Errorf("the document is no JSON: %w", err)
+	}
+	for _, change := range changes {
+		at := -1
+		for i := range merged {
+			if merged[i].key == change.key {
+				at = i
+			}
+		}
+		if bytes.Equal(change.value, []byte("null")) {
+			if at >= 0 {
+				merged = append(merged[:at:at], merged[at+1:]...)
+			}
+			continue
+		}
+		var before json.RawMessage
+		if at >= 0 {
+			before = merged[at].value
+		} else {
+			at, merged = len(merged), append(merged, field{key: change.key})
+		}
+		merged[at].value = change.value
+		if inner, isObject, err := fields(change.value); err != nil {
+			return nil, err
+		} else if isObject {
+			if merged[at].value, err = merge(before, inner); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return encode(merged)
+}
+
+// fields lists the keys of an object in their order; none of anything else.
+func fields(text json.RawMessage) (list []field, isObject bool, err error) {
+	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' {
+		if len(text) > 0 && !json.Valid(text) {
+			return nil, false, errors.New("invalid text")
+		}
+		return nil, false, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if _, err = decoder.Token(); err != nil {
+		return nil, false, err //nolint:wrapcheck // the caller adds what was read
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return nil, false, err //nolint:wrapcheck // as above
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, false, err //nolint:wrapcheck // as above
+		}
+		name, _ := key.(string)
+		list = append(list, field{name, value})
+	}
+	if _, err = decoder.Token(); err != nil {
+		return nil, false, err //nolint:wrapcheck // as above
+	}
+	return list, true, nil
+}
+
+func encode(list []field) (json.RawMessage, error) {
+	var text bytes.Buffer
+	text.WriteByte('{')
+	for i, f := range list {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		key, err := json.Marshal(f.key)
+		if err != nil {
+			return nil, fmt.Errorf("encode key %q: %w", f.key, err)
+		}
+		text.Write(key)
+		text.WriteByte(':')
+		text.Write(f.value)
+	}
+	text.WriteByte('}')
+	return text.Bytes(), nil
+}

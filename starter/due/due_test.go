@@ -1,0 +1,40 @@
+package due_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter/due"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestNextInstants(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, time.December, 24, 12, 0, 0, 0, time.UTC)
+	hour := jobtype.Duration(time.Hour)
+	for _, row := range []struct {
+		name string
+		of   contract.ScheduleSpec
+		want []string
+	}{
+		{"an interval counts from 1970", contract.ScheduleSpec{Every: 6 * hour, Offset: hour}, []string{"2026-12-24T13:00:00Z", "2026-12-24T19:00:00Z", "2026-12-25T01:00:00Z"}},
+		{"an instant itself is not after it", contract.ScheduleSpec{Every: hour}, []string{"2026-12-24T13:00:00Z", "2026-12-24T14:00:00Z", "2026-12-24T15:00:00Z"}},
+		{"several crons in a zone", contract.ScheduleSpec{Cron: []string{"0 2 * * *", "30 3 * * *"}, Timezone: "Europe/Berlin"}, []string{"2026-12-25T01:00:00Z", "2026-12-25T02:30:00Z", "2026-12-26T01:00:00Z"}},
+		{"days and exceptions", contract.ScheduleSpec{Cron: []string{"0 2 * * *"}, Days: []string{"fri", "last"}, Except: []string{"2026-12-25"}}, []string{"2026-12-31T02:00:00Z", "2027-01-01T02:00:00Z", "2027-01-08T02:00:00Z"}},
+		{"never again", contract.ScheduleSpec{Cron: []string{"0 2 * * *"}, Days: []string{"2020-02-29"}}, nil},
+	} {
+		found, err := due.Next(row.of, from, 3)
+		require.NoError(t, err, row.name)
+		var got []string
+		for _, at := range found {
+			got = append(got, at.Format(time.RFC3339))
+		}
+		assert.Equal(t, row.want, got, row.name)
+	}
+	_, err := due.Next(contract.ScheduleSpec{Cron: []string{"x"}}, from, 3)
+	require.Error(t, err)
+}

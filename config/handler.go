@@ -267,8 +267,16 @@ func (e entry) keyPlace(parents []string, key string) yamlread.Place {
 
 // properties lists the names allowed in the failed object, at the top level of the schema.
 func properties(schema *jsonschema.Schema, failed *jsonschema.ValidationError) []string {
-	if len(failed.InstanceLocation) > 0 {
-		return nil
+	for _, step := range failed.InstanceLocation {
+		for schema.Ref != nil {
+			schema = schema.Ref
+		}
+		if schema = schema.Properties[step]; schema == nil {
+			return nil
+		}
+	}
+	for schema.Ref != nil {
+		schema = schema.Ref
 	}
 	return sortedKeys(schema.Properties)
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,7 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 		return nil
 	}
 	if err != nil {
-		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, below)
+		l.fault(written.Place(), at, "%s cannot be read: %s: name a file at or below %s", file, cause(err), below)
 		return nil
 	}
 	for i, line := range strings.Split(string(data), "\n") {
@@ -68,6 +69,34 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 	return dates
 }
 
+// cause returns an error without the operation and the path of the system call.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// maxCalendars bounds the calendars of one Schedule. The server reads all of them at each look at the
+// Schedule: 4,000 take 0.2 to 0.3 s and up to 0.8 MB (measured), 20,000 take 0.7 s and at least 1.3 MB.
+const maxCalendars = 4_000
+
+// calendars refuses cron expressions and days whose product is too large for the server.
+func (l *loader) calendars(n *yamlread.Node, path string, expressions []crontab.Expression, days []string) {
+	parts, err := window.Parts(days)
+	if err != nil || len(days) == 0 {
+		return // The days have a fault of their own.
+	}
+	total := 0
+	for _, expression := range expressions {
+		total += len(expression.Calendars()) * len(parts)
+	}
+	if total > maxCalendars {
+		l.fault(n.Get("cron").Place(), path+".cron", "%d expressions on %d days are %d calendars of the server, the limit is %d: join times of a day (0 2,4 * * *)",
+			len(expressions), len(days), total, maxCalendars)
+	}
+}
+
 // scheduleDays reads the days on which cron expressions are due.
 func (l *loader) scheduleDays(n *yamlread.Node, path string, expressions []crontab.Expression, spec *contract.ScheduleSpec) {
 	var days []string
@@ -82,6 +111,7 @@ func (l *loader) scheduleDays(n *yamlread.Node, path string, expressions []cront
 		return
 	}
 	spec.Days = stored
+	l.calendars(n, path, expressions, stored)
 	for _, expression := range expressions {
 		if fields := strings.Fields(expression.String()); len(stored) > 0 && len(fields) == 5 && (fields[2] != "*" || fields[4] != "*") {
 			l.fault(n.Get("cron").Place(), path+".cron", "%q and days both name days: write * for the day of the month and the weekday", expression.String())

@@ -93,6 +93,17 @@ job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}
 `, withCommand))
 }
 
+// TestKeysWithinKeysAreSuggested: also where a schema refers to a part of itself.
+func TestKeysWithinKeysAreSuggested(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{
+		`r.yaml:2:110: job_types.a.execute.hooks.befor: unknown key: did you mean "before"?`,
+		`r.yaml:2:131: job_types.a.execute.guard.evry: unknown key: did you mean "every"?`,
+	}, faults(t, `version: 1
+job_types: {a: {handler: command, each_worker: true, schedule: {every: 1m}, execute: {command: [rm], hooks: {befor: [x]}, guard: {evry: 1m, command: [x]}}}}
+`, withCommand))
+}
+
 // The complete example of docs/programs.md, and every kind of reference to a secret, has no faults and no
 // warnings.
 func TestExampleOfPrograms(t *testing.T) {

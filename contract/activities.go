@@ -114,6 +114,10 @@ type ExecuteInput struct {
 	Adopt bool `json:"adopt,omitempty"`
 }
 
+// ServerAwayActivity takes a duration. It returns whether the control plane saw the server fail within
+// that time, or did not run for all of it.
+const ServerAwayActivity = "roundsman.ServerAway"
+
 // DefaultOrphanGrace gives a control plane that restarts with the server time to adopt attempts. The
 // run offers adoption before it places the job elsewhere, so a long grace does not cause second
 // executions.

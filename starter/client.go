@@ -183,7 +183,7 @@ func (o Options) ClientOptions() client.Options {
 			GetSystemInfoTimeout: o.DialTimeout,
 			DialOptions: []grpc.DialOption{
 				grpc.WithConnectParams(connectParams()),
-				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, updates.Send),
+				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, rpc.Server.Observe, updates.Send),
 			},
 		},
 	}

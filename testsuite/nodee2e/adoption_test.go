@@ -85,6 +85,7 @@ func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 		assert.Empty(t, adopted[0].EndedAs, item.ID)
 		assert.Equal(t, "node-a", adopted[0].Worker)
 		assert.WithinDuration(t, begun[item.ID], adopted[0].StartedAt, time.Second, "it has run since then")
+		assert.Equal(t, 4*time.Second, s.adoptionWaits(item.Run)[0], "workers come back one after the other")
 	}
 
 	s.worker("node-b")
@@ -117,12 +118,14 @@ func (s *site) adoptions(run starter.RunRef) (n int) {
 		return -1
 	}
 	for _, activity := range described.GetPendingActivities() {
-		if strings.Contains(activity.GetActivityId(), "+") {
+		if isAdoption(activity.GetActivityId()) {
 			n++
 		}
 	}
 	return n
 }
+
+func isAdoption(activity string) bool { return strings.Contains(activity, "+") }
 
 // runShellTasks starts a DAG of tasks that end once the file "go" is there.
 func (s *site) runShellTasks(n int) starter.RunRef {

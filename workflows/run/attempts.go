@@ -70,14 +70,23 @@ func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCa
 // The worker may still run the attempt.
 func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	r.execute(ctx, d, executeCall{
-		activity: contract.AdoptionID(name, d.Attempt, d.Adoption), queue: contract.WorkerQueue(d.Worker, d.Instance),
+	call := executeCall{
+		activity: contract.AdoptionID(name, d.Attempt, d.Adoption), queue: contract.WorkerQueue(d.Worker, d.Instance), worker: d.Worker,
 		takeTimeout: adoptTimeout, heartbeatTimeout: d.HeartbeatTimeout,
 		input: contract.ExecuteInput{
 			Handler: handler, Adopt: true, Timeout: jobtype.Duration(d.Timeout), OrphanGrace: contract.DefaultOrphanGrace,
 			Job: jobtype.Job{ID: name, Attempt: d.Attempt, Fence: d.Fence},
 		},
-	}, cancel)
+	}
+	future, settable := workflow.NewFuture(ctx)
+	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, activity: call.activity, worker: d.Worker, future: future, cancel: cancel})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		away := true // Also if the answer is lost.
+		if err := callServerAway(r.ctx, d.HeartbeatTimeout+outageMargin).Get(ctx, &away); err == nil && !away {
+			call.takeTimeout = adoptGone
+		}
+		settable.Chain(callExecute(ctx, call))
+	})
 }
 
 // Noop starts an attempt that only joins others.

@@ -15,9 +15,15 @@ import (
 
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in docs/workers.md.
 const (
-	// adoptTimeout is [engine.TakeTimeout] for an adoption: a job whose worker is gone must be
-	// elsewhere within heartbeat_timeout and 5 s.
+	// adoptTimeout is [engine.TakeTimeout] for an adoption after an outage of the server, when
+	// workers come back one after the other.
 	adoptTimeout = 4 * time.Second
+	// adoptGone is the same while the server was there: a live worker waits at its queue, and
+	// takes the adoption in milliseconds.
+	adoptGone = 250 * time.Millisecond
+	// outageMargin is the longest time after an outage in which attempts still time out because of
+	// it, beyond their heartbeat timeout.
+	outageMargin = 10 * time.Second
 	// probeTimeout bounds a probe: three heartbeat intervals of up to 60 s would be too long.
 	probeTimeout = 20 * time.Second
 	// stopMargin is the server's extra time beyond a handler's timeout, so that the worker's own
@@ -53,6 +59,12 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 	options.StartToCloseTimeout = probeTimeout
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
+}
+
+// callServerAway asks the control plane whether the server failed within that time.
+func callServerAway(ctx workflow.Context, within time.Duration) workflow.Future {
+	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("was the server away?"))
+	return workflow.ExecuteLocalActivity(ctx, contract.ServerAwayActivity, within)
 }
 
 type executeCall struct {

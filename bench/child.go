@@ -78,6 +78,9 @@ func (noop) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Prop
 	}
 	for i := range n {
 		p := jobtype.Proposal{DedupeKey: fmt.Sprintf("object/%06d", i), Summary: fmt.Sprintf("no-op %d", i)}
+		if n > jobtype.MaxKeyedJobs {
+			p.DedupeKey = "" // More keys cannot be claimed.
+		}
 		if err := out.Emit(ctx, p); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func groupSpec(routing jobtype.Routing, n, parallel int) (contract.JobTypeSpec, 
 	return contract.JobTypeSpec{
 		Name: name, Handler: "noop", Params: params,
 		Policy: jobtype.Policy{
-			GlobalExecutionConcurrency: parallel, PerWorkerExecutionConcurrency: parallel, MaxJobsPerDetection: n, Routing: routing,
+			GlobalExecutionConcurrency: parallel, PerWorkerExecutionConcurrency: parallel, MaxJobsPerDetection: n, Routing: routing, MaxRuntime: jobtype.Duration(24 * time.Hour),
 		}.WithDefaults(),
 	}, err
 }

@@ -120,9 +120,17 @@ func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n 
 	}
 }
 
-// largestGroup runs the largest valid group to its end.
+// largestGroup runs the largest valid group with dedupe keys to its end.
 func largestGroup(ctx context.Context, b *bench) error {
-	const parallel = 64
+	return wholeGroup(ctx, b, jobtype.MaxKeyedJobs)
+}
+
+// millionGroup runs the largest valid group to its end.
+func millionGroup(ctx context.Context, b *bench) error {
+	return wholeGroup(ctx, b, jobtype.MaxJobsLimit)
+}
+
+func wholeGroup(ctx context.Context, b *bench, n int) error {
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
 	if err != nil {
 		return err
@@ -130,17 +138,14 @@ func largestGroup(ctx context.Context, b *bench) error {
 	defer c.stop()
 	var group finished
 	used, err := c.spent(func() (err error) {
-		group, err = c.runGroup(ctx, jobtype.RoutingWorker, jobtype.MaxJobsLimit, parallel)
+		group, err = c.runGroup(ctx, jobtype.RoutingWorker, n, 64)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if failed := c.server.FailedTasks(); len(failed) > 0 {
-		b.logf("%d workflow tasks failed, the first: %s", len(failed), failed[0])
-	}
-	return b.values("group_largest", jobtype.MaxJobsLimit, "jobs/s", []float64{jobtype.MaxJobsLimit / group.seconds}, map[string]float64{
-		"control_plane_ms_per_job": round(used.control * 1000 / jobtype.MaxJobsLimit), "seconds": round(group.seconds),
-		"failed_workflow_tasks": float64(len(c.server.FailedTasks())),
+	return b.values("group_largest", n, "jobs/s", []float64{float64(n) / group.seconds}, map[string]float64{
+		"control_plane_ms_per_job": round(used.control * 1000 / float64(n)), "seconds": round(group.seconds),
+		"failed_workflow_tasks": float64(len(c.server.FailedTasks())), "history_bytes_per_job": round(group.bytes / float64(n)),
 	})
 }

@@ -37,6 +37,7 @@ func measurements() []measurement {
 		{"step_latency", "one activity step on the dev server: schedule, run, next workflow task", stepLatency},
 		{"group_size", "CPU of the control plane per job while 1,000, 10,000 and 60,000 jobs wait, 64 and 4 at once", groupSizes},
 		{"group_largest", "the largest group that validate accepts, 100,000 no-op jobs, to its end; 5 minutes", largestGroup},
+		{"group_million", "1,000,000 no-op jobs without keys, in one group, to its end; an hour", millionGroup},
 		{"dag_layers", "DAGs of 1,000, 10,000 and 100,000 no-op tasks, neighbouring and random dependencies, against the bare SDK", dagLayersBench},
 		{"dag_chain", "a chain of 100 no-op tasks: one step", dagChainBench},
 		{"dag_next", "the pure DAG engine: ns per report at 1k to 1M tasks", dagNextBench},

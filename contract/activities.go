@@ -95,6 +95,9 @@ type ExecuteInput struct {
 	Common string `json:"common,omitempty"`
 	// ProposalParams overlay Job.Params.
 	ProposalParams json.RawMessage `json:"proposal_params,omitempty"`
+	// Ref is the place of the proposal; nil: ProposalParams and Job have it. The worker reads the
+	// page of the run.
+	Ref *ProposalRef `json:"ref,omitempty"`
 	// Timeout and the following limits are enforced by the worker.
 	Timeout         jobtype.Duration `json:"timeout"`
 	Liveness        jobtype.Liveness `json:"liveness,omitempty"`

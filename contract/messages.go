@@ -69,6 +69,8 @@ type DetectPageInput struct {
 	// BatchKeys holds the batch of each proposal, empty for a proposal without one. It is omitted if
 	// no proposal has a batch.
 	BatchKeys []string `json:"batch_keys,omitempty"`
+	// Paged describes proposals in a page of the group; Proposals is empty then.
+	Paged *ProposalPage `json:"paged,omitempty"`
 }
 
 // DetectPageResult counts the proposals of a page by result. Full ends the detection.
@@ -189,6 +191,8 @@ type JobsQueryResult struct {
 	Total int       `json:"total"`
 	// Record lists the pages with further jobs, which have ended. Neither Jobs nor Total has them.
 	Record []RecordPage `json:"record,omitempty"`
+	// Proposals lists the pages with the keys and summaries of jobs.
+	Proposals []ProposalTable `json:"proposals,omitempty"`
 }
 
 // JobView is one job as operators see it.

@@ -80,4 +80,6 @@ type RecordPage struct {
 type ItemRecord struct {
 	Pages []RecordPage `json:"pages,omitempty"`
 	Rest  []byte       `json:"rest,omitempty"`
+	// Proposals is the table of the pages with proposals.
+	Proposals []ProposalTable `json:"proposals,omitempty"`
 }

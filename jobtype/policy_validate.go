@@ -47,12 +47,17 @@ func overlay[T comparable](target *T, value T) {
 	}
 }
 
+// MaxKeyedJobs bounds the jobs of a group whose proposals the group itself must hold: those with a
+// dedupe key, resources, objects, times or a DAG. The dedupe keys of 100,000 jobs are claimed by one
+// signal of 1.1 MB, where the server takes 2 MiB, and fit into admission, which holds 120,000 over all
+// groups.
+const MaxKeyedJobs = 100_000
+
 // Limits of policy values. The job limits keep a group within Temporal's bounds: a workflow with over
-// 2,000 pending activities fails for ever. The dedupe keys of 100,000 jobs are claimed by one signal of
-// 1.1 MB, where the server takes 2 MiB, and fit into admission, which holds 120,000 over all groups.
+// 2,000 pending activities fails for ever. The proposals of 1,000,000 jobs are in pages.
 const (
 	MaxGlobalConcurrency   = 500
-	MaxJobsLimit           = 100_000
+	MaxJobsLimit           = 1_000_000
 	MaxRetryLimit          = 100
 	maxDetectionRetries    = 10
 	maxPolicyDuration      = Duration(365 * 24 * time.Hour)
@@ -125,7 +130,7 @@ func (p Policy) countFaults() []error {
 		}
 	}
 	if n := p.MaxJobsPerDetection; n < 1 || n > MaxJobsLimit {
-		faults = append(faults, &PolicyFault{"max_jobs_per_detection", fmt.Sprintf("%d is out of range: use 1 to %d, as many dedupe keys as one group can claim", n, MaxJobsLimit)})
+		faults = append(faults, &PolicyFault{"max_jobs_per_detection", fmt.Sprintf("%d is out of range: use 1 to %d", n, MaxJobsLimit)})
 	}
 	within("global_execution_concurrency", p.GlobalExecutionConcurrency, 1, MaxGlobalConcurrency)
 	within("per_worker_execution_concurrency", p.PerWorkerExecutionConcurrency, 1, maxPerWorkerConcurrent)

@@ -16,6 +16,8 @@ import (
 	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/joblog"
+	"github.com/roundsman/roundsman/internal/temporal/codec"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
@@ -97,7 +99,7 @@ func (n *Node) assemble(c client.Client) error {
 		handlers[d.Name] = handler
 		executeCaps[d.Name], detectCaps[d.Name] = d.MaxExecuteConcurrency, d.MaxDetectConcurrency
 	}
-	server := jobs.NewServer(c)
+	server := jobs.NewServer(c, pages.NewStore(c, n.options.Namespace, codec.DataConverter()))
 	n.jobs, err = jobs.New(jobs.Options{
 		Handlers: handlers, WorkerID: n.options.ID, WorkerLabels: n.options.Labels, Instance: n.instance, Server: server, Pages: server, Runs: server,
 		Outbox: outbox, Outputs: outputs, CancelGrace: n.options.CancelGrace, Logger: n.options.Logger,

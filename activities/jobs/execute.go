@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/joblog"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -87,6 +88,9 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 
 func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobtype.Job, error) {
 	in, err := r.activities.commons.Fetch(ctx, r.key.group, in, r.progress.Alive)
+	if errors.Is(err, pages.ErrLost) {
+		return jobtype.Job{}, jobtype.Permanent(err)
+	}
 	if err != nil {
 		return jobtype.Job{}, err
 	}

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var errAway = errors.New("the server is away")
 
 type fakeServer struct {
+	stored           map[string][]byte
 	mu               sync.Mutex
 	beats            []contract.Heartbeat
 	completed        []completion
@@ -95,6 +96,17 @@ func (f *fakeServer) SendPage(_ context.Context, _, _, updateID string, page con
 	}
 	f.pages, f.updateIDs = append(f.pages, page), append(f.updateIDs, updateID)
 	return contract.DetectPageResult{Accepted: len(page.Proposals)}, nil
+}
+
+func (f *fakeServer) PutPage(_ context.Context, _ string, data []byte) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stored == nil {
+		f.stored = map[string][]byte{}
+	}
+	name := contract.PageName(data)
+	f.stored[name] = data
+	return name, nil
 }
 
 func (f *fakeServer) beatCount() int {

@@ -38,9 +38,14 @@ type keptCommon struct {
 // NewCommons returns an empty store. It queries runs for missing parts; with nil it never does.
 func NewCommons(runs Runs) *Commons { return &Commons{runs: runs} }
 
-// Take stores the common part of the job, or adds the stored one. It returns false if the part
-// is missing.
+// Take stores the common part of the job, or adds the stored one. It returns false if a part is
+// missing: [Commons.Fetch] gets it.
 func (c *Commons) Take(in contract.ExecuteInput) (contract.ExecuteInput, bool) {
+	in, complete := c.common(in)
+	return in, complete && in.Ref == nil
+}
+
+func (c *Commons) common(in contract.ExecuteInput) (contract.ExecuteInput, bool) {
 	if in.Common == "" {
 		return in, true
 	}
@@ -52,9 +57,43 @@ func (c *Commons) Take(in contract.ExecuteInput) (contract.ExecuteInput, bool) {
 	return with(in, common), known
 }
 
-// Fetch queries the run for the missing part, repeatedly until ctx ends: the control plane may
-// be away. alive is called before each attempt.
+// Fetch gets the missing parts, repeatedly until ctx ends: the control plane and the server may be
+// away. alive is called before each attempt.
 func (c *Commons) Fetch(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
+	in, complete := c.common(in)
+	if !complete {
+		var err error
+		if in, err = c.fetch(ctx, workflowID, in, alive); err != nil {
+			return in, err
+		}
+	}
+	if in.Ref == nil {
+		return in, nil
+	}
+	return c.propose(ctx, workflowID, in, alive)
+}
+
+// propose reads the proposal of a job from its page.
+func (c *Commons) propose(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
+	if c.runs == nil {
+		return in, errors.New("the job's proposal is in a page, and nobody can read it")
+	}
+	for wait := commonGrace; ; {
+		alive()
+		p, err := c.runs.Proposal(ctx, workflowID, *in.Ref)
+		if err == nil {
+			in.Ref, in.ProposalParams = nil, p.Params
+			in.Job.DedupeKey, in.Job.Summary, in.Job.Detail = p.DedupeKey, p.Summary, p.Detail
+			return in, nil
+		}
+		if rejected := (*RejectedError)(nil); errors.As(err, &rejected) || !pause(ctx, &wait) {
+			return in, fmt.Errorf("the job's proposal cannot be read: %w", err)
+		}
+	}
+}
+
+// fetch queries the run for the common part.
+func (c *Commons) fetch(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	if c.runs == nil {
 		return in, errors.New("the job lacks what it has in common with others of its run, and nobody can be asked")
 	}

@@ -99,3 +99,7 @@ func TestCommonIsBounded(t *testing.T) {
 		assert.Equal(t, known, complete, c)
 	}
 }
+
+func (*asked) Proposal(context.Context, string, contract.ProposalRef) (jobtype.Proposal, error) {
+	return jobtype.Proposal{}, &jobs.RejectedError{Err: errors.New("it has no pages")}
+}

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -29,11 +30,14 @@ type Server interface {
 // a [*RejectedError] if it refused, or transient.
 type Pages interface {
 	SendPage(ctx context.Context, workflowID, runID, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error)
+	// PutPage stores proposals apart from the group and returns the name of the page.
+	PutPage(ctx context.Context, workflowID string, data []byte) (string, error)
 }
 
-// Runs returns the common part of the jobs of a run. Errors are as those of [Pages].
+// Runs returns the parts of jobs that are not in their input. Errors are as those of [Pages].
 type Runs interface {
 	Common(ctx context.Context, workflowID, id string) (contract.RunCommon, error)
+	Proposal(ctx context.Context, workflowID string, ref contract.ProposalRef) (jobtype.Proposal, error)
 }
 
 // RejectedError is an error that a repeat would return again.
@@ -46,10 +50,16 @@ func (e *RejectedError) Error() string { return e.Err.Error() }
 func (e *RejectedError) Unwrap() error { return e.Err }
 
 // ClientServer implements [Server], [Pages] and [Runs] with a Temporal client.
-type ClientServer struct{ client client.Client }
+type ClientServer struct {
+	client    client.Client
+	store     *pages.Store
+	proposals *pages.Proposals
+}
 
-// NewServer returns the adapter of c.
-func NewServer(c client.Client) *ClientServer { return &ClientServer{client: c} }
+// NewServer returns the adapter of c, with the store of its pages.
+func NewServer(c client.Client, store *pages.Store) *ClientServer {
+	return &ClientServer{client: c, store: store, proposals: pages.NewProposals(store)}
+}
 
 // Beat implements [Server].
 func (s *ClientServer) Beat(ctx context.Context, token []byte, beat contract.Heartbeat) error {
@@ -82,6 +92,21 @@ func (s *ClientServer) SendPage(ctx context.Context, workflowID, runID, updateID
 		err = handle.Get(ctx, &answer)
 	}
 	return answer, classify(err)
+}
+
+// PutPage implements [Pages]. A repetition has no effect.
+func (s *ClientServer) PutPage(ctx context.Context, workflowID string, data []byte) (string, error) {
+	name, err := s.store.Put(ctx, workflowID, data)
+	return name, classify(err)
+}
+
+// Proposal implements [Runs].
+func (s *ClientServer) Proposal(ctx context.Context, workflowID string, ref contract.ProposalRef) (jobtype.Proposal, error) {
+	proposal, err := s.proposals.Get(ctx, workflowID, ref)
+	if errors.Is(err, pages.ErrLost) {
+		return proposal, &RejectedError{Err: err}
+	}
+	return proposal, classify(err)
 }
 
 // Common implements [Runs]. The run id stays empty, as in SignalOutcome.

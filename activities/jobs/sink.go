@@ -17,10 +17,10 @@ import (
 // pages at most.
 const (
 	// maxSeen is above the keys that a group accepts; the group handles those beyond.
-	maxSeen = 2 * jobtype.MaxJobsLimit
+	maxSeen = 2 * jobtype.MaxKeyedJobs
 	// maxRepeats is the number of consecutive duplicates after which the sink is full: a
 	// detector that repeats itself must end.
-	maxRepeats = jobtype.MaxJobsLimit
+	maxRepeats = jobtype.MaxKeyedJobs
 )
 
 // maxInvalidMessage bounds one entry of DetectActivityResult.InvalidErrors.
@@ -35,7 +35,9 @@ type sink struct {
 	// batchBy names the batch of each proposal; nil without batches.
 	batchBy *batch.Template
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// apart are proposals for a page of the group.
+	apart pageApart
 	page  []jobtype.Proposal
 	keys  []string
 	bytes int
@@ -164,6 +166,10 @@ func (s *sink) refuse(err error) {
 
 // add sends the page first if the proposal does not fit any more.
 func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, size int) {
+	if s.goesApart(proposal) {
+		s.addApart(ctx, proposal, size)
+		return
+	}
 	if len(s.page) > 0 && (len(s.page) == contract.MaxPageProposals || s.bytes+size > contract.MaxPageBytes) {
 		s.send(ctx)
 	}
@@ -178,40 +184,55 @@ func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, s
 	s.bytes += size
 }
 
-// send sends the page and repeats until the group has answered. A group that is gone, or refuses
-// the page, fails the detection.
+// send sends the page and repeats until the group has answered.
 func (s *sink) send(ctx context.Context) {
-	page := contract.DetectPageInput{Attempt: s.in.Attempt, Seq: s.result.Pages, Proposals: s.page, BatchKeys: s.keys}
+	s.deliver(ctx, contract.DetectPageInput{Proposals: s.page, BatchKeys: s.keys})
+	s.page, s.keys, s.bytes = nil, nil, 0
+}
+
+// deliver sends a page and repeats until the group has answered. A group that is gone, or refuses
+// the page, fails the detection.
+func (s *sink) deliver(ctx context.Context, page contract.DetectPageInput) {
+	page.Attempt, page.Seq = s.in.Attempt, s.result.Pages
 	updateID := fmt.Sprintf("%s-%d-%d", contract.UpdateDetectPage, page.Attempt, page.Seq)
 	if s.in.RunID != "" {
 		// The run of a reset group receives the updates of the run before, under their ids: the
 		// server would not accept a page under one of those.
 		updateID += "-" + s.in.RunID
 	}
-	for wait := firstDeliveryWait; ; {
-		answer, err := s.try(ctx, updateID, page)
+	s.repeat(ctx, page.Seq, func(ctx context.Context) error {
+		answer, err := s.pages.SendPage(ctx, s.in.WorkflowID, s.in.RunID, updateID, page)
 		if err == nil {
 			s.full = answer.Full
-			break
+		}
+		return err
+	})
+	s.result.Pages++
+}
+
+// repeat makes a call about a page until it succeeds, is refused, or ctx ends.
+func (s *sink) repeat(ctx context.Context, seq int, call func(ctx context.Context) error) {
+	for wait := firstDeliveryWait; ; {
+		err := timed(ctx, call)
+		if err == nil {
+			return
 		}
 		var rejected *RejectedError
 		if errors.Is(err, jobtype.ErrLeaseLost) || errors.As(err, &rejected) {
-			s.failed = fmt.Errorf("the group does not take page %d: %w", page.Seq, err)
-			break
+			s.failed = fmt.Errorf("the group does not take page %d: %w", seq, err)
+			return
 		}
 		if !pause(ctx, &wait) {
-			s.failed = fmt.Errorf("page %d was not taken in time: %w", page.Seq, errors.Join(context.Cause(ctx), err))
-			break
+			s.failed = fmt.Errorf("page %d was not taken in time: %w", seq, errors.Join(context.Cause(ctx), err))
+			return
 		}
 	}
-	s.result.Pages++
-	s.page, s.keys, s.bytes = nil, nil, 0
 }
 
-func (s *sink) try(ctx context.Context, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error) {
+func timed(ctx context.Context, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	return s.pages.SendPage(ctx, s.in.WorkflowID, s.in.RunID, updateID, page)
+	return call(ctx)
 }
 
 func (s *sink) more() {
@@ -223,9 +244,13 @@ func (s *sink) more() {
 func (s *sink) close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed == nil && len(s.page) > 0 {
+	if s.failed == nil && len(s.page)+len(s.apart.list) > 0 {
 		if err := context.Cause(ctx); err != nil {
 			return err
+		}
+		s.closeApart(ctx)
+		if len(s.page) == 0 || s.failed != nil {
+			return s.failed
 		}
 		if s.in.Inline && s.result.Pages == 0 && s.bytes <= contract.MaxInlineBytes {
 			s.result.Proposals, s.result.BatchKeys = s.page, s.keys

@@ -23,8 +23,8 @@ type oldest struct {
 }
 
 func newOldest(limit int) *oldest {
-	if limit <= 0 || limit > jobtype.MaxJobsLimit {
-		limit = jobtype.MaxJobsLimit
+	if limit <= 0 || limit > jobtype.MaxKeyedJobs {
+		limit = jobtype.MaxKeyedJobs
 	}
 	return &oldest{limit: limit + 1} // one more, so that the sink hears of a surplus
 }

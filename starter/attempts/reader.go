@@ -128,7 +128,7 @@ func (h *Reader) read(event *historypb.HistoryEvent) {
 // given renders the command line of an attempt.
 func (h *Reader) given(of *ItemHistory, worker string, input *commonpb.Payloads) {
 	var in contract.ExecuteInput
-	if h.render == nil || !h.decode(input, &in) || in.Adopt {
+	if h.render == nil || !h.decode(input, &in) || in.Adopt || in.Ref != nil {
 		return
 	}
 	in.Job.GroupID, in.Job.WorkerID = h.workflow, worker

@@ -50,10 +50,10 @@ func Choose(states []string, id, key string, offset, limit int) (Filter, error) 
 // the jobs that the group holds by number, then those of its record.
 func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView, total int, err error) {
 	for range tries {
-		var table []contract.RecordPage
-		if views, total, table, err = filter.held(run); !errors.Is(err, errMoved) {
+		var held contract.ItemRecord
+		if views, total, held, err = filter.held(run); !errors.Is(err, errMoved) {
 			if run.Record == nil {
-				run.Record = &contract.ItemRecord{Pages: table}
+				run.Record = &held
 			}
 			break
 		}
@@ -64,11 +64,15 @@ func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView
 	rest := filter
 	rest.Offset, rest.Limit = max(filter.Offset-total, 0), filter.Limit-len(views)
 	past, more, err := rest.listed(ctx, run, *run.Record)
-	return append(views, past...), total + more, err
+	if err != nil {
+		return nil, 0, err
+	}
+	views = append(views, past...)
+	return views, total + more, filter.propose(ctx, run, views)
 }
 
 // held lists the jobs that the group holds.
-func (f Filter) held(run Run) (views []contract.JobView, total int, table []contract.RecordPage, err error) {
+func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.ItemRecord, err error) {
 	most := heldPage
 	if f.Work {
 		most = workPage
@@ -77,13 +81,13 @@ func (f Filter) held(run Run) (views []contract.JobView, total int, table []cont
 		page, err := run.Held(f.Offset+len(views), min(most, f.Limit-len(views)))
 		switch {
 		case err != nil:
-			return nil, 0, nil, err
-		case !first && len(page.Record) != len(table):
-			return nil, 0, nil, errMoved
+			return nil, 0, of, err
+		case !first && len(page.Record) != len(of.Pages):
+			return nil, 0, of, errMoved
 		}
-		views, total, table = append(views, page.Jobs...), page.Total, page.Record
+		views, total, of = append(views, page.Jobs...), page.Total, contract.ItemRecord{Pages: page.Record, Proposals: page.Proposals}
 		if len(page.Jobs) == 0 || len(views) >= min(total-f.Offset, f.Limit) {
-			return views, total, table, nil
+			return views, total, of, nil
 		}
 	}
 }

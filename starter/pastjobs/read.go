@@ -50,14 +50,20 @@ func (f Filter) count(page contract.RecordPage) (n int, known bool) {
 	return n, n == 0 || !f.single()
 }
 
-func (f Filter) matches(j *record.Job) bool {
+// matches counts the jobs of an entry that the filter chooses. If it chooses one of several, j
+// becomes that one.
+func (f Filter) matches(j *record.Job) int {
 	switch {
-	case f.Number > 0 && j.N != f.Number:
-		return false
+	case f.Number > 0 && (f.Number < j.N || f.Number > j.N+j.More):
+		return 0
 	case f.Key != "" && j.Key != f.Key && !slices.ContainsFunc(j.Items, func(i jobtype.BatchItem) bool { return i.DedupeKey == f.Key }):
-		return false
+		return 0
+	case len(f.States) > 0 && !slices.Contains(f.States, j.State):
+		return 0
+	case f.Number > 0:
+		j.N, j.More = f.Number, 0
 	}
-	return len(f.States) == 0 || slices.Contains(f.States, j.State)
+	return 1 + j.More
 }
 
 // listed returns the jobs of the record that the filter chooses, and how many it chooses in
@@ -75,17 +81,18 @@ func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) ([]
 			continue
 		}
 		for i := range part.jobs {
-			if !f.matches(&part.jobs[i]) {
-				continue
-			}
-			if total >= f.Offset && len(views) < f.Limit {
-				view := viewOf(&part.jobs[i], f.single())
+			j := part.jobs[i]
+			n := f.matches(&j)
+			for skip := max(f.Offset-total, 0); skip < n && len(views) < f.Limit; skip++ {
+				one := j
+				one.N += skip
+				view := viewOf(&one, f.single())
 				if f.Work && view.Data == nil {
-					view.Work = part.jobs[i].Work
+					view.Work = j.Work
 				}
 				views = append(views, view)
 			}
-			total++
+			total += n
 		}
 	}
 	return views, total, nil

@@ -274,9 +274,9 @@ func keysOf(keys ...string) []byte {
 // to hold the keys of one group.
 func TestTheLargestClaimFitsIntoOneSignal(t *testing.T) {
 	t.Parallel()
-	request := contract.AdmissionRequest{Items: []contract.AdmissionItem{{ID: "claims", Keys: make([]byte, 8*jobtype.MaxJobsLimit)}}}
+	request := contract.AdmissionRequest{Items: []contract.AdmissionItem{{ID: "claims", Keys: make([]byte, 8*jobtype.MaxKeyedJobs)}}}
 	encoded, err := json.Marshal(request)
 	require.NoError(t, err)
 	assert.Less(t, len(encoded), 3<<19, "1.5 MiB, with room for what is said beside it")
-	assert.LessOrEqual(t, jobtype.MaxJobsLimit, admission.MaxKeys)
+	assert.LessOrEqual(t, jobtype.MaxKeyedJobs, admission.MaxKeys)
 }

@@ -195,7 +195,7 @@ func (r *groupRun) startJob(c group.StartJob) {
 			ID: id, JobType: spec.Name, DedupeKey: p.DedupeKey, Summary: p.Summary, Detail: p.Detail, Labels: p.Labels,
 			Params: spec.Params, Batch: c.Batch, Settings: spec.Execute, Cluster: spec.Cluster, Run: r.about(),
 		},
-		ProposalParams: ownParams(c),
+		ProposalParams: ownParams(c), Ref: c.Ref,
 	}
 	if execute.Common = r.commonID; r.commonID != "" && r.runner.Given(c.Decision) {
 		execute.Job.Params, execute.Job.Settings, execute.Job.Cluster = nil, nil, nil

@@ -45,7 +45,7 @@ func (r *groupRun) listen() error {
 }
 
 func pageOf(in contract.DetectPageInput) group.Page {
-	return group.Page{Attempt: in.Attempt, Seq: in.Seq, Proposals: in.Proposals, BatchKeys: in.BatchKeys}
+	return group.Page{Attempt: in.Attempt, Seq: in.Seq, Proposals: in.Proposals, BatchKeys: in.BatchKeys, Paged: in.Paged}
 }
 
 // errNotBegun is the answer while the state of the run before is read.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -59,7 +60,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	known, server := registry.New(o.Client), jobs.NewServer(o.Client)
+	known, server := registry.New(o.Client), jobs.NewServer(o.Client, pages.NewStore(o.Client, o.Namespace, o.Converter))
 	return &Gateway{
 		service: o.Client.WorkflowService(), server: server, commons: jobs.NewCommons(server), registry: known, fleet: newFleet(known),
 		sealer: sealer, namespace: o.Namespace, converter: o.Converter, logger: o.Logger,

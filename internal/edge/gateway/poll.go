@@ -13,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -117,6 +118,10 @@ func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTask
 		return nil, nil
 	}
 	input, err := w.completed(ctx, l.Workflow, input)
+	if errors.Is(err, pages.ErrLost) {
+		w.refuse(ctx, task, contract.FailurePermanent, err.Error())
+		return nil, nil
+	}
 	if err != nil {
 		w.refuse(ctx, task, contract.FailureAtCapacity, err.Error())
 		return nil, nil

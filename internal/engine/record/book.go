@@ -39,8 +39,8 @@ func (s *segment) note(j *Job) {
 	if s.count == 0 {
 		s.entry.First = j.N
 	}
-	s.entry.First, s.entry.Last = min(s.entry.First, j.N), max(s.entry.Last, j.N)
-	s.entry.States[j.State]++
+	s.entry.First, s.entry.Last = min(s.entry.First, j.N), max(s.entry.Last, j.N+j.More)
+	s.entry.States[j.State] += 1 + j.More
 	s.count++
 }
 

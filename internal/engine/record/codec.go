@@ -10,7 +10,9 @@ import (
 
 // Job is a job that has ended.
 type Job struct {
-	N, Attempt           int
+	N, Attempt int
+	// More is how many jobs with the following numbers ended in the same way, before they began.
+	More                 int
 	State, Worker, Error string
 	Key, Summary         string
 	Priority             jobtype.Priority
@@ -41,6 +43,7 @@ type writer struct {
 func (w *writer) job(j *Job) {
 	w.out = binary.AppendVarint(w.out, int64(j.N-w.n))
 	w.n = j.N
+	w.out = binary.AppendUvarint(w.out, uint64(j.More))
 	w.name(j.State)
 	w.out = binary.AppendVarint(w.out, int64(j.Attempt))
 	w.name(j.Worker)
@@ -130,7 +133,7 @@ func (r *reader) jobs() ([]Job, error) {
 
 func (r *reader) job() Job {
 	j := Job{N: r.n + int(r.int())}
-	r.n = j.N
+	r.n, j.More = j.N, int(r.uint())
 	j.State, j.Attempt, j.Worker = r.name(), int(r.int()), r.name()
 	j.Priority = jobtype.Priority(r.name())
 	j.Error, j.Key, j.Summary = r.text(), r.text(), r.text()

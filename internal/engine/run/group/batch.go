@@ -1,8 +1,6 @@
 package group
 
 import (
-	"fmt"
-
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -61,12 +59,4 @@ func (g *Group) batchOf(j *job) []jobtype.BatchItem {
 		return j.Items
 	}
 	return []jobtype.BatchItem{proposed.ItemOf(j.Proposal)}
-}
-
-// itemsText says of a job that stands for several proposals that it does.
-func (j *job) itemsText() string {
-	if len(j.Items) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (with all %d items of its batch)", len(j.Items))
 }

@@ -78,7 +78,7 @@ func TestEveryProposalIsInOneJob(t *testing.T) {
 // checkWork: a retry of the job submits the proposals of its batch, each with its own claims.
 func checkWork(t *rapid.T, j *job, at []int, proposals []jobtype.Proposal) {
 	var work contract.JobWork
-	require.NoError(t, json.Unmarshal([]byte(j.work()), &work))
+	require.NoError(t, json.Unmarshal([]byte(j.Again()), &work))
 	require.Len(t, work.Proposals, len(at))
 	for i, n := range at {
 		want, err := json.Marshal(proposals[n])
@@ -137,7 +137,7 @@ func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, 
 		require.Equal(t, 1, times, key)
 	}
 	c := g.Counts()
-	require.Equal(t, contract.GroupCounts{Detected: len(proposals), Accepted: g.jobs.open.len(), Batched: len(proposals) - g.jobs.open.len()}, c)
+	require.Equal(t, contract.GroupCounts{Detected: len(proposals), Accepted: g.jobs.open.Len(), Batched: len(proposals) - g.jobs.open.Len()}, c)
 }
 
 func items(keys ...string) []jobtype.Proposal {
@@ -156,7 +156,7 @@ func TestBatchClaimsWhatItsItemsClaim(t *testing.T) {
 	list[1].Priority, list[1].EstimatedRuntime = jobtype.PriorityHigh, jobtype.Duration(5*time.Hour)
 	list[2].EstimatedRuntime, list[2].ExpiresAt = jobtype.Duration(6*time.Hour), epoch.Add(time.Hour)
 	g := batchOf(10, false, list, []string{"x", "x", "x"})
-	require.Equal(t, 1, g.jobs.open.len())
+	require.Equal(t, 1, g.jobs.open.Len())
 	assert.Equal(t, jobtype.Proposal{
 		Summary: "x: batch of 3", Priority: jobtype.PriorityHigh, Resources: map[string]int{"db": 2, "net": 3},
 		Exclusive: []string{"v/1", "v/2"}, Shared: []string{"r/1"}, EstimatedRuntime: jobtype.MaxEstimatedRuntime, ExpiresAt: epoch.Add(time.Hour),
@@ -246,7 +246,7 @@ func TestFailuresOfBatchesFitIntoOneReport(t *testing.T) {
 		keys, batches = append(keys, fmt.Sprint(i)), append(batches, "x")
 	}
 	g := batchOf(100, false, items(keys...), batches)
-	require.Equal(t, 10, g.jobs.open.len())
+	require.Equal(t, 10, g.jobs.open.Len())
 	for i := range 30 {
 		g.noteFailure(jobAt(g, i%10+1), &run.Report{Message: fmt.Sprint(i)}, epoch)
 	}

@@ -1,9 +1,6 @@
 package group
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/carry"
@@ -12,29 +9,15 @@ import (
 
 // resumeFrom gives a job the checkpoint that an earlier group left for it.
 func (g *Group) resumeFrom(j *job) {
-	if left, ok := g.carried.Find(j.carryKey()); ok {
+	if left, ok := g.carried.Find(j.CarryKey()); ok {
 		j.Checkpoint, j.Done = left.Checkpoint, left.Done
 	}
-}
-
-// carryKey names what the job's checkpoint is about: its dedupe key, or, for a
-// batch, exactly these items. Empty: no later group could find it again.
-func (j *job) carryKey() string {
-	keys := j.Keys()
-	switch {
-	case len(keys) == 0 || len(j.Items) > 0 && len(keys) < len(j.Items):
-		return ""
-	case len(keys) == 1:
-		return keys[0]
-	}
-	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
-	return fmt.Sprintf("batch of %d, %x", len(keys), sum[:12])
 }
 
 // carryOver is called when a job has ended: what it did is over, or, if the end of
 // the window or of the group's time stopped it, a later group continues it.
 func (g *Group) carryOver(j *job, r *run.Report, now time.Time) {
-	key, at := j.carryKey(), now
+	key, at := j.CarryKey(), now
 	left, unspent := g.carried.Find(key)
 	if unspent && len(j.Checkpoint) > 0 && j.Attempt == 0 {
 		at = left.At // It was not touched.

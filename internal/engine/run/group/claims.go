@@ -64,13 +64,13 @@ func (v KeysClaimed) apply(g *Group, now time.Time) {
 func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 	active, disabled := map[int]bool{}, map[int]bool{}
 	for _, a := range v.Active {
-		if j := g.jobs.open.get(a.Job); j != nil && !active[a.Job] {
+		if j := g.jobs.open.Get(a.Job); j != nil && !active[a.Job] {
 			active[a.Job] = true
 			g.noteActive(a)
 		}
 	}
 	for _, h := range v.HeldBack {
-		if j := g.jobs.open.get(h.Job); j != nil && !active[h.Job] && !disabled[h.Job] {
+		if j := g.jobs.open.Get(h.Job); j != nil && !active[h.Job] && !disabled[h.Job] {
 			disabled[h.Job] = true
 			g.noteHeldBack(h)
 			g.countHeldBack(h, 1)
@@ -129,7 +129,7 @@ func (g *Group) countHeldBack(h HeldBack, n int) {
 
 // skipDuplicate takes a key out of a batch, or ends its job.
 func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Time) {
-	j := g.jobs.open.get(n)
+	j := g.jobs.open.Get(n)
 	switch {
 	case j == nil:
 	case len(j.Items) > 1:

@@ -70,6 +70,8 @@ type StartJob struct {
 	run.Decision
 
 	Proposal *jobtype.Proposal
+	// Ref is the place of a proposal of which the group has only a part; nil: it has the whole.
+	Ref *contract.ProposalRef
 	// Batch lists what the job stands for, at least one; nil in a job type without
 	// batches.
 	Batch []jobtype.BatchItem

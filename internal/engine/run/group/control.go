@@ -12,8 +12,9 @@ import (
 
 func (v JobCanceled) apply(g *Group, now time.Time) {
 	reason := cmp.Or(v.Reason, "canceled by an operator")
+	g.reach(v.Job)
 	for _, j := range g.jobs.named(v.Job, v.DedupeKey) {
-		if text := reason + j.itemsText(); !g.notBegun(j, text) && g.forJobs() {
+		if text := reason + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
 			g.engine.Cancel(now, j.N, text)
 		}
 	}
@@ -21,8 +22,9 @@ func (v JobCanceled) apply(g *Group, now time.Time) {
 
 func (v JobExpired) apply(g *Group, now time.Time) {
 	reason := cmp.Or(v.Reason, "expired by an operator")
+	g.reach(v.Job)
 	for _, j := range g.jobs.named(v.Job, v.DedupeKey) {
-		if text := reason + j.itemsText(); !g.notBegun(j, text) && g.forJobs() {
+		if text := reason + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
 			g.engine.Expire(now, j.N, text)
 		}
 	}
@@ -180,7 +182,7 @@ func (g *Group) NextWake() time.Time {
 	if g.phase == PhaseEnded {
 		return time.Time{}
 	}
-	return earliestSet(earliestSet(earliestSet(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.record.StoreAt())
+	return earliestSet(earliestSet(earliestSet(earliestSet(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.record.StoreAt()), g.refillAt())
 }
 
 // ownWake is the next moment that the group itself waits for.

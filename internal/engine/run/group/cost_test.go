@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -58,7 +59,7 @@ func TestAPassCostsTheSameHoweverManyJobsWait(t *testing.T) { //nolint:parallelt
 // TestOpenJobsAreThoseOfAMap compares the jobs by number with a map of them.
 func TestOpenJobsAreThoseOfAMap(t *testing.T) {
 	t.Parallel()
-	var open openJobs
+	var open openjobs.List
 	naive := map[int]*job{}
 	at := func(second int) time.Time {
 		if second == 0 {
@@ -67,67 +68,67 @@ func TestOpenJobsAreThoseOfAMap(t *testing.T) {
 		return epoch.Add(time.Duration(second) * time.Second)
 	}
 	check := func() {
-		want := startBounds{}
+		want := openjobs.StartBounds{}
 		begun, endless, dags := false, false, 0
 		for n := 1; n <= 60; n++ {
 			j := naive[n]
-			require.Same(t, j, open.get(n), n)
+			require.Same(t, j, open.Get(n), n)
 			if j == nil {
 				continue
 			}
-			if !begun || j.Proposal.NotBefore.Before(want.first) {
-				want.first = j.Proposal.NotBefore
+			if !begun || j.Proposal.NotBefore.Before(want.First) {
+				want.First = j.Proposal.NotBefore
 			}
 			begun, endless = true, endless || j.Proposal.ExpiresAt.IsZero()
-			want.last = latestOf(want.last, j.Proposal.ExpiresAt)
+			want.Last = latestOf(want.Last, j.Proposal.ExpiresAt)
 			if j.Proposal.DAG != "" {
 				dags++
 			}
 		}
 		if endless {
-			want.last = time.Time{}
+			want.Last = time.Time{}
 		}
-		require.Equal(t, want, open.bounds())
-		require.Equal(t, len(naive), open.len())
-		require.Equal(t, dags, open.dags)
+		require.Equal(t, want, open.Bounds())
+		require.Equal(t, len(naive), open.Len())
+		require.Equal(t, dags, open.DAGs)
 		last := 0
-		for _, j := range open.sorted() {
+		for _, j := range open.Sorted() {
 			require.Greater(t, j.N, last)
 			require.Same(t, naive[j.N], j)
 			last = j.N
 		}
-		require.Len(t, open.sorted(), len(naive))
+		require.Len(t, open.Sorted(), len(naive))
 	}
 	for _, n := range []int{3, 1, 2, 7, 50, 20, 21} {
 		j := &job{N: n, Work: proposed.Work{Proposal: jobtype.Proposal{NotBefore: at(n % 3), ExpiresAt: at(100 + n)}}}
 		if n%2 == 0 {
 			j.Proposal.DAG = "steps: []"
 		}
-		open.put(j)
+		open.Put(j)
 		naive[n] = j
 		check()
 	}
-	open.remove(&job{N: 7}) // It is another one.
+	open.Remove(&job{N: 7}) // It is another one.
 	check()
 	for _, n := range []int{1, 50, 2, 3, 21, 7, 20} {
-		open.remove(naive[n])
+		open.Remove(naive[n])
 		delete(naive, n)
 		check()
 	}
-	assert.Nil(t, open.get(0))
-	assert.Nil(t, open.get(1_000))
+	assert.Nil(t, open.Get(0))
+	assert.Nil(t, open.Get(1_000))
 }
 
-// TestAGroupThatCannotClaimIsRefusedAtOnce: a Schedule may have a setting of an earlier
+// TestAGroupThatIsTooLargeIsRefusedAtOnce: a Schedule may have a setting of an earlier
 // version. Nothing is detected, and no lane is held, for what could not run.
-func TestAGroupThatCannotClaimIsRefusedAtOnce(t *testing.T) {
+func TestAGroupThatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.Policy{MaxJobsPerDetection: jobtype.MaxJobsLimit + 1}
 	s := open(t, Config{Policy: policy, Claims: true, Turn: true, Lane: "default"}, node("a", 4))
 	s.begin()
 	outcome, why := s.outcome()
 	assert.Equal(t, contract.OutcomeFailed, outcome)
-	assert.Equal(t, "INVALID: max_jobs_per_detection is 100001, a group claims at most 100000: `roundsman set jt max_jobs_per_detection=100000`", why)
+	assert.Equal(t, "INVALID: max_jobs_per_detection is 1000001, a group has at most 1000000: `roundsman set jt max_jobs_per_detection=1000000`", why)
 	require.Len(t, s.all, 1, "it requests nothing: %v", s.all)
 	assert.Equal(t, contract.CodeInvalid, s.g.Result(s.now).Code)
 

@@ -341,6 +341,7 @@ func (g *Group) beginRunning(now time.Time) {
 	g.phase, g.begun = PhaseRunning, true
 	list := g.gather(g.jobs.sorted())
 	g.jobs.replace(list)
+	g.jobs.backlog.SetBase(g.jobs.last)
 	g.offer(list, now)
 }
 

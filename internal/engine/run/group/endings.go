@@ -72,13 +72,13 @@ func (g *Group) noteEnding(j *job, now time.Time) {
 		return
 	}
 	r, keys := &g.endings, j.Keys()
-	if j.State.done() {
+	if j.State.Done() {
 		r.Endings.SuccessAt = now
 	}
 	switch {
 	case len(keys) == 0:
 		return
-	case j.State.done():
+	case j.State.Done():
 		r.Endings.Done = append(r.Endings.Done, keys...)
 	default:
 		r.Endings.Settled = append(r.Endings.Settled, keys...)

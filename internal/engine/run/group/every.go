@@ -179,7 +179,7 @@ func (g *Group) drop(s *session) {
 		if j.From == s.Attempt {
 			delete(js.keys, j.Proposal.DedupeKey)
 			js.bytes -= proposed.Bytes(j.Proposal) + len(j.BatchKey)
-			js.open.remove(j)
+			js.open.Remove(j)
 		}
 	}
 	g.counts.Accepted -= s.Tally.Accepted

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
@@ -74,6 +75,8 @@ type Group struct {
 	took []time.Duration
 	// values are the numbers that jobs returned.
 	values values.Run
+	// refilled counts the jobs that the last event has brought into the window.
+	refilled int
 	// phases are those that the group has been in, oldest first.
 	phases []contract.GroupPhase
 
@@ -127,6 +130,7 @@ func (g *Group) Next(now time.Time, event Event) []Command {
 	if g.phase == PhaseEnded {
 		return nil
 	}
+	g.refilled = 0
 	event.apply(g, now)
 	g.fireTimers(now)
 	g.settle(now)
@@ -147,6 +151,9 @@ func (g *Group) advance(now time.Time) {
 	}
 	g.settle(now)
 	if g.phase == PhaseRunning {
+		for g.refill(now) {
+			g.settle(now)
+		}
 		g.detectLate(now)
 		g.endIfNothingFits(now)
 		g.leave(now)
@@ -183,12 +190,12 @@ func (g *Group) settle(now time.Time) {
 func (g *Group) command(d *run.Decision) {
 	switch d.Kind { //nolint:exhaustive // the others go as they are
 	case run.Start:
-		if j := g.jobs.open.get(d.Item); j != nil {
+		if j := g.jobs.open.Get(d.Item); j != nil {
 			j.StartedAt = d.At
-			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Batch: g.batchOf(j)})
+			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Ref: j.Ref, Batch: g.batchOf(j)})
 		}
 	case run.Acquire:
-		if j := g.jobs.open.get(d.Item); j != nil {
+		if j := g.jobs.open.Get(d.Item); j != nil {
 			g.do(Acquire{Decision: *d, Priority: j.Proposal.Priority})
 		}
 	default:
@@ -200,7 +207,7 @@ func (g *Group) do(c Command) { g.out = append(g.out, c) }
 
 // take counts what has become of a job.
 func (g *Group) take(r *run.Report, now time.Time) {
-	j := g.jobs.open.get(r.Item)
+	j := g.jobs.open.Get(r.Item)
 	if j == nil {
 		return
 	}
@@ -218,14 +225,14 @@ func (g *Group) take(r *run.Report, now time.Time) {
 
 // finish moves a job into its final state and counts it there.
 func (g *Group) finish(j *job, r *run.Report, now time.Time) {
-	if j.counted {
+	if j.Counted {
 		return
 	}
 	j.Attempt, j.Worker, j.EndedAt, j.Error = r.Attempt, r.Worker, now, r.Message
 	if !r.StartedAt.IsZero() {
 		j.StartedAt = r.StartedAt
 	}
-	j.State = stateOf(r.State, r.Ending.Warning != "")
+	j.State = openjobs.StateOf(r.State, r.Ending.Warning != "")
 	j.Checkpoint, j.Done = r.Checkpoint, r.Done
 	g.carryOver(j, r, now)
 	switch r.State {
@@ -235,7 +242,7 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 		} else {
 			g.counts.Completed++
 		}
-		j.left = g.values.Take(j.FirstKey(), r.Ending.Result)
+		j.Left = g.values.Take(j.FirstKey(), r.Ending.Result)
 		if j.Worker != "" { // A DAG has none.
 			g.byWorker[j.Worker]++
 		}

@@ -72,7 +72,7 @@ func (l lateLook) holds(changes uint64, now time.Time) bool {
 // lateJobs lists the jobs that are not claimed yet.
 func (g *Group) lateJobs() (list []*job) {
 	for n := g.detect.Late.From + 1; n <= g.jobs.last; n++ {
-		if j := g.jobs.open.get(n); j != nil && j.Late {
+		if j := g.jobs.open.Get(n); j != nil && j.Late {
 			list = append(list, j)
 		}
 	}
@@ -82,13 +82,13 @@ func (g *Group) lateJobs() (list []*job) {
 // renumber gives the jobs of late detections the numbers from the first free one on.
 func (g *Group) renumber(list []*job) {
 	for _, j := range g.lateJobs() {
-		g.jobs.open.remove(j)
+		g.jobs.open.Remove(j)
 	}
 	g.jobs.last = g.detect.Late.From
 	for _, j := range list {
 		g.jobs.last++
 		j.N = g.jobs.last
-		g.jobs.open.put(j)
+		g.jobs.open.Put(j)
 	}
 }
 

@@ -190,7 +190,7 @@ func (m *model) checkStart(c StartJob) {
 		require.True(m.t, m.now.Before(closes), "job %d starts after the closing", c.Item)
 		require.False(m.t, m.now.Add(c.Proposal.EstimatedRuntime.Std()).After(closes) && len(c.Checkpoint) == 0, "job %d does not end before the closing", c.Item)
 	}
-	if j := m.g.jobs.open.get(c.Item); j != nil {
+	if j := m.g.jobs.open.Get(c.Item); j != nil {
 		m.keys[c.Item] = j.Keys()
 	}
 }
@@ -199,7 +199,7 @@ func (m *model) check() {
 	c := m.g.Counts()
 	ended := c.Completed + c.Failed + c.Canceled + c.Stale + c.Expired + c.NotStarted
 	if m.g.begun {
-		require.Equal(m.t, c.Accepted, ended+m.g.jobs.open.len())
+		require.Equal(m.t, c.Accepted, ended+m.g.jobs.open.Len())
 	}
 	past, err := m.g.jobs.record.Jobs()
 	require.NoError(m.t, err)

@@ -8,7 +8,7 @@ import (
 
 // endIfDone ends the group once no job is open.
 func (g *Group) endIfDone(now time.Time) {
-	if g.jobs.open.len() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded || g.awaitsLate(now) {
+	if g.jobs.left() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded || g.awaitsLate(now) {
 		return
 	}
 	if g.cfg.DetectEvery {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -15,6 +16,8 @@ type Page struct {
 	// BatchKeys name the batch of each proposal, empty where it has none; nil: no
 	// proposal has one.
 	BatchKeys []string
+	// Paged describes proposals that are stored apart; nil: there are none.
+	Paged *contract.ProposalPage
 }
 
 // PageAnswer says what became of a page.
@@ -38,6 +41,8 @@ func (g *Group) CheckPage(page Page) error {
 		return fmt.Errorf("page %d of detection %d: it has %d batch keys for %d proposals; this is a bug, please report it", page.Seq, page.Attempt, len(page.BatchKeys), len(page.Proposals))
 	case page.Seq < 0 || page.Seq > len(g.detect.session(page.Attempt).Answers):
 		return fmt.Errorf("page %d of detection %d: page %d is the next one; send the pages in order", page.Seq, page.Attempt, len(g.detect.session(page.Attempt).Answers))
+	case page.Paged != nil:
+		return g.checkPaged(page)
 	}
 	return nil
 }
@@ -61,6 +66,9 @@ func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
 		}
 		g.takeProposal(s, p, keyAt(page.BatchKeys, i), &answer, now)
 	}
+	if page.Paged != nil {
+		g.takePaged(s, *page.Paged, &answer, now)
+	}
 	answer.Full = g.full()
 	s.Answers = append(s.Answers, answer)
 	return answer
@@ -68,7 +76,7 @@ func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
 
 func (g *Group) full() bool {
 	js := &g.jobs
-	return js.open.len() >= g.cfg.Policy.MaxJobsPerDetection || js.bytes >= MaxGroupBytes
+	return js.left() >= g.cfg.Policy.MaxJobsPerDetection || js.open.Len() >= jobtype.MaxKeyedJobs || js.bytes >= MaxGroupBytes
 }
 
 func keyAt(keys []string, i int) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/after"
+	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -52,7 +53,9 @@ type snapshot struct {
 	Detect    detection     `json:"detect"`
 	Open      []*job        `json:"open,omitempty"`
 	Last      int           `json:"last,omitempty"`
-	Bytes     int           `json:"bytes,omitempty"`
+	// Backlog has the jobs of pages that are not open, or to which nothing has happened.
+	Backlog *backlog.Saved `json:"backlog,omitempty"`
+	Bytes   int            `json:"bytes,omitempty"`
 	// Pages is the table of the record; see [record.Book.Pack].
 	Pages    []contract.RecordPage      `json:"pages,omitempty"`
 	Failures []failure                  `json:"failures,omitempty"`
@@ -75,9 +78,10 @@ func (g *Group) Snapshot() ([]byte, error) {
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
-		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
+		Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
 	}
+	s.Open, s.Backlog = g.saved(s.Engine)
 	document, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of the group: %w", err)
@@ -120,11 +124,14 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		g.byWorker = map[string]int{}
 	}
 	g.jobs.last, g.jobs.bytes, g.jobs.failures = s.Last, s.Bytes, s.Failures
+	if g.jobs.backlog, err = backlog.Restore(backlog.Window, s.Backlog); err != nil {
+		return nil, err
+	}
 	for _, j := range s.Open {
-		if j == nil || j.N < 1 || j.N > s.Last || g.jobs.open.get(j.N) != nil {
+		if j == nil || j.N < 1 || j.N > max(s.Last, g.jobs.backlog.Last()) || g.jobs.open.Get(j.N) != nil {
 			return nil, fmt.Errorf("the state of the group has an open job twice, or out of place")
 		}
-		g.jobs.open.put(j)
+		g.jobs.open.Put(j)
 	}
 	if g.jobs.record, err = record.Unpack(packed, s.Pages); err != nil {
 		return nil, err

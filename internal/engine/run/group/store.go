@@ -38,7 +38,7 @@ func (g *Group) LastStored(page string) { g.jobs.record.Stored(page) }
 
 // ItemRecord is the record of the jobs, for the result; nil: there were none.
 func (g *Group) ItemRecord() *contract.ItemRecord {
-	record := contract.ItemRecord{Pages: g.jobs.record.Pages(), Rest: g.jobs.record.Rest()}
+	record := contract.ItemRecord{Pages: g.jobs.record.Pages(), Rest: g.jobs.record.Rest(), Proposals: g.jobs.backlog.Table()}
 	if len(record.Pages) == 0 && len(record.Rest) == 0 {
 		return nil
 	}

@@ -43,9 +43,9 @@ func lostWith(job int, r *run.Report) reason {
 
 const textClaimsRefused = "the claims were refused: "
 
-// tooLarge refuses a group that could not claim what it may find.
+// tooLarge refuses a group that could not have what it may find.
 func (g *Group) tooLarge(most int) reason {
-	return reason{Code: contract.CodeInvalid, Detail: fmt.Sprintf("max_jobs_per_detection is %d, a group claims at most %d: `roundsman set %s max_jobs_per_detection=%d`",
+	return reason{Code: contract.CodeInvalid, Detail: fmt.Sprintf("max_jobs_per_detection is %d, a group has at most %d: `roundsman set %s max_jobs_per_detection=%d`",
 		most, jobtype.MaxJobsLimit, g.cfg.JobType, jobtype.MaxJobsLimit)}
 }
 

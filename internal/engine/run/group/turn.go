@@ -180,7 +180,7 @@ func (g *Group) served() bool {
 	if g.detects() {
 		return len(g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)) > 0
 	}
-	return g.engine.Usable(theWork) || g.jobs.open.dags > 0 // A DAG needs no worker of its own.
+	return g.engine.Usable(theWork) || g.jobs.open.DAGs > 0 // A DAG needs no worker of its own.
 }
 
 // askTurn asks for the turn, or begins where none is needed.
@@ -319,6 +319,8 @@ func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 	if outcome == contract.OutcomeCanceled {
 		state = StateCanceled
 	}
+	g.jobs.backlog.SetBase(g.jobs.last)
+	g.endBacklog(state, why.String(), now)
 	for _, j := range g.jobs.sorted() {
 		if state == StateCanceled {
 			g.counts.Canceled++

@@ -46,19 +46,20 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 			if in.JobID != "" || in.DedupeKey != "" {
 				view.Batch = j.ShortItems()
 			}
-			if in.Work && !j.State.done() {
-				view.Work = j.work()
+			if in.Work && !j.State.Done() {
+				view.Work = j.Again()
 			}
 			result.Jobs = append(result.Jobs, view)
 		}
 		result.Total++
 	}
+	g.listBacklog(in, number, limit, now, &result)
 	return result, nil
 }
 
 // stateOf is the state of a job, open or not.
 func (g *Group) stateOf(j *job) State {
-	if j.counted {
+	if j.Counted {
 		return j.State
 	}
 	view, _ := g.engine.View(j.N)
@@ -78,9 +79,9 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.FirstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
-		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.left, j.State.done()),
+		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.Left, j.State.Done()),
 	}
-	if j.counted {
+	if j.Counted {
 		return view
 	}
 	if item, ok := g.engine.View(j.N); ok {
@@ -140,7 +141,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 
 // Wait says what the group as a whole waits for.
 func (g *Group) Wait(now time.Time) run.Wait {
-	late := g.phase == PhaseRunning && g.jobs.open.len() == 0 && g.awaitsLate(now)
+	late := g.phase == PhaseRunning && g.jobs.open.Len() == 0 && g.awaitsLate(now)
 	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
 	switch {
 	case g.phase == PhaseEnded:
@@ -218,7 +219,7 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
 		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused, PauseNote: g.pauseNote, StartedAt: g.startedAt,
-		Counts: g.counts, Pending: g.jobs.open.len() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
+		Counts: g.counts, Pending: g.jobs.left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
 		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
 	}
 	if !g.turn.active() {
@@ -259,12 +260,12 @@ const maxWaits = 20
 // whole is one of all of them.
 func (g *Group) Waits(now time.Time) []contract.WaitReason {
 	if whole := reasonOf(g.Wait(now), 0); whole != nil {
-		whole.Items = g.jobs.open.len() - g.engine.InFlight()
+		whole.Items = g.jobs.left() - g.engine.InFlight()
 		return []contract.WaitReason{*whole}
 	}
 	var list []contract.WaitReason
 	for _, w := range g.engine.Waits(now) {
-		j := g.jobs.open.get(w.Item)
+		j := g.jobs.open.Get(w.Item)
 		if j == nil || len(list) == maxWaits {
 			continue
 		}
@@ -279,7 +280,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 // MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
 // enough for every turn of a workflow.
 func (g *Group) MainWait(now time.Time) *contract.WaitReason {
-	j := g.jobs.open.get(g.engine.MainWait())
+	j := g.jobs.open.Get(g.engine.MainWait())
 	if j == nil {
 		return nil
 	}

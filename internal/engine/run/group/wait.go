@@ -15,11 +15,11 @@ func (g *Group) firstStart() time.Time {
 	if !g.cfg.Submitted || g.begun {
 		return time.Time{}
 	}
-	return g.jobs.open.bounds().first
+	return g.jobs.open.Bounds().First
 }
 
 // lastStart is when the last of what was submitted expires; zero: never.
-func (g *Group) lastStart() time.Time { return g.jobs.open.bounds().last }
+func (g *Group) lastStart() time.Time { return g.jobs.open.Bounds().Last }
 
 // maxWait is how long a group of the Schedule waits for one thing.
 func (g *Group) maxWait() time.Duration {

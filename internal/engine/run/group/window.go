@@ -186,7 +186,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 // leave gives everything back once nothing runs any more, and waits for the next
 // window.
 func (g *Group) leave(now time.Time) {
-	if !g.leaving || g.engine.InFlight() > 0 || g.jobs.open.len() == 0 {
+	if !g.leaving || g.engine.InFlight() > 0 || g.jobs.open.Len() == 0 {
 		return
 	}
 	g.leaving, g.away = false, true
@@ -234,7 +234,7 @@ func (g *Group) leaveUnplaced(now time.Time) {
 func (g *Group) comeBack(now time.Time) {
 	g.away, g.unplaced = false, false
 	g.setClosing(now)
-	if g.jobs.open.len() > 0 && g.claims() {
+	if g.jobs.open.Len() > 0 && g.claims() {
 		g.phase = PhaseClaiming
 		g.do(ClaimKeys{Turn: g.turn.Number})
 		return

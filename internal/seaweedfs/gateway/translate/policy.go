@@ -79,7 +79,7 @@ func PolicyOf(defaults *pb.AdminRuntimeDefaults) jobtype.Policy {
 		DetectionTimeout:              seconds(defaults.GetDetectionTimeoutSeconds(), 45),
 		ExecutionTimeout:              max(seconds(defaults.GetExecutionTimeoutSeconds(), minExecution), seconds(minExecution, 0)),
 		MaxRuntime:                    seconds(defaults.GetJobTypeMaxRuntimeSeconds(), 1800),
-		MaxJobsPerDetection:           count(defaults.GetMaxJobsPerDetection(), 1000, jobtype.MaxJobsLimit),
+		MaxJobsPerDetection:           count(defaults.GetMaxJobsPerDetection(), 1000, jobtype.MaxKeyedJobs),
 		GlobalExecutionConcurrency:    count(defaults.GetGlobalExecutionConcurrency(), 1, jobtype.MaxGlobalConcurrency),
 		PerWorkerExecutionConcurrency: count(defaults.GetPerWorkerExecutionConcurrency(), 1, jobtype.MaxGlobalConcurrency),
 		RetryLimit:                    min(max(int(defaults.GetRetryLimit()), 0), jobtype.MaxRetryLimit),

@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// pageApart has proposals that the group need not know. They go to a page, and the group gets its
+// name and what the jobs need to be placed.
+type pageApart struct {
+	list  []jobtype.Proposal
+	bytes int
+	// sent: this sink has sent a page before.
+	sent bool
+}
+
+// goesApart reports whether a proposal goes to a page. Small groups have none: the first page of a
+// detection always goes to the group itself.
+func (s *sink) goesApart(p jobtype.Proposal) bool {
+	if s.result.Pages == 0 || s.in.Inline || s.batchBy != nil || s.in.Input.DryRun {
+		return false
+	}
+	return p.DedupeKey == "" && p.DAG == "" && len(p.Resources)+len(p.Exclusive)+len(p.Shared) == 0 && p.NotBefore.IsZero() && p.ExpiresAt.IsZero()
+}
+
+func (s *sink) addApart(ctx context.Context, proposal jobtype.Proposal, size int) {
+	if n := len(s.apart.list); n > 0 && (n == contract.MaxPagedProposals || s.apart.bytes+size > contract.MaxPagedBytes) {
+		s.sendApart(ctx)
+	}
+	if s.full || s.failed != nil {
+		s.result.Surplus++
+		return
+	}
+	s.apart.list, s.apart.bytes = append(s.apart.list, proposal), s.apart.bytes+size
+}
+
+// sendApart stores the proposals, and tells the group of them.
+func (s *sink) sendApart(ctx context.Context) {
+	list := s.apart.list
+	page := describe(list)
+	page.Bytes = s.apart.bytes
+	s.apart = pageApart{sent: true}
+	data, err := pages.PackProposals(list)
+	if err != nil {
+		s.failed = err
+		return
+	}
+	s.repeat(ctx, s.result.Pages, func(ctx context.Context) (err error) {
+		page.Page, err = s.pages.PutPage(ctx, s.in.WorkflowID, data)
+		return err
+	})
+	if s.failed == nil {
+		s.deliver(ctx, contract.DetectPageInput{Paged: &page})
+	}
+}
+
+// closeApart sends the rest. A few proposals that no page precedes go to the group itself.
+func (s *sink) closeApart(ctx context.Context) {
+	list, size := s.apart.list, s.apart.bytes
+	if len(list) == 0 {
+		return
+	}
+	if !s.apart.sent && len(s.page)+len(list) <= contract.MaxPageProposals && s.bytes+size <= contract.MaxPageBytes {
+		s.page, s.bytes, s.apart = append(s.page, list...), s.bytes+size, pageApart{}
+		return
+	}
+	s.sendApart(ctx)
+}
+
+// describe sorts the proposals of a page into classes.
+func describe(list []jobtype.Proposal) contract.ProposalPage {
+	page, known := contract.ProposalPage{Count: len(list)}, map[string]int{}
+	for i := range list {
+		p := &list[i]
+		page.Estimate = max(page.Estimate, p.EstimatedRuntime)
+		class := contract.JobClass{Priority: p.Priority, Node: p.Node, Labels: p.Labels}
+		key := class.Key()
+		at, found := known[key]
+		if !found {
+			at = len(page.Classes)
+			known[key], page.Classes = at, append(page.Classes, class)
+		}
+		if n := len(page.Runs); n > 0 && page.Runs[n-1].Class == at {
+			page.Runs[n-1].Count++
+			continue
+		}
+		page.Runs = append(page.Runs, contract.ClassRun{Class: at, Count: 1})
+	}
+	return page
+}

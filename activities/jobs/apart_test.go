@@ -1,0 +1,134 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// many has 5,000 proposals without keys; each tenth has one.
+func many() (list []jobtype.Proposal) {
+	for i := range 5000 {
+		p := jobtype.Proposal{Summary: fmt.Sprint(i), Node: fmt.Sprintf("node-%d", i/500), EstimatedRuntime: jobtype.Duration(time.Duration(i) * time.Millisecond)}
+		if i%10 == 0 {
+			p.DedupeKey = fmt.Sprint("key-", i)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func emitAll(list []jobtype.Proposal) detector {
+	return func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		return out.Emit(ctx, list...)
+	}
+}
+
+// TestProposalsGoApart: the first page, and what the group must know, goes to the group. All other
+// proposals are in pages; nothing is lost, and nothing is there twice.
+func TestProposalsGoApart(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, emitAll(many()))
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Equal(t, 5000, result.Emitted)
+	found, inline := map[string]bool{}, 0
+	note := func(p jobtype.Proposal) {
+		assert.False(t, found[p.Summary], p.Summary)
+		found[p.Summary] = true
+	}
+	for seq, page := range b.server.pages {
+		assert.Equal(t, seq, page.Seq)
+		inline += len(page.Proposals)
+		for _, p := range page.Proposals {
+			note(p)
+		}
+		if page.Paged == nil {
+			continue
+		}
+		list, err := pages.OpenProposals(b.server.stored[page.Paged.Page])
+		require.NoError(t, err)
+		require.Len(t, list, page.Paged.Count)
+		at := 0
+		for _, r := range page.Paged.Runs {
+			for range r.Count {
+				assert.Equal(t, page.Paged.Classes[r.Class].Node, list[at].Node)
+				assert.LessOrEqual(t, list[at].EstimatedRuntime, page.Paged.Estimate)
+				assert.Empty(t, list[at].DedupeKey)
+				note(list[at])
+				at++
+			}
+		}
+	}
+	assert.Equal(t, len(b.server.pages), result.Pages)
+	assert.Len(t, found, 5000)
+	assert.Less(t, inline, 900)
+}
+
+// TestSmallAndDryDetectionsSendAll to their group.
+func TestSmallAndDryDetectionsSendAll(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]contract.DetectActivityInput{
+		"small": {Attempt: 1}, "inline": {Attempt: 1, Inline: true}, "dry": {Attempt: 1, Input: jobtype.DetectInput{DryRun: true}}, "batched": {Attempt: 1, BatchBy: "{{.Node}}"},
+	} {
+		list := many()
+		if name == "small" {
+			list = list[:350]
+		}
+		b := emitting(t, emitAll(list))
+		_, failure := b.detect(t, in)
+		require.NoError(t, failure, name)
+		assert.Empty(t, b.server.stored, name)
+	}
+}
+
+// TestAJobReadsItsProposal before its handler begins.
+func TestAJobReadsItsProposal(t *testing.T) {
+	t.Parallel()
+	ref := contract.ProposalRef{Page: "p", Position: 3}
+	runs := &pagedRuns{faults: 2, proposal: jobtype.Proposal{Summary: "it", Detail: "all of it", Params: json.RawMessage(`{"a":1}`)}}
+	commons := NewCommons(runs)
+	in, complete := commons.Take(contract.ExecuteInput{Ref: &ref})
+	require.False(t, complete)
+	in, err := commons.Fetch(context.Background(), "group/x", in, func() {})
+	require.NoError(t, err)
+	assert.Nil(t, in.Ref)
+	assert.Equal(t, "it", in.Job.Summary)
+	assert.JSONEq(t, `{"a":1}`, string(in.ProposalParams))
+	assert.Equal(t, 3, runs.calls)
+
+	runs = &pagedRuns{lost: true}
+	_, err = NewCommons(runs).Fetch(context.Background(), "group/x", contract.ExecuteInput{Ref: &ref}, func() {})
+	require.ErrorIs(t, err, pages.ErrLost)
+	assert.Zero(t, runs.calls, "a lost page does not come back")
+}
+
+type pagedRuns struct {
+	calls, faults int
+	lost          bool
+	proposal      jobtype.Proposal
+}
+
+func (*pagedRuns) Common(context.Context, string, string) (contract.RunCommon, error) {
+	return contract.RunCommon{}, errors.New("it has none")
+}
+
+func (p *pagedRuns) Proposal(context.Context, string, contract.ProposalRef) (jobtype.Proposal, error) {
+	if p.lost {
+		return jobtype.Proposal{}, &RejectedError{Err: pages.ErrLost}
+	}
+	if p.calls++; p.calls <= p.faults {
+		return jobtype.Proposal{}, errors.New("the server is away")
+	}
+	return p.proposal, nil
+}

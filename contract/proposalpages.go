@@ -1,0 +1,65 @@
+package contract
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// JobClass is what a group must understand of a job whose proposal is in a page. Jobs of one class
+// can run on the same workers, and are equally urgent.
+type JobClass struct {
+	Priority jobtype.Priority  `json:"priority,omitempty"`
+	Node     string            `json:"node,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+}
+
+// Key is equal for equal classes.
+func (c JobClass) Key() string {
+	var key strings.Builder
+	key.WriteString(string(c.Priority) + "\x00" + c.Node)
+	for _, name := range slices.Sorted(maps.Keys(c.Labels)) {
+		key.WriteString("\x00" + name + "\x01" + c.Labels[name])
+	}
+	return key.String()
+}
+
+// ProposalPage describes a page of proposals of a detection.
+type ProposalPage struct {
+	// Page is the name of the page, which has Count proposals: [PackProposals].
+	Page  string `json:"page"`
+	Count int    `json:"count"`
+	// Bytes is the size of the proposals as JSON, Estimate their largest estimated_runtime.
+	Bytes    int              `json:"bytes"`
+	Estimate jobtype.Duration `json:"estimate,omitempty"`
+	// Classes are those of the proposals, and Runs assigns them, in the order of the page.
+	Classes []JobClass `json:"classes"`
+	Runs    []ClassRun `json:"runs"`
+}
+
+// ClassRun says that the next Count proposals of a page have that class.
+type ClassRun struct {
+	Class int `json:"c"`
+	Count int `json:"n"`
+}
+
+// ProposalTable is a page with the proposals of the jobs First to Last.
+type ProposalTable struct {
+	Page  string `json:"page"`
+	First int    `json:"first"`
+	Last  int    `json:"last"`
+}
+
+// ProposalRef is the place of a job's proposal.
+type ProposalRef struct {
+	Page     string `json:"page"`
+	Position int    `json:"position"`
+}
+
+// Bounds of a page of proposals.
+const (
+	MaxPagedProposals = 2000
+	MaxPagedBytes     = 440 << 10
+)

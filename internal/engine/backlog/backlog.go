@@ -1,0 +1,361 @@
+package backlog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ranked"
+)
+
+const (
+	// Window is the number of jobs of the backlog that are open at once.
+	Window = 20_000
+	// leastShare is the room of a queue in the window, however many queues there are.
+	leastShare = 2
+	// MaxQueues and MaxPages bound a group. Jobs beyond them are surplus.
+	MaxQueues = 10_000
+	MaxPages  = 1_800
+)
+
+// Job is a job of the backlog without its proposal.
+type Job struct {
+	Number int
+	// Queue is for [Backlog.Left].
+	Queue    int
+	Class    contract.JobClass
+	Estimate time.Duration
+	// At is when its page was found.
+	At time.Time
+	contract.ProposalRef
+}
+
+// page is a page with proposals.
+type page struct {
+	Name string `json:"p"`
+	// First is the number of its first job, counted from 1; Count is the number of its jobs.
+	First    int           `json:"f"`
+	Count    int           `json:"n"`
+	Estimate time.Duration `json:"e,omitempty"`
+	At       time.Time     `json:"at"`
+}
+
+// Backlog is the backlog of one group. Create it with [New] or [Restore].
+type Backlog struct {
+	window int
+	// base is added to each number: jobs that are not in pages come first.
+	base   int
+	last   int
+	pages  []page
+	queues []*queue
+	byKey  map[string]*queue
+	// ready are the queues with waiting jobs and room in the window.
+	ready ranked.Heap[*queue]
+	// waiting are the jobs outside of the window, open those in it; active are the queues with
+	// either.
+	waiting, open, active int
+	share                 int
+}
+
+// queue has the numbers of the jobs of one class, in their order.
+type queue struct {
+	index   int
+	class   contract.JobClass
+	runs    []run
+	waiting int
+	open    int
+	// active is 1 if it has jobs, waiting or open.
+	active int
+	at     int
+}
+
+// Range is the jobs First to Last.
+type Range struct{ First, Last int }
+
+// run is a number, and how many follow it.
+type run struct{ first, count int }
+
+// Before implements [ranked.Seated].
+func (q *queue) Before(o *queue) bool {
+	return cmp.Or(cmp.Compare(o.class.Priority.Rank(), q.class.Priority.Rank()), cmp.Compare(q.runs[0].first, o.runs[0].first)) < 0
+}
+
+// Seat implements [ranked.Seated].
+func (q *queue) Seat() *int { return &q.at }
+
+// New returns an empty backlog with that window.
+func New(window int) *Backlog {
+	return &Backlog{window: window, byKey: map[string]*queue{}, share: window}
+}
+
+// SetBase sets the number before the first job of the backlog.
+func (b *Backlog) SetBase(base int) { b.base = base }
+
+// Len is the number of jobs outside of the window.
+func (b *Backlog) Len() int { return b.waiting }
+
+// Last is the highest number.
+func (b *Backlog) Last() int { return b.base + b.last }
+
+// Room reports how many jobs of a page may be added, without regard to the limits of the group.
+func (b *Backlog) Room(p contract.ProposalPage) int {
+	if len(b.pages) >= MaxPages {
+		return 0
+	}
+	more := 0
+	for _, class := range p.Classes {
+		if b.byKey[class.Key()] == nil {
+			more++
+		}
+	}
+	if len(b.queues)+more > MaxQueues {
+		return 0
+	}
+	return p.Count
+}
+
+// Check returns an error if the description of a page contradicts itself.
+func Check(p contract.ProposalPage) error {
+	n := 0
+	for _, r := range p.Runs {
+		if r.Class < 0 || r.Class >= len(p.Classes) || r.Count <= 0 {
+			return fmt.Errorf("page %s has a run of %d proposals of class %d of %d", p.Page, r.Count, r.Class, len(p.Classes))
+		}
+		n += r.Count
+	}
+	if n != p.Count || p.Page == "" {
+		return fmt.Errorf("page %q has %d proposals in classes, and %d in all", p.Page, n, p.Count)
+	}
+	return nil
+}
+
+// Add adds the first n jobs of a page that was found at now.
+func (b *Backlog) Add(p contract.ProposalPage, n int, now time.Time) {
+	if n <= 0 {
+		return
+	}
+	b.pages = append(b.pages, page{Name: p.Page, First: b.last + 1, Count: n, Estimate: p.Estimate.Std(), At: now})
+	queues := make([]*queue, len(p.Classes))
+	for _, r := range p.Runs {
+		count := min(r.Count, n)
+		if n -= count; count == 0 {
+			break
+		}
+		q := queues[r.Class]
+		if q == nil {
+			q = b.queueOf(p.Classes[r.Class])
+			queues[r.Class] = q
+		}
+		q.push(b.last+1, count)
+		b.last += count
+		b.waiting += count
+	}
+	for _, q := range queues {
+		if q != nil {
+			b.recount(q)
+		}
+	}
+}
+
+func (b *Backlog) queueOf(class contract.JobClass) *queue {
+	key := class.Key()
+	if q := b.byKey[key]; q != nil {
+		return q
+	}
+	q := &queue{index: len(b.queues), class: class, at: -1}
+	b.queues, b.byKey[key] = append(b.queues, q), q
+	return q
+}
+
+func (q *queue) push(first, count int) {
+	q.waiting += count
+	if n := len(q.runs); n > 0 && q.runs[n-1].first+q.runs[n-1].count == first {
+		q.runs[n-1].count += count
+		return
+	}
+	q.runs = append(q.runs, run{first, count})
+}
+
+// recount notes that a queue has changed, and with it, perhaps, the shares of all.
+func (b *Backlog) recount(q *queue) {
+	b.place(q)
+	active := 0
+	if q.waiting+q.open > 0 {
+		active = 1
+	}
+	if was := q.active; was != active {
+		q.active, b.active = active, b.active+active-was
+		if share := max(b.window/max(b.active, 1), leastShare); share != b.share {
+			b.share = share
+			for _, other := range b.queues {
+				b.place(other)
+			}
+		}
+	}
+}
+
+// place puts a queue among the ready ones, or takes it out.
+func (b *Backlog) place(q *queue) {
+	switch ready := q.waiting > 0 && q.open < b.share; {
+	case ready && q.at < 0:
+		b.ready.Push(q)
+	case ready:
+		b.ready.Fix(q)
+	case q.at >= 0:
+		b.ready.Remove(q)
+	}
+}
+
+// Next moves the next job into the window; false: there is none, or no room.
+func (b *Backlog) Next() (Job, bool) {
+	if len(b.ready) == 0 || b.open >= b.window {
+		return Job{}, false
+	}
+	q := b.ready[0]
+	number := q.runs[0].first
+	if q.runs[0].first++; q.runs[0].count == 1 {
+		q.runs = q.runs[1:]
+	} else {
+		q.runs[0].count--
+	}
+	b.entered(q)
+	return b.job(number, q), true
+}
+
+func (b *Backlog) entered(q *queue) {
+	q.waiting, q.open = q.waiting-1, q.open+1
+	b.waiting, b.open = b.waiting-1, b.open+1
+	b.place(q)
+}
+
+// Left notes that a job of that queue has left the window: it has ended.
+func (b *Backlog) Left(index int) {
+	q := b.queues[index]
+	q.open, b.open = q.open-1, b.open-1
+	b.recount(q)
+}
+
+// Enter moves a certain job into the window, whether there is room or not; false: it does not wait.
+func (b *Backlog) Enter(number int) (Job, bool) {
+	q, at := b.find(number - b.base)
+	if q == nil {
+		return Job{}, false
+	}
+	r, relative := q.runs[at], number-b.base
+	var parts []run
+	if before := relative - r.first; before > 0 {
+		parts = append(parts, run{r.first, before})
+	}
+	if after := r.first + r.count - relative - 1; after > 0 {
+		parts = append(parts, run{relative + 1, after})
+	}
+	if q.at >= 0 {
+		b.ready.Remove(q) // Its order may change.
+	}
+	q.runs = slices.Concat(q.runs[:at:at], parts, q.runs[at+1:])
+	b.entered(q)
+	return b.job(relative, q), true
+}
+
+// find returns the queue of a waiting number, and its run; nil: it does not wait.
+func (b *Backlog) find(relative int) (*queue, int) {
+	for _, q := range b.queues {
+		at, found := slices.BinarySearchFunc(q.runs, relative, func(r run, n int) int {
+			switch {
+			case n < r.first:
+				return 1
+			case n >= r.first+r.count:
+				return -1
+			}
+			return 0
+		})
+		if found {
+			return q, at
+		}
+	}
+	return nil, 0
+}
+
+// List returns waiting jobs: the one with that number, or, if it is 0, at most limit of all from
+// offset on, queue by queue. total counts all.
+func (b *Backlog) List(number, offset, limit int) (list []Job, total int) {
+	if number > 0 {
+		q, _ := b.find(number - b.base)
+		if q == nil {
+			return nil, 0
+		}
+		if offset == 0 && limit > 0 {
+			list = []Job{b.job(number-b.base, q)}
+		}
+		return list, 1
+	}
+	for _, q := range b.queues {
+		if offset >= q.waiting {
+			offset -= q.waiting
+			continue
+		}
+		for _, r := range q.runs {
+			for k := min(offset, r.count); k < r.count && len(list) < limit; k++ {
+				list = append(list, b.job(r.first+k, q))
+			}
+			if offset = max(offset-r.count, 0); len(list) >= limit {
+				return list, b.waiting
+			}
+		}
+	}
+	return list, b.waiting
+}
+
+func (b *Backlog) job(relative int, q *queue) Job {
+	j := Job{Number: b.base + relative, Queue: q.index, Class: q.class}
+	at, found := slices.BinarySearchFunc(b.pages, relative, func(p page, n int) int { return cmp.Compare(p.First, n) })
+	if !found {
+		at--
+	}
+	p := b.pages[at]
+	j.Page, j.Position, j.Estimate, j.At = p.Name, relative-p.First, p.Estimate, p.At
+	return j
+}
+
+// Numbers lists the numbers of the waiting jobs in ranges, by number.
+func (b *Backlog) Numbers() []Range {
+	var runs []run
+	for _, q := range b.queues {
+		runs = append(runs, q.runs...)
+	}
+	slices.SortFunc(runs, func(x, y run) int { return cmp.Compare(x.first, y.first) })
+	var list []Range
+	for _, r := range runs {
+		if n := len(list); n > 0 && list[n-1].Last == b.base+r.first-1 {
+			list[n-1].Last += r.count
+			continue
+		}
+		list = append(list, Range{First: b.base + r.first, Last: b.base + r.first + r.count - 1})
+	}
+	return list
+}
+
+// Drop takes all waiting jobs out.
+func (b *Backlog) Drop() {
+	for _, q := range b.queues {
+		q.runs, q.waiting = nil, 0
+		if q.at >= 0 {
+			b.ready.Remove(q)
+		}
+	}
+	b.waiting = 0
+	for _, q := range b.queues {
+		b.recount(q)
+	}
+}
+
+// Table lists the pages with the numbers of their jobs.
+func (b *Backlog) Table() []contract.ProposalTable {
+	var table []contract.ProposalTable
+	for _, p := range b.pages {
+		table = append(table, contract.ProposalTable{Page: p.Name, First: b.base + p.First, Last: b.base + p.First + p.Count - 1})
+	}
+	return table
+}

@@ -1,0 +1,140 @@
+package openjobs
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// State is the state of a job, as package contract names it.
+type State string
+
+// The states of a job.
+const (
+	StatePending    State = contract.JobPending
+	StateRunning    State = contract.JobRunning
+	StateRecalling  State = contract.JobRecalling
+	StateHeld       State = contract.JobHeld
+	StateCompleted  State = contract.JobCompleted
+	StateWarning    State = contract.JobWarning
+	StateFailed     State = contract.JobFailed
+	StateCanceled   State = contract.JobCanceled
+	StateStale      State = contract.JobStale
+	StateExpired    State = contract.JobExpired
+	StateNotStarted State = contract.JobNotStarted
+)
+
+// Done reports whether the work was done.
+func (s State) Done() bool { return s == StateCompleted || s == StateWarning }
+
+// StateOf is the state of a job that has settled. A success that warns of something has a
+// state of its own.
+func StateOf(s run.State, warns bool) State {
+	switch s {
+	case run.Completed:
+		if warns {
+			return StateWarning
+		}
+		return StateCompleted
+	case run.Failed:
+		return StateFailed
+	case run.Canceled:
+		return StateCanceled
+	case run.Stale:
+		return StateStale
+	case run.Expired:
+		return StateExpired
+	case run.NotStarted:
+		return StateNotStarted
+	case run.Open:
+	}
+	return StatePending
+}
+
+// Job is a proposal or a batch of proposals, without the engine's item.
+type Job struct {
+	proposed.Work
+
+	N int `json:"n"`
+	// Ref is the place of a proposal in a page, Queue its queue in the backlog. Proposal has the fields
+	// of the queue then.
+	Ref   *contract.ProposalRef `json:"ref,omitempty"`
+	Queue int                   `json:"q,omitempty"`
+	// From is the attempt of the detection that found it.
+	From int `json:"f,omitempty"`
+	// Late: it was found while the group ran, and is not claimed yet.
+	Late bool `json:"lt,omitempty"`
+	// Checkpoint and Done are the progress of an earlier group.
+	Checkpoint json.RawMessage `json:"c,omitempty"`
+	Done       float64         `json:"dn,omitempty"`
+	// Canceling is the reason to end it once its key is claimed.
+	Canceling string `json:"x,omitempty"`
+	// The rest is of a job that has ended, or was started.
+	State     State     `json:"s,omitempty"`
+	Attempt   int       `json:"a,omitempty"`
+	Worker    string    `json:"w,omitempty"`
+	Error     string    `json:"e,omitempty"`
+	CreatedAt time.Time `json:"ca,omitzero"`
+	StartedAt time.Time `json:"sa,omitzero"`
+	EndedAt   time.Time `json:"ea,omitzero"`
+
+	Counted bool `json:"-"`
+	// Counted: it has ended.
+	//
+	// Left is the work of a job that has ended, or the data of one that was done.
+	Left string `json:"-"`
+}
+
+// Again returns the work that a retry submits; empty if the job was done.
+func (j *Job) Again() string {
+	if j.Counted && j.Left != "" || j.State.Done() || j.Ref != nil {
+		return j.Left
+	}
+	return record.Work(j.Proposal, j.Items, j.Parts, j.BatchKey)
+}
+
+// Record returns the entry of a job that has ended.
+func (j *Job) Record() record.Job {
+	return record.Job{
+		N: j.N, Attempt: j.Attempt, State: string(j.State), Worker: j.Worker, Error: j.Error, Key: j.Proposal.DedupeKey, Summary: j.Proposal.Summary,
+		Priority: j.Proposal.Priority, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.ShortItems(), Work: j.Again(),
+	}
+}
+
+// FromRecord is the inverse of [Job.Record].
+func FromRecord(r *record.Job) *Job {
+	return &Job{
+		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		Work: proposed.Work{Items: r.Items, Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}}, Counted: true, Left: r.Work,
+	}
+}
+
+// CarryKey names the work of the job's checkpoint: its dedupe key, or, for a batch, exactly these
+// items. Empty: no later group could find it again.
+func (j *Job) CarryKey() string {
+	keys := j.Keys()
+	switch {
+	case len(keys) == 0 || len(j.Items) > 0 && len(keys) < len(j.Items):
+		return ""
+	case len(keys) == 1:
+		return keys[0]
+	}
+	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
+	return fmt.Sprintf("batch of %d, %x", len(keys), sum[:12])
+}
+
+// ItemsText counts the proposals of a batch, for messages; empty for a single proposal.
+func (j *Job) ItemsText() string {
+	if len(j.Items) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (with all %d items of its batch)", len(j.Items))
+}

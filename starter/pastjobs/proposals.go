@@ -1,0 +1,74 @@
+package pastjobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// propose adds the fields of proposals in pages, which the group does not know.
+func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) error {
+	table := run.Record.Proposals
+	if len(table) == 0 {
+		return nil
+	}
+	of := make([][]int, len(table))
+	for i := range views {
+		n, _ := contract.JobNumber(views[i].JobID)
+		at, found := slices.BinarySearchFunc(table, n, func(p contract.ProposalTable, n int) int {
+			switch {
+			case n < p.First:
+				return 1
+			case n > p.Last:
+				return -1
+			}
+			return 0
+		})
+		if found {
+			of[at] = append(of[at], i)
+		}
+	}
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallelReads)
+	for at, indexes := range of {
+		if len(indexes) == 0 {
+			continue
+		}
+		reads.Go(func() error {
+			list, err := proposalsOf(ctx, run, table[at])
+			if err != nil {
+				return err
+			}
+			for _, i := range indexes {
+				n, _ := contract.JobNumber(views[i].JobID)
+				if position := n - table[at].First; position < len(list) {
+					f.describe(&views[i], list[position])
+				}
+			}
+			return nil
+		})
+	}
+	return reads.Wait()
+}
+
+func proposalsOf(ctx context.Context, run Run, page contract.ProposalTable) ([]jobtype.Proposal, error) {
+	data, err := run.Pages.Get(ctx, run.ID, page.Page)
+	if err != nil {
+		return nil, fmt.Errorf("proposals of jobs %d to %d of %s: %w", page.First, page.Last, run.ID, err)
+	}
+	return pages.OpenProposals(data)
+}
+
+func (f Filter) describe(view *contract.JobView, p jobtype.Proposal) {
+	view.DedupeKey, view.Summary, view.Priority, view.EstimatedRuntime = p.DedupeKey, p.Summary, p.Priority, p.EstimatedRuntime
+	if f.Work && view.State != contract.JobCompleted && view.State != contract.JobWarning {
+		view.Work = record.Work(p, nil, nil, "")
+	}
+}

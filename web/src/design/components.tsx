@@ -1,5 +1,7 @@
 // Every component in each of its states, light beside dark, for developers.
 import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
+import { Rows } from '../table/rows';
+import { Middle } from '../table/text';
 import { Pill, type Role, State } from './state';
 import { Strip } from './strip';
 import { Work } from './work';
@@ -78,6 +80,22 @@ function Every({ theme }: { theme: string }) {
             { name: 'Job', show: (name) => <a href="#/design">{name}</a> },
             { name: 'Error', show: () => <Cause of="exited with status 3: no such disk" />, wide: true },
             { name: 'Attempt', show: () => 3, number: true },
+          ]}
+        />
+      </Section>
+      <Section title="Rows to select" note="X, Shift and arrows">
+        <Rows
+          label={`Rows, ${theme}`}
+          rows={['volume-1', 'volume-2', 'stor-17/a-volume-with-a-long-name/disk-0042']}
+          id={(name) => name}
+          empty=""
+          note="3 volumes"
+          sorting={{ by: 'key', set: () => {} }}
+          pick={{ of: theme, noun: 'volume', name: (name) => name, acts: () => [] }}
+          columns={[
+            { name: 'Key', show: (name) => <Middle of={name} />, width: '14rem', sort: 'key', value: (name) => name },
+            { name: 'State', show: () => <State word="failed" />, second: true },
+            { name: 'Error', show: () => 'no space left on /data2: needs 4.0 GiB', wide: true, second: true },
           ]}
         />
       </Section>

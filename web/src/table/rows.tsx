@@ -210,8 +210,11 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     move(i);
   }, [rows.length, found, linked]);
   const live = scroll.current && document.activeElement === scroll.current;
-  useLayoutEffect(() => {
-    if (live && current >= 0) showTip(element(current));
+  useEffect(() => {
+    if (!live || current < 0) return;
+    hideTip();
+    const frame = requestAnimationFrame(() => showTip(element(current))); // The page may scroll to the row first.
+    return () => cancelAnimationFrame(frame);
   }, [current, live, first, last]);
   useEffect(() => hideTip, []);
   useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`);

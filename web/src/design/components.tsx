@@ -4,7 +4,10 @@ import { Rows } from '../table/rows';
 import { Middle } from '../table/text';
 import { Pill, type Role, State } from './state';
 import { Strip } from './strip';
+import { later } from '../later';
 import { Work } from './work';
+
+const Sample = later(() => import('../timeline/sample').then((m) => m.Sample));
 
 const states: [string, Role][] = [
   ['failed', 'failed'],
@@ -134,6 +137,9 @@ function Every({ theme }: { theme: string }) {
             ['Last runs', <Strip key="strip" runs={runs} label={`Last runs, ${theme}`} />],
           ]}
         />
+      </Section>
+      <Section title="Timeline">
+        <Sample label={`Timeline, ${theme}`} />
       </Section>
       <Failure error="the server does not answer" what="Runs cannot be shown" />
       {(['good', 'odd', 'bad', 'unknown'] as const).map((look) => (

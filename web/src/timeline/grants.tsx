@@ -62,7 +62,7 @@ export function GrantsTimeline({ params }: { params: URLSearchParams }) {
   const from = rows.reduce((first, row) => row.bars.reduce((least, bar) => Math.min(least, bar.from), first), now - 60_000);
   return (
     <Section title="Who held what, and who waited" note={kind && `${kind} ${only}`}>
-      <Timeline label="Holders and waiters over time" rows={rows} whole={{ from, to: now + (now - from) * 0.02 }} brush={chosenTime(params)} most={320} foot={<Legend of={['held', 'running', 'waiting']} />} />
+      <Timeline label="Holders and waiters over time" rows={rows} whole={{ from, to: now + (now - from) * 0.02 }} brush={chosenTime(params)} foot={<Legend of={['held', ['running', 'holds now'], 'waiting']} />} />
     </Section>
   );
 }

@@ -13,7 +13,7 @@ import { offsetOf } from './zone';
 import './history.css';
 
 // fine writes short durations with a decimal.
-const fine = (ms: number) => (ms >= 1000 && ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
+const fine = (ms: number) => (ms >= 1000 && ms < 10_000 && ms % 1000 !== 0 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
 
 const tookOf = (run: PastRun) => (run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : Date.now() - Date.parse(run.started_at));
 
@@ -126,7 +126,7 @@ function Bars({ history }: { history: RunHistory }) {
     <div ref={element} class="chart" role="application" aria-roledescription="chart" tabIndex={0} onKeyDown={keys} onBlur={() => setAt(undefined)} aria-label={`The last ${runs.length} runs: height is duration. Arrow keys go from run to run, Enter opens one.`}>
       {width > 0 && (
         <svg width={width} height={barsHigh}>
-          <Axis values={values} y={y} width={width} text={(value) => (value === 0 ? '0' : span(value))} />
+          <Axis values={values} y={y} width={width} text={(value) => (value === 0 ? '0' : fine(value))} />
           {runs.map((run, i) => {
             const height = Math.max(y(0) - y(tookOf(run)), 2);
             const failed = run.jobs && run.jobs.failed > 0 && run.role !== 'failed' && run.role !== 'timeout' ? Math.max((height * run.jobs.failed) / Math.max(run.jobs.total, 1), 4) : 0;
@@ -186,7 +186,7 @@ function Durations({ history }: { history: RunHistory }) {
       <h3>Durations of a job</h3>
       {width > 0 && (
         <svg width={width} height={linesHigh} role="img" aria-label={`Durations of a job: p50 ${fine(runs[0]?.jobs?.p50_ms ?? 0)} to ${fine(last.p50_ms)}, p95 ${fine(runs[0]?.jobs?.p95_ms ?? 0)} to ${fine(last.p95_ms)} in ${runs.length} runs; ${changes.length} changes of the settings`}>
-          <Axis values={values} y={y} width={width} text={(value) => (value === 0 ? '0' : span(value))} />
+          <Axis values={values} y={y} width={width} text={(value) => (value === 0 ? '0' : fine(value))} />
           <path class="between" d={`${line('p95_ms')}${runs.map((run) => `L${x(Date.parse(run.started_at)).toFixed(1)} ${y(run.jobs?.p50_ms ?? 0).toFixed(1)}`).reverse().join('')}Z`} />
           {changes.map((change) => (
             <line key={change.seq} class="change" x1={x(Date.parse(change.at))} x2={x(Date.parse(change.at))} y1={head - 14} y2={y(0)} />

@@ -47,7 +47,7 @@ export function Ticks({ ticks, past, whole, brush }: { ticks: (ForecastTick | Le
     }
     return [...found.values()].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   }, [ticks, past]);
-  return <Timeline label={past ? 'The last days' : 'The next days'} rows={rows} whole={whole} brush={brush} most={320} foot={<Legend of={past ? ['done', 'failed', 'skipped'] : ['plan', 'skipped']} />} />;
+  return <Timeline label={past ? 'The last days' : 'The next days'} rows={rows} whole={whole} brush={brush} foot={<Legend of={past ? ['done', 'failed', 'skipped'] : ['plan', 'skipped']} />} />;
 }
 
 const hour = 3_600_000;

@@ -26,7 +26,7 @@ interface Props {
   foot?: ComponentChildren;
 }
 
-export function Timeline({ label, rows, whole, brush, most = 420, foot }: Props) {
+export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props) {
   const now = useNow();
   useZone();
   const body = useRef<HTMLDivElement>(null);
@@ -61,7 +61,7 @@ export function Timeline({ label, rows, whole, brush, most = 420, foot }: Props)
   const count = drawn.reduce((sum, { boxes }) => sum + boxes.length, 0);
   const onCanvas = count > mostElements;
   const offset = offsetOf(zoneOf());
-  const marks = ticks(view, size.width, offset, size.width < 500 ? 64 : 84);
+  const marks = ticks(view, size.width, offset, size.width < 500 ? 54 : 84);
 
   const state = useRef({ view, whole, size, packed, top, brush, drawn });
   state.current = { view, whole, size, packed, top, brush, drawn };
@@ -202,9 +202,12 @@ function tipPlace({ row, box }: { row: Packed; box: Box }, size: { width: number
   return place;
 }
 
+// whole is the length of a name that fits.
+const whole = 18;
+
 // Name is cut in the middle: names often differ at their ends.
 function Name({ row }: { row: Row }) {
-  const text = (
+  const text = row.name.length <= whole ? row.name : (
     <>
       <span>{row.name.slice(0, -6)}</span>
       <span>{row.name.slice(-6)}</span>

@@ -60,7 +60,7 @@ function Work({ times, hours, setHours }: { times: WorkerTimes; hours: number; s
         rows={rows}
         whole={{ from: first, to: now + (now - first) * 0.02 }}
         brush={{ view: band, set: setBand }}
-        most={320}
+       
         foot={
           <>
             <span class="tl-seg" role="group" aria-label="Hours">

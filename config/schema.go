@@ -56,13 +56,21 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 }
 
 // EntrySchema returns the JSON Schema of one job type of a handler, for a form: every setting under one name,
-// with the handler's defaults and blocks. A descriptor without a name is that of a DAG.
-func EntrySchema(handler jobtype.Descriptor) ([]byte, error) {
+// with the handler's defaults and blocks. A descriptor without a name is that of a DAG. Defaults that depend on other
+// settings come from the effective policy.
+func EntrySchema(handler jobtype.Descriptor, effective jobtype.Policy) ([]byte, error) {
 	schema := jobTypeSchema(nil)
 	properties, _ := schema["properties"].(object)
 	policy, _ := properties["policy"].(object)["properties"].(object)
 	for _, alias := range []string{"retries", "timeout", "concurrency"} {
 		delete(policy, alias)
+	}
+	values := reflect.ValueOf(effective)
+	for _, s := range policySettings() {
+		setting, _ := policy[s.key].(object)
+		if _, usual := setting["default"]; !usual && !values.Field(s.index).IsZero() {
+			setting["default"] = values.Field(s.index).Interface()
+		}
 	}
 	if handler.Name == "" {
 		for _, key := range append([]string{"retries"}, handlerSettings...) {

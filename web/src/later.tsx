@@ -9,8 +9,8 @@ const soon = (read: () => void) => {
   else setTimeout(read, 1000);
 };
 
-// later returns a component that is loaded at its first use or in idle time.
-export function later<P extends object>(read: () => Promise<ComponentType<P>>): ComponentType<P> {
+// later returns a component that is loaded at its first use or in idle time. A big one is loaded when used.
+export function later<P extends object>(read: () => Promise<ComponentType<P>>, big = false): ComponentType<P> {
   let found: ComponentType<P> | undefined;
   let reading: Promise<void> | undefined;
   const fetched = () => {
@@ -25,7 +25,7 @@ export function later<P extends object>(read: () => Promise<ComponentType<P>>): 
     );
     return reading;
   };
-  soon(() => void fetched().catch(() => {}));
+  if (!big) soon(() => void fetched().catch(() => {}));
   return function Later(props: P) {
     const [, done] = useState(false);
     const [error, failed] = useState<unknown>();

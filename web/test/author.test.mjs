@@ -55,7 +55,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
   await write('version: 1\njob_types:\n  compact:\n    handler: command\n    schedule: {every: never}\n    colour: red\n');
   await press('Plan');
   await says('line 6');
-  assert.ok((await page.$$('.source .bad')).length >= 2, 'each fault is marked at its line');
+  await until('each fault at its line', () => page.$eval('.editor', (e) => e.shadowRoot.querySelectorAll('.cm-lint-marker-error').length >= 2));
 
   await stage.shell('roundsman jobtypes set compact every=2h');
   const changed = configuration.replace('Compacts the volumes that have the most garbage.', 'Compacts volumes.');

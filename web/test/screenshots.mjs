@@ -14,7 +14,7 @@ const out = process.argv[2] ?? join(import.meta.dirname, '..', '..', 'docs', 'im
 const type = process.argv[3] ?? 'webp';
 mkdirSync(out, { recursive: true });
 
-const stage = await Stage.up(configuration);
+const stage = await Stage.up('', configuration);
 try {
   await begin(stage);
   const run = `runs/${stage.scrub}`;

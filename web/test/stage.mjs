@@ -108,12 +108,13 @@ export async function until(what, check, within = 30_000) {
 }
 
 export class Stage {
-  // up starts a stage; text is its configuration.
-  static async up(text = configuration) {
+  // up starts a stage with a configuration, to which more is added. With keys in it, the stage has one of an admin.
+  static async up(more = '', text = configuration) {
     const stage = new Stage();
+    stage.more = more;
     stage.dir = mkdtempSync(join(tmpdir(), 'roundsman-console-'));
     stage.config = join(stage.dir, 'roundsman.yaml');
-    writeFileSync(stage.config, text);
+    writeFileSync(stage.config, text + more);
     stage.jobTypes = text.match(/^ {4}handler:/gm).length;
     stage.dag = join(stage.dir, 'steps.yaml');
     writeFileSync(stage.dag, steps);
@@ -135,6 +136,7 @@ export class Stage {
       { stdio: ['ignore', file, file], env: { ...process.env, USER: 'ann', ROUNDSMAN_ACTOR: 'ann', ROUNDSMAN_CONFIG: '' } },
     );
     closeSync(file);
+    if (/keys: true/.test(this.more)) this.key ??= (await until('a key', () => this.shell('roundsman keys create admin --role admin'), 60_000)).match(/rmk_\S+/)[0];
     const outcome = await until('the control plane and two workers', async () => {
       if (this.process.exitCode !== null || this.process.signalCode !== null) return new Error(`it ended with ${this.process.exitCode ?? this.process.signalCode}`);
       const { workers } = await this.get('/workers');
@@ -145,7 +147,7 @@ export class Stage {
   }
 
   async get(path) {
-    const response = await fetch(`${this.base}api/v1${path}`);
+    const response = await fetch(`${this.base}api/v1${path}`, this.key ? { headers: { Authorization: `Bearer ${this.key}` } } : {});
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return response.json();
   }
@@ -235,7 +237,8 @@ export class Stage {
 export async function tabTo(page, name) {
   for (let i = 0; i < 120; i++) {
     const at = await page.evaluate(() => {
-      const e = document.activeElement;
+      let e = document.activeElement;
+      while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
       return { name: (e?.getAttribute('aria-label') ?? e?.labels?.[0]?.textContent ?? e?.textContent ?? '').trim(), shown: e?.matches(':focus-visible') ?? false };
     });
     if (at.name === name) {

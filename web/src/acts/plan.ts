@@ -5,23 +5,29 @@ import { plural } from '../words';
 
 const none = () => ({ none: 'the control plane makes the Schedules of a configuration, and dry runs with its settings' });
 
+// Written is a configuration with the files that it names.
+export interface Written {
+  document: string;
+  files: Record<string, string>;
+}
+
 // detectPlanned starts dry runs with the new settings.
-export const detectPlanned = (text: string, names: string[]): Act => ({
+export const detectPlanned = (written: Written, names: string[]): Act => ({
   label: 'Dry detection',
   title: `What would ${names.length === 1 ? names[0] : `${names.length} job types`} find?`,
   effect: 'Each created or changed job type detects once with its new settings. Nothing is executed, and nothing is applied.',
-  request: () => ({ method: 'POST', path: '/plan/detect', body: { document: text } }),
+  request: () => ({ method: 'POST', path: '/plan/detect', body: written }),
   roundsman: () => names.map((name) => `roundsman start ${name} --dry-run --config roundsman.yaml`).join('; '),
   temporal: none,
 });
 
-export function apply(text: string, hash: string, changes: { action: string }[]): Act {
+export function apply(written: Written, hash: string, changes: { action: string }[]): Act {
   const deletions = changes.filter((change) => change.action === 'delete').length;
   const pruned = (values: Record<string, string>) => values.prune === 'true';
   const request = (values: Record<string, string>): Request => ({
     method: 'POST',
     path: `/apply${query({ prune: pruned(values) })}`,
-    body: { document: text },
+    body: written,
     headers: { 'If-Match': `"${hash}"` },
   });
   return {

@@ -2,6 +2,7 @@
 import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
 import { Rows } from '../table/rows';
 import { Middle } from '../table/text';
+import { Diff } from './diff';
 import { Pill, type Role, State } from './state';
 import { Strip } from './strip';
 import { later } from '../later';
@@ -64,6 +65,15 @@ function Every({ theme }: { theme: string }) {
             </li>
           ))}
         </ul>
+      </Section>
+      <Section title="Difference">
+        <Diff
+          label={`A difference, ${theme}`}
+          of={[
+            { path: 'policy.retry_limit', before: '0', after: '3' },
+            { path: 'schedule', before: 'every 1h', after: 'every 2h jitter 5m', drift: true },
+          ]}
+        />
       </Section>
       <Section title="Needs a person" note="2" look="ask">
         <Work

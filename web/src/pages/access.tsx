@@ -1,6 +1,13 @@
+// Who the caller is, the API keys, and the roles and bindings of the configuration.
+import { useState } from 'preact/hooks';
+import { Action, Line } from '../action';
+import { createKey, endSessions, revokeKey, rotateKey } from '../acts/keys';
+import { Problem, query } from '../api';
 import { useGet } from '../data';
-import type { Me } from '../types';
-import { Facts, Loaded, Page, Section, Table } from '../ui';
+import { Time } from '../time';
+import type { Access as AccessShown, CreatedKey, Key, KeyList, Me } from '../types';
+import { Empty, Facts, Find, Loaded, Page, Section, State, Table } from '../ui';
+import { plural } from '../words';
 import { logOut } from './login';
 
 const known: Record<string, string> = {
@@ -11,49 +18,225 @@ const known: Record<string, string> = {
   certificate: 'by a client certificate',
 };
 
+const all = 'everything';
+const may = (permissions: string[] | null | undefined) => (permissions ?? []).map((one) => (one === '* *' ? all : one)).join(', ');
+const only = (globs: string[] | null | undefined) => (globs ?? ['all']).join(', ');
+
 export function Access() {
   const found = useGet<Me>('/me', false);
+  const me = found.data;
+  const keys = useGet<KeyList>('/keys?limit=1000', false);
+  const refused = keys.error instanceof Problem && keys.error.status === 403;
+  const open = me?.auth === 'none';
   return (
     <Page
       title="Access"
+      head={
+        me && {
+          state: open ? { word: 'open to all', role: 'person' } : { word: 'logged in', role: 'done' },
+          cause: open ? 'Nobody logs in here: everybody who reaches this address may do everything. Set access.keys or access.oidc in the configuration.' : `You are ${me.name}, known ${known[me.auth] ?? me.auth}.`,
+        }
+      }
       actions={
-        (found.data?.auth === 'session' || found.data?.auth === 'key') && (
-          <button type="button" onClick={logOut}>
-            Log out
-          </button>
-        )
+        <>
+          {!refused && <Create />}
+          {!refused && <Action {...endSessions('')} done={() => 'The sessions are ended.'} />}
+          {(me?.auth === 'session' || me?.auth === 'key') && (
+            <button type="button" onClick={logOut}>
+              Log out
+            </button>
+          )}
+        </>
       }
     >
+      {refused ? (
+        <Section title="API keys">
+          <Empty>Your roles do not let you see keys, roles and bindings.</Empty>
+        </Section>
+      ) : (
+        <>
+          <Keys of={keys} />
+          <Roles />
+        </>
+      )}
       <Loaded of={found} what="Who you are">
         {(me) => (
-          <>
-            <Section title="You">
-              <Facts
-                of={[
-                  ['Name', me.name],
-                  ['Known', known[me.auth] ?? me.auth],
-                  ['Key', me.key],
-                  ['Address', me.address],
-                ]}
-              />
-            </Section>
-            <Section title="What you may do">
-              <Table
-                label="Your roles"
-                rows={me.grants}
-                id={(grant) => `${grant.role}${grant.job_types}${grant.dags}`}
-                empty="Nothing: ask an administrator for a role."
-                columns={[
-                  { name: 'Role', show: (grant) => grant.role },
-                  { name: 'Job types', show: (grant) => (grant.job_types ?? ['all']).join(', ') },
-                  { name: 'DAGs', show: (grant) => (grant.dags ?? ['all']).join(', ') },
-                  { name: 'Permissions', show: (grant) => (grant.permissions ?? []).map((p) => (p === '* *' ? 'everything' : p)).join(', '), wide: true },
-                ]}
-              />
-            </Section>
-          </>
+          <Section title="You" note={me.name}>
+            <Facts
+              of={[
+                ['Name', me.name],
+                ['Known', known[me.auth] ?? me.auth],
+                ['Key', me.key],
+                ['Address', me.address],
+              ]}
+            />
+            <Grants label="Your roles" of={me.grants} empty="Nothing: ask an administrator for a role." />
+          </Section>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function Create() {
+  const access = useGet<AccessShown>('/access', false);
+  return <Action {...createKey((access.data?.roles ?? []).map((role) => role.name))} done={(answer) => <Secret of={answer as CreatedKey} />} />;
+}
+
+function Secret({ of }: { of: CreatedKey }) {
+  return (
+    <>
+      <p>
+        The key of <strong>{of.name}</strong>, role {of.role}. Keep it: nobody can read it again.
+      </p>
+      <Line text={of.secret} />
+    </>
+  );
+}
+
+const ended = (key: Key) => Boolean(key.revoked_at) || (key.expires_at !== undefined && Date.parse(key.expires_at) <= Date.now());
+
+function Keys({ of }: { of: { data: KeyList | undefined; error: unknown; isPending: boolean } }) {
+  const [past, setPast] = useState(false);
+  return (
+    <Loaded of={of} what="The API keys">
+      {({ keys }) => {
+        const valid = keys.filter((key) => !ended(key));
+        const shown = past ? keys : valid;
+        return (
+          <Section title="API keys" note={`${plural(valid.length, 'valid key')}`}>
+            {keys.length > valid.length && (
+              <label class="choice">
+                <input type="checkbox" checked={past} onChange={(event) => setPast(event.currentTarget.checked)} /> {keys.length - valid.length} revoked or expired
+              </label>
+            )}
+            <Table
+              label="API keys"
+              stacked
+              rows={[...shown].reverse()}
+              id={(key) => key.id}
+              empty="There is no key: create one for each program that calls."
+              columns={[
+                { name: 'Name', show: (key) => <strong>{key.name}</strong>, wide: true },
+                { name: 'Role', show: (key) => key.role },
+                { name: 'Only', show: (key) => [...(key.job_types ?? []), ...(key.dags ?? []), ...(key.handlers ?? []), ...(key.worker ? [`worker ${key.worker}`] : [])].join(', ') || <span class="faint">all</span> },
+                {
+                  name: 'Created',
+                  show: (key) => (
+                    <>
+                      <Time at={key.created_at} /> by {key.created_by}
+                    </>
+                  ),
+                },
+                { name: 'Last use', show: (key) => (key.last_used ? <Time at={key.last_used} /> : <span class="faint">never</span>) },
+                { name: 'State', show: (key) => <KeyState of={key} /> },
+                {
+                  name: 'Change',
+                  show: (key) =>
+                    ended(key) ? null : (
+                      <span class="actions">
+                        <Action {...rotateKey(key)} small done={(answer) => <Secret of={answer as CreatedKey} />} /> <Action {...revokeKey(key)} small />
+                      </span>
+                    ),
+                },
+              ]}
+            />
+          </Section>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function KeyState({ of }: { of: Key }) {
+  if (of.revoked_at)
+    return (
+      <>
+        <State word="revoked" role="canceled" /> <Time at={of.revoked_at} /> by {of.revoked_by}
+      </>
+    );
+  if (ended(of)) return <State word="expired" role="canceled" />;
+  return (
+    <>
+      <State word="valid" role="done" />
+      {of.expires_at && (
+        <>
+          {' until '}
+          <Time at={of.expires_at} relative={false} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Roles() {
+  const [who, setWho] = useState('');
+  const [groups, setGroups] = useState('');
+  const named = who !== '' || groups !== '';
+  const found = useGet<AccessShown>(`/access${query({ name: who })}${groupsOf(groups).map((one, i) => `${i === 0 && who === '' ? '?' : '&'}group=${encodeURIComponent(one)}`).join('')}`, false);
+  return (
+    <Loaded of={found} what="Roles and bindings">
+      {({ roles, bindings, grants }) => (
+        <>
+          <Section title="What may a person do?" note="by the bindings of the configuration">
+            <form class="filters" onSubmit={(event) => event.preventDefault()}>
+              <Find label="Person" value={who} set={setWho} />
+              <Find label="Groups, separated by commas" value={groups} set={setGroups} />
+            </form>
+            {named ? <Grants label="What they may do" of={grants} empty="Nothing: no binding names this person or a group of theirs." /> : <Empty>Name a person as the identity provider does, or groups.</Empty>}
+          </Section>
+          <Section title="Bindings" note={plural(bindings.length, 'binding')}>
+            <Table
+              label="Bindings"
+              stacked
+              rows={bindings}
+              id={(one) => JSON.stringify(one)}
+              empty="There are none: write access.bindings in the configuration. API keys have their role by themselves."
+              columns={[
+                { name: 'Who', show: (one) => <strong>{one.subject ?? (one.group ? `group ${one.group}` : one.key ? `key ${one.key}` : `certificate ${one.certificate}`)}</strong>, wide: true },
+                { name: 'Role', show: (one) => one.role },
+                { name: 'Job types', show: (one) => only(one.job_types) },
+                { name: 'DAGs', show: (one) => only(one.dags) },
+                { name: 'Handlers', show: (one) => only(one.handlers) },
+              ]}
+            />
+          </Section>
+          <Section title="Roles" note={plural(roles.length, 'role')}>
+            <Table
+              label="Roles"
+              stacked
+              rows={roles}
+              id={(role) => role.name}
+              empty=""
+              columns={[
+                { name: 'Role', show: (role) => <strong>{role.name}</strong> },
+                { name: 'From', show: (role) => (role.built_in ? 'built in' : 'configuration') },
+                { name: 'May', show: (role) => may(role.permissions), wide: true },
+              ]}
+            />
+          </Section>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const groupsOf = (text: string) => text.split(',').map((one) => one.trim()).filter((one) => one !== '');
+
+function Grants({ of, label, empty }: { of: Me['grants']; label: string; empty: string }) {
+  return (
+    <Table
+      label={label}
+      stacked
+      rows={of}
+      id={(grant) => `${grant.role}${grant.job_types}${grant.dags}${grant.handlers}`}
+      empty={empty}
+      columns={[
+        { name: 'Role', show: (grant) => <strong>{grant.role}</strong> },
+        { name: 'Job types', show: (grant) => only(grant.job_types) },
+        { name: 'DAGs', show: (grant) => only(grant.dags) },
+        { name: 'May', show: (grant) => may(grant.permissions), wide: true },
+      ]}
+    />
   );
 }

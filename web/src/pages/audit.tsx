@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Action } from '../action';
-import { actOf } from '../acts/remedy';
 import { get, query } from '../api';
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
 import { exact, localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Choice, Loaded, Page, Section, State } from '../ui';
+import { Back } from './changes';
+import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
 import { Rows } from '../table/rows';
 
 export function Audit({ params }: { params: URLSearchParams }) {
@@ -19,7 +18,7 @@ export function Audit({ params }: { params: URLSearchParams }) {
   const path = `/audit${query({ ...filter, limit: 100 })}`;
   const found = useGet<AuditList>(path);
   return (
-    <Page title="Audit">
+    <Page title="Audit" head={found.data && headOf(found.data)}>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Choice
           label="Who"
@@ -43,6 +42,21 @@ export function Audit({ params }: { params: URLSearchParams }) {
       </Loaded>
     </Page>
   );
+}
+
+// headOf names the newest entry.
+function headOf({ entries, kept }: AuditList): Head {
+  const newest = entries.at(-1);
+  if (!newest) return { state: { word: 'no entry', role: 'plan' } };
+  return {
+    state: { word: `${kept.toLocaleString('en')} entries`, role: 'done' },
+    age: (
+      <>
+        newest <Time at={newest.at} />
+      </>
+    ),
+    cause: `${newest.actor || newest.kind}: ${newest.action} ${newest.object || newest.job_type}`,
+  };
 }
 
 function Entries({ path, first }: { path: string; first: AuditList }) {
@@ -102,21 +116,6 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
       />
     </Section>
   );
-}
-
-// Back is the button that reverts an entry, or the reason why there is none.
-function Back({ entry }: { entry: AuditEntry }) {
-  const { action, none } = entry.put_back ?? {};
-  if (!action) return <span class="faint" title={none}>{none}</span>;
-  const act = actOf(action);
-  const effect = (
-    <>
-      {act.effect}
-      {entry.before && <span class="names">{` It is again: ${entry.before}.`}</span>}
-      {entry.before && entry.after && ` The entry changed it to: ${entry.after}.`}
-    </>
-  );
-  return <Action {...act} effect={effect} small />;
 }
 
 function what(entry: AuditEntry) {

@@ -4,7 +4,7 @@ import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
 import { dayOf, span, Time, Took, useZone } from '../time';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
-import { Choice, Loaded, Page, Section, State } from '../ui';
+import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
 import { Rows } from '../table/rows';
 import { later } from '../later';
 import { chosenTime, isIn } from '../timeline/brush';
@@ -17,8 +17,9 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   const type = params.get('type') ?? '';
   const dropped = params.get('show') === 'dropped';
   useZone();
+  const coming = useGet<Forecast>(past ? undefined : forecastOf(type));
   return (
-    <Page title="Calendar">
+    <Page title="Calendar" head={headOf(coming.data)}>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Choice
           label="Days"
@@ -48,6 +49,24 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   );
 }
 
+const forecastOf = (type: string) => `/forecast${query({ job_type: type, limit: 10000 })}`;
+
+// headOf names the next run.
+function headOf(forecast: Forecast | undefined): Head {
+  if (!forecast) return {};
+  const next = forecast.ticks.find((tick) => !isDropped(tick));
+  if (!next) return { state: { word: 'nothing due', role: 'plan' }, cause: 'No run begins within seven days.' };
+  return {
+    state: { word: plural(forecast.job_types.reduce((sum, one) => sum + one.runs, 0), 'run'), role: 'plan' },
+    age: 'in seven days',
+    cause: (
+      <>
+        Next: {jobType(next)} <Time at={next.at} />
+      </>
+    ),
+  };
+}
+
 // Tick is an instant of the forecast or of the ledger.
 type Tick = ForecastTick | LedgerTick;
 
@@ -56,7 +75,7 @@ const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick
 const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
 
 function Coming({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
-  const found = useGet<Forecast>(`/forecast${query({ job_type: type, limit: 10000 })}`);
+  const found = useGet<Forecast>(forecastOf(type));
   return (
     <Loaded of={found} what="The forecast">
       {(forecast) => {

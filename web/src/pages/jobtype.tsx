@@ -4,16 +4,18 @@ import { backfill, detect, pauseJobType, resumeJobType, runJobType } from '../ac
 import { segment } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
-import { SchemaForm } from '../form';
+import { later } from '../later';
 import { href, runHref } from '../route';
 import { span, Time, Took } from '../time';
-import type { Backfilled, Calendar, HandlerList, Holds, JobType, RunRef, Schema, ShownJobType } from '../types';
+import type { Backfilled, Calendar, Holds, JobType, RunRef, ShownJobType } from '../types';
 import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
-import { later } from '../later';
+import { WhoChanged } from './changes';
 import { jobTypeState } from './jobtypes';
 
 const History = later(() => import('../timeline/history').then((m) => m.History));
 const TypeTicks = later(() => import('../timeline/ticks').then((m) => m.TypeTicks));
+
+const Settings = later<{ type: ShownJobType }>(() => import('../settings/settings').then((m) => m.Settings));
 
 const path = (name: string) => `/job-types/${segment(name)}`;
 
@@ -60,6 +62,7 @@ export function JobTypePage({ name }: { name: string }) {
             <Windows type={type} />
             <Held name={name} />
             <Settings type={type} />
+            <WhoChanged of={{ job_type: name }} />
           </>
         )}
       </Loaded>
@@ -232,23 +235,6 @@ function Held({ name }: { name: string }) {
           />
         )}
       </Loaded>
-    </Section>
-  );
-}
-
-function Settings({ type }: { type: JobType }) {
-  const handlers = useGet<HandlerList>('/handlers?limit=1000');
-  const handler = handlers.data?.handlers.find((h) => h.name === type.spec.handler);
-  return (
-    <Section title="Settings" note="changed by roundsman apply">
-      {handler?.help && <p>{handler.help}</p>}
-      <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={type.spec.params} />
-      <SchemaForm legend="Detect" schema={handler?.detect_settings as Schema | undefined} value={type.spec.detect} />
-      <SchemaForm legend="Execute" schema={handler?.execute_settings as Schema | undefined} value={type.spec.execute} />
-      <details>
-        <summary>Policy</summary>
-        <Facts of={Object.entries(type.spec.policy).map(([name, value]) => [name.replaceAll('_', ' '), String(value)])} />
-      </details>
     </Section>
   );
 }

@@ -1,18 +1,28 @@
-// Plan and apply: a configuration, its faults at their lines, its changes with later edits by others, dry runs of
-// changed job types, and the apply of exactly this plan.
-import type { Role } from '../design/state';
-import { useRef, useState } from 'preact/hooks';
+// Plan and apply: a configuration with its DAG files, their faults at their lines, the changes with later edits by
+// others, dry runs of changed job types, and the apply of exactly this plan.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
-import { apply, detectPlanned } from '../acts/plan';
-import { Problem, send } from '../api';
+import { apply, detectPlanned, type Written } from '../acts/plan';
+import { get, Problem, send } from '../api';
+import { useGet } from '../data';
+import { Diff } from '../design/diff';
+import type { Role } from '../design/state';
+import { useDraft } from '../draft';
+import type { EditorFault, EditorProps } from '../editor/editor';
+import { later } from '../later';
 import { href, runHref } from '../route';
 import { Time } from '../time';
-import type { Applied, Detecting, Plan, PlannedChange } from '../types';
-import { Empty, Failure, Page, Section, State, Table } from '../ui';
+import type { Applied, Detecting, InForce, Plan, PlannedChange, Schemata } from '../types';
+import { Empty, Failure, type Head, Page, Section, State } from '../ui';
 import { plural } from '../words';
+import { chosen, dropped, read } from './folder';
+import './plan.css';
 
-// kept holds the text while another page is shown.
-let kept = '';
+const Editor = later<EditorProps>(() => import('../editor/editor').then((m) => m.Editor), true);
+
+const main = 'roundsman.yaml';
+// The name of the configuration in faults.
+const sent = 'document';
 
 const example = `version: 1
 job_types:
@@ -23,102 +33,242 @@ job_types:
     execute: {command: [scrub, "{{.Params.item}}"]}
 `;
 
+interface Fault extends EditorFault {
+  file: string;
+}
+
+const faultsOf = (error: unknown): Fault[] =>
+  error instanceof Problem ? error.errors.map(({ file, line, column, message }) => ({ file: !file || file === sent ? main : file, line, column, message })) : [];
+
+const same = (a: Written, b: Written) => JSON.stringify(a) === JSON.stringify(b);
+
 export function PlanPage() {
-  const [text, setText] = useState(kept);
-  const [plan, setPlan] = useState<{ of: string; found: Plan }>();
+  const [draft, setDraft] = useDraft<Written>('plan');
+  const written = draft ?? { document: '', files: {} };
+  const [open, setOpen] = useState(main);
+  const [plan, setPlan] = useState<{ of: Written; found: Plan }>();
   const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
+  const [busy, setBusy] = useState('');
+  const [said, setSaid] = useState('');
+  const [over, setOver] = useState(false);
+  const schemas = useGet<Schemata>('/configuration/schema', false);
+  const checked = useChecked(written);
+  const file = open === main || written.files[open] === undefined ? main : open;
   const write = (next: string) => {
-    kept = next;
-    setText(next);
-  };
-  const body = { document: text };
-  const look = async (event?: Event) => {
-    event?.preventDefault();
-    setBusy(true);
     setError(undefined);
-    setPlan(undefined);
+    setDraft(file === main ? { ...written, document: next } : { ...written, files: { ...written.files, [file]: next } });
+  };
+  const doing = async (what: string, act: () => Promise<void>) => {
+    setBusy(what);
+    setError(undefined);
     try {
-      setPlan({ of: text, found: await send<Plan>({ method: 'POST', path: '/plan', body }) });
+      await act();
     } catch (cause) {
       setError(cause);
     } finally {
-      setBusy(false);
+      setBusy('');
     }
   };
-  const faults = error instanceof Problem ? error.errors : [];
+  const look = () =>
+    doing('plan', async () => {
+      setPlan(undefined);
+      setPlan({ of: written, found: await send<Plan>({ method: 'POST', path: '/plan', body: written }) });
+    });
+  const load = () =>
+    doing('load', async () => {
+      const found = await get<InForce>('/configuration');
+      setDraft({ document: found.document, files: found.files });
+      setOpen(main);
+      setSaid(`${plural(found.job_types.length, 'job type')} in force${found.owner ? ` of owner ${found.owner}` : ''}.`);
+    });
+  const take = (files: Parameters<typeof read>[0]) =>
+    doing('folder', async () => {
+      const folder = await read(files);
+      const names = Object.keys(folder.files);
+      if (folder.document === undefined && names.length === 0) {
+        setSaid('There is no YAML file in it.');
+        return;
+      }
+      setDraft({ document: folder.document ?? written.document, files: { ...(folder.document === undefined ? written.files : {}), ...folder.files } });
+      setOpen(folder.document === undefined ? (names[0] ?? main) : main);
+      setSaid(`${folder.name ?? 'No configuration'}${names.length > 0 ? ` and ${plural(names.length, 'file')}` : ''} read.`);
+    });
+  const faults = faultsOf(error).length > 0 ? faultsOf(error) : checked;
+  const names = [main, ...Object.keys(written.files).sort()];
+  const bad = (name: string) => faults.filter((one) => one.file === name && !one.warning).length;
+  const blank = written.document.trim() === '' && names.length === 1;
   return (
-    <Page title="Plan" crumbs={[['Job types', href('job-types')]]}>
-      <form onSubmit={look}>
-        <Source text={text} set={write} faults={faults.map(({ line, message }) => ({ line, message }))} />
-        <div class="buttons">
-          <button type="submit" class="primary" disabled={busy || text.trim() === ''}>
-            {busy ? 'Looking…' : 'Plan'}
+    <Page
+      title="Plan and apply"
+      crumbs={[['Job types', href('job-types')]]}
+      head={headOf(plan && same(plan.of, written) ? plan.found : undefined, blank, faults)}
+      actions={
+        <>
+          <button type="button" onClick={look} disabled={busy !== '' || written.document.trim() === ''}>
+            {busy === 'plan' ? 'Working…' : 'Plan'}
           </button>
-          <label class="button file">
-            Open a file
-            <input type="file" accept=".yaml,.yml,.json" onChange={async (e) => write((await e.currentTarget.files?.[0]?.text()) ?? text)} />
-          </label>
-          {text === '' && (
-            <button type="button" onClick={() => write(example)}>
+          <button type="button" onClick={load} disabled={busy !== ''}>
+            {busy === 'load' ? 'Working…' : 'Load what is in force'}
+          </button>
+        </>
+      }
+    >
+      {error !== undefined && faultsOf(error).length === 0 && <Failure error={error} what="There is no plan" />}
+      {plan && same(plan.of, written) && <Found plan={plan.found} written={plan.of} again={look} />}
+      {plan && !same(plan.of, written) && <p class="note">The text has changed since: plan again.</p>}
+      <section
+        class={over ? 'drop over' : 'drop'}
+        aria-label="Files"
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setOver(false);
+          if (event.dataTransfer) void dropped(event.dataTransfer).then(take);
+        }}
+      >
+        <div class="files" role="tablist" aria-label="Files">
+          {names.map((name) => (
+            <button key={name} type="button" role="tab" aria-selected={name === file} onClick={() => setOpen(name)}>
+              {name}
+              {bad(name) > 0 && <small class="failed">{plural(bad(name), 'fault')}</small>}
+            </button>
+          ))}
+        </div>
+        <Editor
+          label={file === main ? 'Configuration' : `File ${file}`}
+          value={file === main ? written.document : (written.files[file] ?? '')}
+          document={file}
+          set={write}
+          faults={faults.filter((one) => one.file === file)}
+          schema={file === main ? schemas.data?.configuration : schemas.data?.dag}
+          describedBy="Ctrl Space completes; Ctrl ] indents."
+        />
+        <FaultList of={faults.filter((one) => one.file === file)} />
+        <div class="buttons">
+          <Folder label="Open a file" take={take} />
+          <Folder label="Open a folder" take={take} directory />
+          {blank && (
+            <button type="button" onClick={() => setDraft({ document: example, files: {} })}>
               Insert an example
             </button>
           )}
+          {file !== main && (
+            <button
+              type="button"
+              onClick={() => {
+                const { [file]: _, ...files } = written.files;
+                setDraft({ ...written, files });
+              }}
+            >
+              Leave out {file}
+            </button>
+          )}
+          {!blank && (
+            <button
+              type="button"
+              onClick={() => {
+                setDraft(undefined);
+                setPlan(undefined);
+                setError(undefined);
+              }}
+            >
+              Discard
+            </button>
+          )}
+          <small role="status">{said}</small>
         </div>
-      </form>
-      {error !== undefined && <Failure error={error} what={faults.length > 0 ? plural(faults.length, 'fault') : 'There is no plan'} />}
-      {plan && plan.of !== text && <p class="note">The text has changed since: plan again.</p>}
-      {plan && <Found plan={plan.found} text={plan.of} stale={plan.of !== text} again={look} />}
+        <small class="faint">
+          A whole <code>roundsman.yaml</code> with the DAG files that it names; a folder may be dropped here. Nothing is changed before you apply. The text stays in this tab until you
+          discard it.
+        </small>
+      </section>
     </Page>
   );
 }
 
-// Source is an editor with line numbers, which mark faults.
-function Source({ text, set, faults }: { text: string; set: (text: string) => void; faults: { line: number | undefined; message: string }[] }) {
-  const numbers = useRef<HTMLPreElement>(null);
-  const bad = new Map(faults.map(({ line, message }) => [line, message]));
-  const lines = Math.max(text.split('\n').length, 12);
+function headOf(plan: Plan | undefined, blank: boolean, faults: Fault[]): Head {
+  const bad = faults.filter((one) => !one.warning);
+  if (bad.length > 0) return { state: { word: plural(bad.length, 'fault'), role: 'failed' }, cause: bad[0]?.message };
+  if (blank) return { state: { word: 'nothing written', role: 'plan' }, cause: 'Load what is in force, open a folder, or write.' };
+  if (!plan) return { state: { word: 'not planned', role: 'plan' }, cause: 'A plan shows what an apply would change.' };
+  if (plan.empty) return { state: { word: 'no change', role: 'done' }, age: <Time at={plan.as_of} />, cause: 'Everything is as this configuration says.' };
+  const changes = (plan.changes ?? []).filter((change) => changing.has(change.action));
+  return { state: { word: plural(changes.length, 'change'), role: 'running' }, age: <Time at={plan.as_of} />, cause: 'Nothing is changed before you apply.' };
+}
+
+// checking is the delay in milliseconds between the last key and a check by the server.
+const checking = 700;
+
+// useChecked returns the faults and warnings that the server finds while the operator types.
+function useChecked(written: Written): Fault[] {
+  const [found, setFound] = useState<Fault[]>([]);
+  const text = JSON.stringify(written);
+  const newest = useRef(text);
+  newest.current = text;
+  useEffect(() => {
+    if (written.document.trim() === '') {
+      setFound([]);
+      return;
+    }
+    const soon = setTimeout(async () => {
+      try {
+        const { warnings } = await send<{ warnings?: { file: string; line?: number; column?: number; message: string }[] | null }>({ method: 'POST', path: '/validate', body: written });
+        if (newest.current === text) setFound((warnings ?? []).map((one) => ({ ...one, file: one.file === sent ? main : one.file, warning: true })));
+      } catch (cause) {
+        if (newest.current === text && cause instanceof Problem && cause.status === 422) setFound(faultsOf(cause));
+      }
+    }, checking);
+    return () => clearTimeout(soon);
+  }, [text]);
+  return found;
+}
+
+function FaultList({ of }: { of: Fault[] }) {
+  if (of.length === 0) return null;
   return (
-    <div class="field">
-      <label for="source">Configuration</label>
-      <div class="source">
-        <pre ref={numbers} aria-hidden="true">
-          {Array.from({ length: lines }, (_, i) => (
-            <span key={i} class={bad.has(i + 1) ? 'bad' : ''} title={bad.get(i + 1)}>
-              {i + 1}
-              {'\n'}
-            </span>
-          ))}
-        </pre>
-        <textarea
-          id="source"
-          rows={20}
-          wrap="off"
-          spellcheck={false}
-          value={text}
-          aria-describedby="source-hint"
-          aria-invalid={faults.length > 0}
-          onInput={(e) => set(e.currentTarget.value)}
-          onScroll={(e) => {
-            if (numbers.current) numbers.current.scrollTop = e.currentTarget.scrollTop;
-          }}
-        />
-      </div>
-      <small id="source-hint">A whole roundsman.yaml, as for <code>roundsman plan</code>. Nothing is changed before you apply.</small>
-    </div>
+    <ul class="faults">
+      {of.map((one) => (
+        <li key={`${one.line}${one.message}`}>
+          <State word={one.warning ? 'warning' : 'fault'} /> {one.line ? `line ${one.line}: ` : ''}
+          {one.message}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Folder({ label, take, directory = false }: { label: string; take: (files: Parameters<typeof read>[0]) => void; directory?: boolean }) {
+  return (
+    <label class="button file">
+      {label}
+      <input
+        type="file"
+        multiple
+        {...(directory ? ({ webkitdirectory: true } as object) : { accept: '.yaml,.yml,.json,.txt' })}
+        onChange={(event) => {
+          const files = event.currentTarget.files;
+          if (files && files.length > 0) take(chosen(files));
+          event.currentTarget.value = '';
+        }}
+      />
+    </label>
   );
 }
 
 const changing = new Set(['create', 'update', 'drift', 'delete', 'conflict']);
 const roles: Record<string, Role> = { create: 'done', update: 'running', drift: 'person', delete: 'canceled', conflict: 'failed' };
 
-function Found({ plan, text, stale, again }: { plan: Plan; text: string; stale: boolean; again: () => void }) {
+function Found({ plan, written, again }: { plan: Plan; written: Written; again: () => void }) {
   const changes = (plan.changes ?? []).filter((change) => changing.has(change.action));
-  const same = (plan.changes ?? []).length - changes.length;
+  const others = (plan.changes ?? []).length - changes.length;
   const detectable = changes.filter((change) => change.action === 'create' || change.action === 'update');
   return (
     <>
-      <Section title="What it would change" note={`${plan.namespace}${same > 0 ? `, ${plural(same, 'job type')} unchanged` : ''}`}>
+      <Section title="What it would change" note={`${plan.namespace}${others > 0 ? `, ${plural(others, 'job type')} unchanged` : ''}`}>
         {plan.empty && <Empty>Nothing: everything is as this configuration says.</Empty>}
         {(plan.warnings ?? []).length > 0 && (
           <ul>
@@ -134,12 +284,12 @@ function Found({ plan, text, stale, again }: { plan: Plan; text: string; stale: 
           <OneChange key={change.job_type} change={change} />
         ))}
       </Section>
-      {!plan.empty && !stale && (
+      {!plan.empty && (
         <div class="actions">
+          <Action {...apply(written, plan.hash, changes)} done={(answer) => <Done of={answer as Applied} />} />
           {detectable.length > 0 && (
-            <Action {...detectPlanned(text, detectable.map((change) => change.job_type))} done={(answer) => <Detections of={answer as Detecting} />} />
+            <Action {...detectPlanned(written, detectable.map((change) => change.job_type))} done={(answer) => <Detections of={answer as Detecting} />} />
           )}
-          <Action {...apply(text, plan.hash, changes)} done={(answer) => <Done of={answer as Applied} />} />
           <button type="button" onClick={again}>
             Plan again
           </button>
@@ -158,20 +308,7 @@ function OneChange({ change }: { change: PlannedChange }) {
         <a href={href('job-types', change.job_type)}>{change.job_type}</a>
       </h3>
       {change.note && <p>{change.note}</p>}
-      {(change.fields ?? []).length > 0 && (
-        <Table
-          label={`Changes of ${change.job_type}`}
-          rows={change.fields ?? []}
-          id={(field) => field.path}
-          empty=""
-          columns={[
-            { name: 'Setting', show: (field) => <code>{field.path}</code> },
-            { name: 'Is now', show: (field) => <code class="before">{field.before || '–'}</code>, wide: true },
-            { name: 'Will be', show: (field) => <code class="after">{field.after || '–'}</code>, wide: true },
-            { name: '', show: (field) => field.drift && <State word="drifted" role="person" title="somebody changed it since the last apply" /> },
-          ]}
-        />
-      )}
+      {(change.fields ?? []).length > 0 && <Diff of={change.fields ?? []} label={`Changes of ${change.job_type}`} />}
       {who.length > 0 && (
         <p>
           Changed since the last apply by{' '}

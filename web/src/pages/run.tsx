@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { actsOnRun } from '../acts/runs';
+import { WhoChanged } from './changes';
 import { Graph } from './graph';
 import { Preview } from './retry';
 import { actsOnItem } from '../acts/items';
@@ -51,6 +52,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
             <Items run={snapshot} params={params} />
             <Phases run={snapshot} />
             <Workers run={snapshot} />
+            <WhoChanged of={{ object: snapshot.workflow_id }} />
           </>
         )}
       </Loaded>

@@ -9,6 +9,7 @@ import { Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
 import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
+import { WhoChanged } from './changes';
 import { SlotsOverTime } from './usage';
 import { later } from '../later';
 import { Slots } from './workers';
@@ -30,6 +31,7 @@ export function WorkerPage({ id }: { id: string }) {
               <WorkerTimeline id={id} />
               <SlotsOverTime id={id} silent={worker.silent} />
               <History worker={worker} />
+              <WhoChanged of={{ object: `worker/${id}` }} />
             </div>
             <div class="stack">
               <Section title="Now">

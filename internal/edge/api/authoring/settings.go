@@ -95,7 +95,7 @@ func (s *service) getSettings(ctx context.Context, call *api.Call, in *api.JobTy
 	if at := slices.IndexFunc(handlers, func(d jobtype.Descriptor) bool { return d.Name == spec.Handler }); at >= 0 {
 		handler = handlers[at]
 	}
-	shown.Schema, err = config.EntrySchema(handler)
+	shown.Schema, err = config.EntrySchema(handler, spec.Policy)
 	return shown, err
 }
 

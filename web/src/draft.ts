@@ -1,0 +1,38 @@
+// Typed text that survives a reload and a restart of the server. It belongs to this tab.
+import { useState } from 'preact/hooks';
+
+const name = (key: string) => `roundsman.draft.${key}`;
+const kept = new Map<string, unknown>();
+
+export function draftOf<T>(key: string): T | undefined {
+  if (kept.has(key)) return kept.get(key) as T;
+  try {
+    const text = sessionStorage.getItem(name(key));
+    return text === null ? undefined : (JSON.parse(text) as T);
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepDraft<T>(key: string, value: T | undefined) {
+  if (value === undefined) kept.delete(key);
+  else kept.set(key, value);
+  try {
+    if (value === undefined) sessionStorage.removeItem(name(key));
+    else sessionStorage.setItem(name(key), JSON.stringify(value));
+  } catch {
+    // It is kept until the page is closed.
+  }
+}
+
+// useDraft is a state that is kept; undefined forgets it.
+export function useDraft<T>(key: string): [T | undefined, (value: T | undefined) => void] {
+  const [value, setValue] = useState<T | undefined>(() => draftOf<T>(key));
+  return [
+    value,
+    (next) => {
+      keepDraft(key, next);
+      setValue(next);
+    },
+  ];
+}

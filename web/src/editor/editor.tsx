@@ -1,0 +1,151 @@
+// An editor for YAML: CodeMirror in a shadow root, so that its styles need no exception in the page's policy.
+import { autocompletion, type CompletionContext, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import { Compartment, EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Schema } from '../types';
+import { at, offers } from './schema';
+import './editor.css';
+
+export interface EditorFault {
+  line?: number | undefined;
+  column?: number | undefined;
+  message: string;
+  warning?: boolean | undefined;
+}
+
+export interface EditorProps {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  faults?: EditorFault[];
+  schema?: Schema | undefined;
+  // document tells texts apart: another one has its own history of changes.
+  document?: string;
+  describedBy?: string;
+}
+
+const theme = EditorView.theme({
+  '&': { font: 'var(--t-code)', color: 'var(--ink)', backgroundColor: 'var(--surface)', height: '100%' },
+  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '-2px' },
+  '.cm-scroller': { font: 'var(--t-code)', overflow: 'auto' },
+  '.cm-content': { caretColor: 'var(--ink)', padding: '8px 0' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--ink-3)', border: 'none', borderRight: '1px solid var(--line)' },
+  '.cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--hover) 60%, transparent)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--selected)' },
+  '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--ink)', border: '1px solid var(--line-2)', borderRadius: 'var(--r-2)', boxShadow: 'var(--e-2)', font: 'var(--t-small)' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { font: 'var(--t-code)', maxHeight: '16em' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '2px 8px' },
+  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--selected)', color: 'var(--ink)' },
+  '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '600' },
+  '.cm-completionDetail': { color: 'var(--ink-3)', fontStyle: 'normal' },
+  '.cm-completionIcon': { display: 'none' },
+  '.cm-tooltip.cm-completionInfo': { maxWidth: '22rem', padding: '6px 8px' },
+  '.cm-diagnostic': { padding: '4px 8px', borderLeft: '3px solid var(--failed)' },
+  '.cm-diagnostic-warning': { borderLeftColor: 'var(--person)' },
+  '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--failed)' },
+  '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--person)' },
+  '.cm-lint-marker': { width: '9px', height: '9px' },
+  '.cm-lint-marker-error': { content: 'none', backgroundColor: 'var(--failed)', borderRadius: '2px' },
+  '.cm-lint-marker-warning': { content: 'none', backgroundColor: 'var(--person)', borderRadius: '9px' },
+  '.cm-gutter-lint': { width: '14px' },
+});
+
+const colors = HighlightStyle.define([
+  { tag: tags.comment, color: 'var(--ink-3)' },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--link)' },
+  { tag: [tags.string, tags.content], color: 'var(--ink)' },
+  { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: 'var(--ink-3)' },
+]);
+
+export function Editor({ label, value, set, faults = [], schema, document = '', describedBy }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | undefined>(undefined);
+  const now = useRef({ set, schema });
+  now.current = { set, schema };
+  const states = useRef(new Map<string, EditorState>());
+  const attributes = useRef(new Compartment());
+  const shown = useRef(document);
+
+  useEffect(() => {
+    const root = host.current?.shadowRoot ?? host.current?.attachShadow({ mode: 'open' });
+    if (!root) return;
+    const complete = (context: CompletionContext) => {
+      const of = now.current.schema;
+      if (!of) return null;
+      const place = at(context.state.sliceDoc(0, context.pos));
+      if (!context.explicit && place.word === '' && place.key === undefined) return null;
+      const options = offers(of, place).map((offer) => ({ label: offer.label, apply: offer.apply, ...(offer.detail ? { detail: offer.detail } : {}), ...(offer.info ? { info: offer.info } : {}) }));
+      return options.length > 0 ? { from: context.pos - place.word.length, options, validFor: /^[\w.-]*$/ } : null;
+    };
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: value,
+        extensions: [
+          lineNumbers(),
+          lintGutter(),
+          history(),
+          drawSelection(),
+          closeBrackets(),
+          highlightActiveLine(),
+          indentUnit.of('  '),
+          yaml(),
+          syntaxHighlighting(colors),
+          autocompletion({ override: [complete], icons: false }),
+          keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
+          theme,
+          attributes.current.of(EditorView.contentAttributes.of({ 'aria-label': label, ...(describedBy ? { 'aria-description': describedBy } : {}) })),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged && !update.transactions.some((one) => one.isUserEvent('from.page'))) now.current.set(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, []);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor) return;
+    if (shown.current !== document) {
+      states.current.set(shown.current, editor.state);
+      shown.current = document;
+      const before = states.current.get(document);
+      if (before?.doc.toString() === value) editor.setState(before);
+    }
+    if (editor.state.doc.toString() === value) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value }, userEvent: 'from.page' });
+  }, [value, document]);
+
+  useEffect(() => {
+    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ 'aria-label': label, 'aria-invalid': String(faults.some((one) => !one.warning)) })) });
+  }, [label, faults.length]);
+
+  const known = JSON.stringify(faults);
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor) return;
+    const { doc } = editor.state;
+    const found = faults.map(({ line, column, message, warning }): Diagnostic => {
+      const of = doc.line(Math.min(Math.max(line ?? 1, 1), doc.lines));
+      const from = Math.min(of.from + Math.max((column ?? 1) - 1, 0), of.to);
+      return { from, to: of.to, severity: warning ? 'warning' : 'error', message };
+    });
+    editor.dispatch(setDiagnostics(editor.state, found));
+  }, [known, value, document]);
+
+  // Letters are typed here, and open no page.
+  const own = (event: KeyboardEvent) => {
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+  };
+  return <div class="editor" ref={host} onKeyDown={own} />;
+}

@@ -1,0 +1,66 @@
+// Who changed an object, with the button that puts it back.
+import { Action } from '../action';
+import { actOf } from '../acts/remedy';
+import { query } from '../api';
+import { useGet } from '../data';
+import { Time } from '../time';
+import type { AuditEntry, AuditList } from '../types';
+import { Loaded, Section } from '../ui';
+import './changes.css';
+
+// Back is the button that reverts an entry, or the reason why there is none.
+export function Back({ entry }: { entry: AuditEntry }) {
+  const { action, none } = entry.put_back ?? {};
+  if (!action)
+    return (
+      <span class="faint" title={none}>
+        {none}
+      </span>
+    );
+  const act = actOf(action);
+  const effect = (
+    <>
+      {act.effect}
+      {entry.before && <span class="names">{` It is again: ${entry.before}.`}</span>}
+      {entry.before && entry.after && ` The entry changed it to: ${entry.after}.`}
+    </>
+  );
+  return <Action {...act} effect={effect} small />;
+}
+
+// WhoChanged lists the last changes by people of a job type, or of an object by the beginning of its name.
+export function WhoChanged({ of, shown = 5 }: { of: { job_type: string } | { object: string }; shown?: number }) {
+  const filter = { kind: 'operator', ...of };
+  const found = useGet<AuditList>(`/audit${query({ ...filter, limit: shown })}`);
+  return (
+    <Section title="Who changed it" note={<a href={`#/audit${query(filter)}`}>Audit</a>}>
+      <Loaded of={found} what="The audit log">
+        {({ entries: found }) => {
+          // The filter takes the beginning of a name.
+          const entries = 'object' in of ? found.filter((entry) => entry.object === of.object || entry.object.startsWith(`${of.object}/`)) : found;
+          return entries.length === 0 ? (
+            <p class="empty">Nobody has changed it since the audit log began.</p>
+          ) : (
+            <ul class="changes" aria-label="Who changed it">
+              {[...entries].reverse().map((entry) => (
+                <li key={entry.seq}>
+                  <div>
+                    <strong>{entry.actor}</strong> <code>{entry.action}</code>{' '}
+                    <small>
+                      <Time at={entry.at} />
+                      {entry.via && ` · ${entry.via}`}
+                    </small>
+                    {(entry.before || entry.after || entry.detail) && (
+                      <p>{[entry.before && entry.after ? `${entry.before} → ${entry.after}` : entry.before || entry.after, entry.detail].filter(Boolean).join('; ')}</p>
+                    )}
+                  </div>
+                  {entry.put_back?.action && <Back entry={entry} />}
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+    </Section>
+  );
+}

@@ -1,0 +1,233 @@
+// Settings by form and by text, plan and apply of a folder, and API keys: judged by their effect on the API and on
+// the Schedule.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { key, missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+let stage;
+let page;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up('access: {keys: true}\n');
+  page = await stage.page();
+  await page.goto(stage.base);
+  await page.waitForSelector('#key');
+  await page.type('#key', stage.key);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.tile, .work, main section');
+});
+after(() => stage?.down());
+
+const says = (text, selector = 'main') => until(`${selector} says ${text}`, () => page.$eval(selector, (e, t) => e.textContent.includes(t), text));
+const press = (name, selector = 'main button, dialog[open] button') =>
+  until(`a button ${name}`, () =>
+    page.evaluate(
+      (text, where) => {
+        const button = [...document.querySelectorAll(where)].findLast((b) => b.textContent.trim().startsWith(text) && !b.disabled);
+        button?.click();
+        return button !== undefined;
+      },
+      name,
+      selector,
+    ),
+  );
+const tab = (name) => press(name, '[role=tab]');
+// type replaces the text of the field with that label.
+const type = async (label, text) => {
+  const field = await page.waitForFunction((name) => [...document.querySelectorAll('label')].find((l) => l.textContent === name && l.htmlFor)?.control, {}, label);
+  await field.asElement().click({ count: 3 });
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type(text);
+};
+const write = async (text) => {
+  await page.waitForFunction(() => document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content'));
+  await page.$eval('.editor', (e) => e.shadowRoot.querySelector('.cm-content').focus());
+  await page.keyboard.down('Control');
+  await page.keyboard.press('a');
+  await page.keyboard.up('Control');
+  await page.keyboard.sendCharacter(text);
+};
+const text = () => page.$eval('.editor', (e) => [...e.shadowRoot.querySelectorAll('.cm-line')].map((line) => line.textContent).join('\n'));
+const clean = async () => {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`), []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+  assert.deepEqual(page.faults, []);
+};
+const both = async () => {
+  for (const value of ['dark', 'light']) {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
+    await clean();
+  }
+};
+// gap is the time between two instants of the Schedule itself, in hours.
+const gap = async (name) => {
+  const { next } = await stage.get(`/job-types/${name}`);
+  return (Date.parse(next[1]) - Date.parse(next[0])) / 3_600_000;
+};
+const document = async (name) => (await stage.get(`/job-types/${name}/settings`)).document;
+
+test('one setting by form, by text, and put back with its values', { skip, timeout: 600_000 }, async () => {
+  const was = await document('compact');
+  assert.equal(await gap('compact'), 1);
+  await stage.open(page, 'job-types/compact');
+  await page.waitForSelector('.settings-of');
+  await tab('Schedule');
+
+  // A fault stands at its field, and the text is kept.
+  await type('every', 'soon');
+  await until('the fault at its field', () => page.evaluate(() => [...document.querySelectorAll('.setting')].some((s) => s.textContent.startsWith('every') && /duration "soon"/.test(s.querySelector('.wrong')?.textContent ?? ''))));
+  await page.reload();
+  await until('what was typed', () => page.evaluate(() => [...document.querySelectorAll('.setting input')].some((i) => i.value === 'soon')));
+  await type('every', '2h');
+  await says('every 2h', '.diff');
+  const due = await page.$$eval('.next li', (all) => all.length);
+  assert.equal(due, 5);
+  await both();
+  await press('Apply 2 changes');
+  await says('Changed: ');
+  assert.equal((await stage.get('/job-types/compact')).spec.schedule.every, '2h');
+  await until('the Schedule every two hours', async () => (await gap('compact')) === 2);
+
+  await tab('YAML');
+  await until('the new text', async () => /every: 2h/.test(await text()));
+  await write((await document('compact')).replace('every: 2h', 'every: 3h\n      jitter: 5m'));
+  await says('jitter 5m', '.diff');
+  await both();
+  await press('Apply');
+  await until('the Schedule every three hours', async () => (await gap('compact')) >= 2.9);
+  assert.equal((await stage.get('/job-types/compact')).spec.schedule.jitter, '5m');
+
+  // The last change is put back, then the one before it.
+  for (const [hours, entry] of [[2, '.changes li:first-child button'], [1, '.changes button']]) {
+    await until('who changed it', () => page.$eval('.changes li', (e) => /admin/.test(e.textContent)));
+    await press('Put back', entry);
+    await page.waitForSelector('dialog[open]');
+    await press('Put back', 'dialog[open] button');
+    await until(`every ${hours} h`, async () => Math.abs((await gap('compact')) - hours) < 0.1);
+    await page.reload();
+  }
+  assert.equal(await document('compact'), was);
+});
+
+test('somebody else changes the settings while one types', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, 'job-types/failing');
+  await page.waitForSelector('.settings-of');
+  await tab('Policy');
+  await type('retry_limit', '4');
+  await says('policy.retry_limit', '.diff');
+  await stage.shell('roundsman jobtypes set failing every=5h');
+  await until('who changed it, and what', () => page.evaluate(() => /ann changed these settings.*every 5h/s.test(document.querySelector('.settings-of')?.textContent ?? '')));
+  assert.ok(await page.evaluate(() => [...document.querySelectorAll('.setting input')].some((i) => i.value === '4')), 'what was typed stays');
+  await press('Continue with the new settings');
+  await press('Apply');
+  await until('both changes', async () => {
+    const { spec } = await stage.get('/job-types/failing');
+    return spec.policy.retry_limit === 4 && spec.schedule.every === '5h';
+  });
+});
+
+test('a folder with a DAG is planned and applied, and the DAG runs', { skip, timeout: 600_000 }, async () => {
+  const folder = join(stage.dir, 'site');
+  mkdirSync(join(folder, 'dags'), { recursive: true });
+  writeFileSync(join(folder, 'roundsman.yaml'), 'version: 1\nowner: site\njob_types:\n  nightly-report:\n    dag: dags/report.yaml\n    schedule: {every: 24h, first_run: scheduled}\n');
+  writeFileSync(join(folder, 'dags', 'report.yaml'), 'version: 1\nname: report\ntasks:\n  - {id: one, command: [echo, hello]}\n  - {id: two, needs: one, dag: part.yaml}\n');
+  writeFileSync(join(folder, 'dags', 'part.yaml'), 'version: 1\nname: part\ntasks: [{id: inner, command: ["true"]}]\n');
+  await stage.open(page, 'plan');
+  const input = await page.waitForSelector('input[webkitdirectory]');
+  await input.uploadFile(folder);
+  await until('three files', () => page.$$eval('.files [role=tab]', (all) => all.length === 3));
+  // Completion by the schema.
+  await page.waitForFunction(() => document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content'));
+  await until('the text', async () => /nightly-report/.test(await text()));
+  await page.$eval('.editor', (e) => e.shadowRoot.querySelector('.cm-content').focus());
+  await page.keyboard.down('Control');
+  await page.keyboard.press('End');
+  await page.keyboard.up('Control');
+  await page.keyboard.type('    descr');
+  await until('a proposal', () => page.$eval('.editor', (e) => /description/.test(e.shadowRoot.querySelector('.cm-tooltip-autocomplete')?.textContent ?? '')));
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('Counts things.');
+  // A fault in a DAG is at its file and line.
+  await tab('dags/report.yaml');
+  await write('version: 1\nname: report\ntasks:\n  - {id: one, comand: [echo, hello]}\n');
+  await until('the fault at its line', () => page.$eval('.editor', (e) => e.shadowRoot.querySelectorAll('.cm-lint-marker-error').length === 1));
+  await says('line 4');
+  await both();
+  // What was typed survives a reload.
+  await page.reload();
+  await tab('dags/report.yaml');
+  await until('the text again', async () => /comand/.test(await text()));
+  await write('version: 1\nname: report\ntasks:\n  - {id: one, command: [echo, hello]}\n  - {id: two, needs: one, dag: part.yaml}\n');
+  await press('Plan', '.title button');
+  await says('What it would change');
+  await both();
+  await press('Apply', 'main button');
+  await page.waitForSelector('dialog[open]');
+  await press('Apply', 'dialog[open] button');
+  await until('what was applied', () => page.$eval('dialog [role=status]', (e) => /nightly-report/.test(e.textContent)));
+  await page.keyboard.press('Escape');
+  assert.equal((await stage.get('/job-types/nightly-report')).spec.description, 'Counts things.');
+  await stage.shell('roundsman jobtypes run nightly-report');
+  await until('the DAG has run', async () => (await stage.get('/job-types/nightly-report')).recent?.some((run) => run.outcome === 'completed'), 90_000);
+
+  // What is in force is loaded, and changes nothing.
+  await press('Load what is in force');
+  await says('4 job types in force');
+  await press('Plan', '.title button');
+  await says('Everything is as this configuration says');
+});
+
+test('a key is created, used, rotated and revoked', { skip, timeout: 600_000 }, async () => {
+  const call = (secret) => fetch(`${stage.base}api/v1/job-types`, { headers: { Authorization: `Bearer ${secret}` } }).then((answer) => answer.status);
+  const secret = async () => {
+    await page.waitForSelector('dialog [role=status] .line code');
+    const shown = await page.$eval('dialog [role=status] .line code', (e) => e.textContent);
+    assert.match(shown, /^rmk_/);
+    await page.keyboard.press('Escape');
+    await until('no dialog', async () => (await page.$('dialog[open]')) === null);
+    assert.ok(!(await page.content()).includes(shown), 'it is shown once');
+    return shown;
+  };
+  await stage.open(page, 'access');
+  await press('Create a key');
+  await page.waitForSelector('dialog[open]');
+  await type('Name', 'ci');
+  await press('Create a key', 'dialog[open] button.primary');
+  const first = await secret();
+  assert.equal(await call(first), 200);
+  const row = () => page.$$eval('[aria-label="API keys"] tr', (all) => all.map((one) => one.textContent).find((one) => one.startsWith('ci')));
+  await until('its row', async () => /viewer.*admin/.test((await row()) ?? ''));
+  await both();
+  await press('Rotate', '[aria-label="API keys"] tr:nth-child(1) button');
+  await page.waitForSelector('dialog[open]');
+  await press('Rotate', 'dialog[open] button');
+  const second = await secret();
+  assert.notEqual(second, first);
+  await until('the old one is refused', async () => (await call(first)) === 401);
+  assert.equal(await call(second), 200);
+  await press('Revoke', '[aria-label="API keys"] tr:nth-child(1) button');
+  await page.waitForSelector('dialog[open]');
+  await press('Revoke', 'dialog[open] button');
+  await until('it is refused', async () => (await call(second)) === 401);
+  // Who did it is in the audit log.
+  const actions = (await stage.audit()).filter((one) => one.action.startsWith('key.')).map((one) => `${one.action} ${one.actor}`);
+  for (const action of ['key.create admin', 'key.rotate admin', 'key.revoke admin']) assert.ok(actions.includes(action), `${action} in ${actions}`);
+});
+
+test('who changed a job type, a worker and a run stands on their pages', { skip, timeout: 600_000 }, async () => {
+  await stage.shell('roundsman workers drain node-b');
+  const run = await stage.openRun('slow');
+  await stage.shell(`roundsman pause ${run}`).catch(() => stage.shell(`roundsman runs pause ${run}`));
+  for (const [route, wanted] of [['workers/node-b', /drain/], [`runs/${key(run)}`, /pause/], ['job-types/failing', /jobtype\.set.*5h/s]]) {
+    await stage.open(page, route);
+    await until(`who, on ${route}`, () => page.$$eval('.changes li', (all, [source]) => all.some((one) => new RegExp(source, 's').test(one.textContent) && /ann|admin/.test(one.textContent)), [wanted.source]));
+  }
+});

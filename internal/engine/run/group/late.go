@@ -142,9 +142,9 @@ func (g *Group) stopLate(now time.Time) {
 }
 
 // awaitsLate reports whether the group stays open for detections: for those that run, and for
-// workers that may come back within its patience.
+// workers that may come back within its patience. A paused group starts none, so it keeps its lane for none.
 func (g *Group) awaitsLate(now time.Time) bool {
 	d := &g.detect
 	return g.begun && d.running() || d.Late.Claiming ||
-		g.mayDetectLate() && d.Targets.Awaited() && now.Before(g.patience())
+		g.mayDetectLate() && !g.paused && d.Targets.Awaited() && now.Before(g.patience())
 }

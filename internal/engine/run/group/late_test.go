@@ -67,6 +67,25 @@ func TestAnUnreachableWorkerHoldsTheRunForItsPatience(t *testing.T) {
 	assert.Len(t, s.g.Result(s.now).Missed, 2)
 }
 
+// TestAPausedGroupWithoutJobsKeepsItsLaneForNoWorker: it would start no detection there, and no timer would end it.
+func TestAPausedGroupWithoutJobsKeepsItsLaneForNoWorker(t *testing.T) {
+	t.Parallel()
+	lost := node("b", 2)
+	lost.State, lost.Fresh = contract.WorkerUnreachable, false
+	for _, jobs := range []int{0, 1} {
+		s := everywhere(t, jobtype.Policy{DetectionTimeout: seconds(20)}, node("a", 2), lost)
+		s.step(DetectionEnded{Attempt: 1, Emitted: jobs, Proposals: make([]jobtype.Proposal, jobs)})
+		require.Equal(t, PhaseRunning, s.g.Phase())
+		s.step(Paused{By: "ann"})
+		if jobs > 0 {
+			require.Equal(t, PhaseRunning, s.g.Phase())
+			s.end(1, FailureNone)
+		}
+		assert.Equal(t, PhaseEnded, s.g.Phase(), "%d jobs", jobs)
+		assert.Len(t, s.g.Result(s.now).Missed, 1)
+	}
+}
+
 // TestALateDetectionEndsWithItsRun: a canceled run waits for the end of the detection, and
 // counts nothing of it.
 func TestALateDetectionEndsWithItsRun(t *testing.T) {

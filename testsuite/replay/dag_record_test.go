@@ -195,7 +195,7 @@ func (s *studio) recordSource() {
 
 func (s *studio) keepDAG(scenario string, ref starter.RunRef) {
 	s.t.Helper()
-	for i, runID := 1, ref.RunID; runID != ""; i++ {
+	for i, runID := 1, ref.RunID; i == 1 || runID != ""; i++ {
 		name := scenario
 		if i > 1 {
 			name = strings.Join([]string{scenario, fmt.Sprint(i)}, "-")

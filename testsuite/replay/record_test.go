@@ -123,8 +123,9 @@ type scene struct {
 	edit func(spec *contract.JobTypeSpec)
 	// shut begins and ends a blackout so long after the group's start; zero: none.
 	shut [2]time.Duration
-	// act plays the operator once the group runs.
-	act func(s *studio, run client.WorkflowRun)
+	// before plays the operator before the group runs, act once it does.
+	before func(s *studio)
+	act    func(s *studio, run client.WorkflowRun)
 }
 
 func scenes() []scene {
@@ -163,6 +164,20 @@ func scenes() []scene {
 			}
 		}},
 		{name: "detect-on-every", params: `{"keys":["a","broken"]}`, policy: wide, edit: func(spec *contract.JobTypeSpec) { spec.DetectOn = contract.DetectOnEvery }},
+		{name: "detects-late", params: `{"keys":["long"]}`, policy: wide, edit: func(spec *contract.JobTypeSpec) { spec.DetectOn = contract.DetectOnEvery }, before: func(s *studio) {
+			s.cordon(true)
+		}, act: func(s *studio, run client.WorkflowRun) {
+			s.await(run, func(status contract.GroupStatus) bool { return status.Running == 1 && status.Counts.MissedWorkers == 1 })
+			s.cordon(false)
+			s.await(run, func(status contract.GroupStatus) bool { return status.Running == 2 && status.Counts.MissedWorkers == 0 })
+			require.NoError(s.t, s.client.Temporal().CancelWorkflow(s.t.Context(), run.GetID(), ""))
+		}},
+		{name: "lane-given-back", params: `{}`, lane: "default", edit: func(spec *contract.JobTypeSpec) {
+			spec.Handler, spec.DAG = "", &contract.DAGSource{
+				Name: "gated", File: "gated.yaml", Text: "version: 1\nname: gated\ntasks:\n  - {id: below, dag: sub.yaml}\n",
+				Files: map[string]string{"sub.yaml": "version: 1\nname: sub\ntasks:\n  - {id: gate, approval: {}}\n  - {id: behind, needs: [gate], noop: true}\n"},
+			}
+		}, act: approveBelow},
 		{name: "each-worker", params: `{"keys":[]}`, policy: wide, edit: func(spec *contract.JobTypeSpec) { spec.EachWorker = true }},
 		{name: "dry-run", params: `{"keys":["a","b"]}`, input: contract.JobGroupInput{DryRun: true}},
 		{name: "submitted", lane: "default", input: contract.JobGroupInput{Submission: &contract.Submission{ID: "ticket-1", By: "recorder", Proposals: []jobtype.Proposal{
@@ -220,6 +235,29 @@ func blackout(shut [2]time.Duration) *jobtype.Calendar {
 	return &jobtype.Calendar{Blackouts: []jobtype.Blackout{{
 		From: time.Now().Add(shut[0]).Format(time.RFC3339), To: time.Now().Add(shut[1]).Format(time.RFC3339), Note: "recording",
 	}}}
+}
+
+// cordon keeps work from one worker, or ends that.
+func (s *studio) cordon(on bool) {
+	s.t.Helper()
+	action := starter.ActionUncordon
+	if on {
+		action = starter.ActionCordon
+	}
+	_, err := s.client.Workers().Operate(s.t.Context(), "node-a", action, "recorder", "")
+	require.NoError(s.t, err)
+}
+
+// approveBelow approves a task of a sub-DAG once the group has given its lane back, and keeps the histories of both DAGs.
+func approveBelow(s *studio, run client.WorkflowRun) {
+	s.await(run, func(status contract.GroupStatus) bool { return !status.LaneReleasedAt.IsZero() })
+	job := contract.SubDAGWorkflowID(run.GetID(), contract.JobID(1))
+	below := contract.SubDAGWorkflowID(job, "below")
+	_, err := s.client.DAGs().ApproveTask(s.t.Context(), starter.RunRef{WorkflowID: below}, "gate", "recorder", "")
+	require.NoError(s.t, err)
+	require.NoError(s.t, run.Get(s.t.Context(), nil))
+	s.keepDAG("lane-given-back", starter.RunRef{WorkflowID: job})
+	s.keepDAG("lane-given-back-below", starter.RunRef{WorkflowID: below})
 }
 
 // operate pauses, resumes, changes the policy and cancels one job.
@@ -283,6 +321,9 @@ func (s *studio) group(each scene) {
 	in.Spec = contract.JobTypeSpec{Name: each.name, Handler: "actor", Lane: each.lane, Batch: each.batch, Params: []byte(each.params), Policy: each.policy.WithDefaults(), RetryBudget: each.budget, Calendar: blackout(each.shut)}
 	if each.edit != nil {
 		each.edit(&in.Spec)
+	}
+	if each.before != nil {
+		each.before(s)
 	}
 	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
 		ID: contract.GroupWorkflowID(each.name), TaskQueue: contract.ControlQueue,

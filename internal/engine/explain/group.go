@@ -45,3 +45,8 @@ func TextDoNotFit(n int) string {
 func TextFull(most int) string {
 	return fmt.Sprintf("the group is full before its turn: max_jobs_per_detection is %d", most)
 }
+
+// TextBacklog explains the wait of a job of the backlog.
+func TextBacklog(open int) string {
+	return fmt.Sprintf("%d jobs of the group come first, by priority and number", open)
+}

@@ -59,6 +59,8 @@ type world struct {
 	window  int
 	total   int
 	running map[int]StartJob
+	// attempts has the last attempt of each job.
+	attempts map[int]int
 	// ends has the state of each job that has ended.
 	ends map[int]State
 	// segments are the stored pages of the record.
@@ -72,6 +74,8 @@ func (w *world) take(commands []Command) {
 			require.NotContains(w.t, w.running, c.Item)
 			require.NotContains(w.t, w.ends, c.Item, "a job that has ended starts again")
 			w.running[c.Item] = c
+			require.Equal(w.t, w.attempts[c.Item]+1, c.Attempt, "a snapshot forgets no attempt")
+			w.attempts[c.Item] = c.Attempt
 		case StoreRecord:
 			page := contract.PageName(c.Segment)
 			w.segments[page] = c.Segment
@@ -113,10 +117,17 @@ func (w *world) act() {
 			attempt := w.running[job].Attempt
 			delete(w.running, job)
 			failure, state := FailureNone, StateCompleted
-			if w.rng.IntN(10) == 0 {
+			switch w.rng.IntN(10) {
+			case 0:
 				failure, state = FailurePermanent, StateFailed
+			case 1, 2:
+				if failure, state = FailureFailed, ""; attempt > 2 {
+					state = StateFailed
+				}
 			}
-			w.ends[job] = state
+			if state != "" {
+				w.ends[job] = state
+			}
 			w.take(w.ran(run.Ended{Item: job, Attempt: attempt, Ending: run.Ending{Failure: failure, Message: "because"}}))
 		}
 	case n < 16:
@@ -127,6 +138,9 @@ func (w *world) act() {
 		}
 	case n == 16 && len(w.running) == 0, n == 17 && w.rng.IntN(4) == 0 && len(w.running) == 0:
 		w.roll()
+	case n == 18 && w.rng.IntN(2) == 0:
+		w.now = w.now.Add(time.Minute) // Back-offs are over.
+		w.take(w.step(Tick{}))
 	case n == 18:
 		w.take(w.step(Paused{}))
 		w.take(w.step(Resumed{}))
@@ -187,8 +201,8 @@ func TestGroupsWithABacklogAreAsAMap(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // a test
 		inline, first, second := rng.IntN(5), 20+rng.IntN(60), 1+rng.IntN(40)
-		w := &world{rng: rng, window: 3 + rng.IntN(12), total: inline + first + second, running: map[int]StartJob{}, ends: map[int]State{}, segments: map[string][]byte{}}
-		w.script = paged(t, wide(jobtype.Policy{MaxRuntime: seconds(100_000)}), w.window, inline, nodes(node("a", 3), node("b", 2)),
+		w := &world{rng: rng, window: 3 + rng.IntN(12), total: inline + first + second, running: map[int]StartJob{}, attempts: map[int]int{}, ends: map[int]State{}, segments: map[string][]byte{}}
+		w.script = paged(t, wide(jobtype.Policy{MaxRuntime: seconds(1_000_000), RetryLimit: 2, RetryBackoff: seconds(10)}), w.window, inline, nodes(node("a", 3), node("b", 2)),
 			pageOf("p1", first, contract.JobClass{Node: "a"}, contract.JobClass{Priority: jobtype.PriorityHigh}), pageOf("p2", second, contract.JobClass{}))
 		w.take(w.last)
 		for range 40 + rng.IntN(200) {

@@ -126,6 +126,8 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case j.Late:
 		return run.Wait{Code: contract.CodeClaims, Since: j.CreatedAt, Detail: "it was found late; the group waits for its claims"}
+	case !offered && g.jobs.backlog.Len() > 0:
+		return run.Wait{Code: contract.CodeGlobalLimit, Object: g.cfg.JobType, Since: j.CreatedAt, Detail: explain.TextBacklog(g.jobs.open.Len())}
 	case !offered:
 		return run.Wait{}
 	}

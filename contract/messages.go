@@ -176,6 +176,8 @@ type JobsQueryInput struct {
 	Limit  int `json:"limit,omitempty"`
 	// Work adds the work of the jobs that were not done.
 	Work bool `json:"work,omitempty"`
+	// Brief asks for Map alone.
+	Brief bool `json:"brief,omitempty"`
 }
 
 // JobWork is the work of a job: the proposals that a retry of the job submits.
@@ -193,7 +195,12 @@ type JobsQueryResult struct {
 	Record []RecordPage `json:"record,omitempty"`
 	// Proposals lists the pages with the keys and summaries of jobs.
 	Proposals []ProposalTable `json:"proposals,omitempty"`
+	// Map has a byte for each job by its number: an index into [JobStates], or [JobMapUnknown].
+	Map []byte `json:"map,omitempty"`
 }
+
+// JobMapUnknown marks a job in a map that its run does not hold.
+const JobMapUnknown = 255
 
 // JobView is one job as operators see it.
 type JobView struct {

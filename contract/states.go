@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // States of a job in the order of its life. Package dag has those of a task.
 const (
 	JobPending = "pending"
@@ -23,4 +25,13 @@ const (
 // JobStates lists the states of a job.
 func JobStates() []string {
 	return []string{JobPending, JobAssigned, JobRunning, JobRecalling, JobHeld, JobCompleted, JobWarning, JobFailed, JobCanceled, JobStale, JobExpired, JobNotStarted}
+}
+
+// MarkJob sets the state of a job in a map, by its number from 1.
+func MarkJob(jobs []byte, number int, state string) []byte {
+	for len(jobs) < number {
+		jobs = append(jobs, JobMapUnknown)
+	}
+	jobs[number-1] = byte(slices.Index(JobStates(), state)) //nolint:gosec // there are twelve; -1 is JobMapUnknown
+	return jobs
 }

@@ -93,9 +93,9 @@ func ints(of []dag.Index) []int {
 	return all
 }
 
-// Task returns one task without its times and waits, which only the run has.
+// Task returns one task without its wait, which only the run has.
 func (p DAGPicture) Task(i int) Item {
 	v := p.state.View(dag.Index(i))
-	item := Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined}
+	item := Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, StartedAt: v.StartedAt, EndedAt: v.EndedAt}
 	return item.standing(p.Open)
 }

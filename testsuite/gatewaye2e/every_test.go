@@ -240,6 +240,7 @@ func (e every) jobTypes() {
 	assert.Equal(e.t, "completed", ended.text("outcome"))
 	assert.NotEmpty(e.t, ended.header.Get("Preference-Applied"))
 	run := strings.TrimPrefix(ended.text("workflow_id"), "group/")
+	assert.NotEmpty(e.t, e.ask("GET", "/runs/{run}/map", nil, 200, run).body["counts"])
 	item, _ := list(e.ask("GET", "/runs/{run}/items", nil, 200, run), "items")[0]["id"].(string)
 	e.ask("GET", "/runs/{run}/items/{item}", nil, 200, run, item)
 	e.times(name, run)
@@ -358,7 +359,12 @@ func (e every) dag() {
 	assert.Equal(e.t, "dag/gate/y", retried.text("workflow_id"))
 	e.ask("POST", "/runs/{run}/cancel", object{}, 202, "gate~y")
 	e.ask("GET", "/explain?thing=dag/gate/x", nil, 200)
-	e.ask("GET", "/runs/{run}/graph", nil, 200, run)
+	drawn := e.ask("GET", "/runs/{run}/graph", nil, 200, run)
+	assert.NotEmpty(e.t, drawn.body["drawing"])
+	assert.NotEmpty(e.t, e.ask("GET", "/runs/{run}/graph?shape=true", nil, 200, run).body["shape"])
+	assert.EqualValues(e.t, 1, e.ask("GET", "/runs/{run}/graph?find=BAD", nil, 200, run).body["found_total"])
+	assert.Equal(e.t, "bad", list(e.ask("GET", "/runs/{run}/failures", nil, 200, run), "causes")[0]["example"].(map[string]any)["job_id"])
+	e.ask("GET", "/runs/{run}/map", nil, 409, run)
 	e.ask("GET", "/runs/{run}/times", nil, 200, run)
 }
 

@@ -18,6 +18,7 @@ func Operations() func(*api.API) {
 		addCalendar(a, memory)
 		addTimes(a, memory)
 		addGraph(a)
+		addItemMap(a)
 	}
 }
 

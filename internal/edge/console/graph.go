@@ -1,16 +1,23 @@
 package console
 
 import (
-	"cmp"
 	"context"
+	"encoding/binary"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/draw"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -26,28 +33,65 @@ const (
 	graphGap = 2 * time.Second
 )
 
+// The size of a box in pixels.
+const (
+	boxWidth  = 150
+	boxHeight = 46
+)
+
 // RunGraph is a drawing of a run of a DAG.
 type RunGraph struct {
 	WorkflowID string         `json:"workflow_id"`
 	DAG        string         `json:"dag"`
 	Tasks      int            `json:"tasks"`
 	Counts     map[string]int `json:"counts"`
-	// Drawing has boxes and lines. It is missing for more than 300 tasks.
-	Drawing *draw.Drawing `json:"drawing,omitempty"`
-	// Map has one byte per task in declaration order: an index into States. It is set if Drawing
-	// does not contain all tasks.
-	Map    []byte   `json:"map,omitempty"`
-	States []string `json:"states"`
+	// Drawing has boxes and lines. It is missing for more than 300 boxes.
+	Drawing *Drawing `json:"drawing,omitempty"`
+	// Map has one byte per task in declaration order: an index into States and Roles. It is set if
+	// Drawing does not contain all tasks. An approval that waits has the state needs_approval.
+	Map    []byte         `json:"map,omitempty"`
+	States []string       `json:"states"`
+	Roles  []explain.Role `json:"roles" doc:"The role of each state"`
+	Shape  *Shape         `json:"shape,omitempty"`
+	// Found lists the tasks whose id contains a text, the first 100 of FoundTotal.
+	Found      []FoundTask `json:"found,omitempty"`
+	FoundTotal int         `json:"found_total,omitempty"`
 	// Task is the requested task. Omitted counts its neighbors missing in the drawing.
 	Task    *starter.Item `json:"task,omitempty"`
 	Omitted int           `json:"omitted,omitempty"`
 	AsOf    time.Time     `json:"as_of"`
 }
 
+// Shape has the places of tasks in a map. It changes only if tasks are added.
+type Shape struct {
+	// Layers has four bytes for each task, the lowest first: the number of its layer.
+	Layers []byte `json:"layers"`
+	// Lines has eight bytes for each dependency: the numbers of the need and of the task, from 0. It is
+	// empty for more than 20,000 dependencies.
+	Lines []byte `json:"lines,omitempty"`
+	// Names has the ids of the tasks, of at most 5,000.
+	Names []string `json:"names,omitempty"`
+	// Critical lists the tasks of the longest chain, from 0.
+	Critical []int `json:"critical,omitempty"`
+}
+
+// FoundTask is a task of a search.
+type FoundTask struct {
+	ID string `json:"id"`
+	// At is the number of the task in the map, counted from 1. Box is the id of its box.
+	At    int          `json:"at"`
+	Box   string       `json:"box"`
+	State string       `json:"state"`
+	Role  explain.Role `json:"role" enum:"failed,person,waiting,running,done,skipped,upstream,canceled,plan"`
+}
+
 type graphInput struct {
 	api.RunPath
-	At   int    `query:"at" minimum:"0" doc:"Only the task with this number in the map, counted from 1, and those next to it"`
-	Task string `query:"task" maxLength:"1000" doc:"Only this task and those next to it"`
+	At    int      `query:"at" minimum:"0" doc:"Only the task with this number in the map, counted from 1, and those next to it"`
+	Task  string   `query:"task" maxLength:"1000" doc:"Only this task and those next to it"`
+	Open  []string `query:"open" doc:"Fan-outs whose tasks have boxes of their own"`
+	Shape bool     `query:"shape" doc:"Only the places of all tasks in the map"`
+	Find  string   `query:"find" maxLength:"1000" doc:"Only the tasks whose id contains this text"`
 }
 
 type shapes struct {
@@ -97,30 +141,127 @@ func addGraph(a *api.API) {
 			return answer, err
 		}
 		known.keep(ref.WorkflowID, shape)
-		err = answer.drawn(picture, *in)
-		return answer, err
+		answer.counted(picture)
+		if in.Shape {
+			answer.Shape = shapeOf(picture)
+			return answer, nil
+		}
+		if in.Find != "" {
+			answer.find(picture, *in)
+			return answer, nil
+		}
+		view := &graphView{ctx: ctx, client: call.Client, picture: picture, items: map[int]starter.Item{}}
+		view.live(answer.Counts)
+		if in.At > 0 || in.Task != "" {
+			return answer, answer.around(view, *in)
+		}
+		return answer, answer.whole(view, in.Open)
 	})
 }
 
-func (g *RunGraph) drawn(picture starter.DAGPicture, in graphInput) error {
-	g.DAG, g.Tasks, g.Counts, g.States = picture.DAG, picture.Len(), map[string]int{}, starter.TaskStates()
-	states := make([]byte, picture.Len())
-	for i := range states {
-		state := picture.State(i)
-		states[i] = byte(slices.Index(g.States, state)) //nolint:gosec // there are nine
-		g.Counts[state]++
-	}
-	if in.At > 0 || in.Task != "" {
-		return g.around(picture, in)
-	}
-	err := g.draw(picture, every(picture.Len()))
-	if g.Drawing == nil || len(g.Drawing.Boxes) < g.Tasks {
-		g.Map = states
-	}
-	return err
+// graphView reads tasks of a picture.
+type graphView struct {
+	ctx     context.Context //nolint:containedctx // of one request
+	client  *starter.Client
+	picture starter.DAGPicture
+	items   map[int]starter.Item
 }
 
-func (g *RunGraph) around(picture starter.DAGPicture, in graphInput) error {
+// needsApproval is the state of a waiting approval in a map.
+const needsApproval = "needs_approval"
+
+// mostLive bounds the running tasks whose start and wait are read.
+const mostLive = 1000
+
+// live reads the start and the wait of running tasks, which only the run has.
+func (v *graphView) live(counts map[string]int) {
+	if !v.picture.Open || counts[contract.JobRunning] == 0 {
+		return
+	}
+	items, _, err := v.client.Runs().Items(v.ctx, v.picture.RunRef, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: mostLive})
+	if err != nil {
+		return // The boxes are shown without them.
+	}
+	for _, item := range items {
+		if i, known := v.picture.Index(item.ID); known && v.picture.State(i) == item.State {
+			v.items[i] = item
+		}
+	}
+}
+
+func (v *graphView) task(i int) starter.Item {
+	item, known := v.items[i]
+	if !known {
+		item = v.picture.Task(i)
+		v.items[i] = item
+	}
+	return item
+}
+
+func (v *graphView) tasks(of []int) []starter.Item {
+	all := make([]starter.Item, len(of))
+	for k, i := range of {
+		all[k] = v.task(i)
+	}
+	return all
+}
+
+// mostWeighed bounds the tasks among which the longest chain is looked for.
+const mostWeighed = 5000
+
+// critical returns the tasks of the longest chain.
+func critical(picture starter.DAGPicture, task func(int) starter.Item) []int {
+	n := picture.Len()
+	if n > mostWeighed {
+		return nil
+	}
+	now := time.Now()
+	return chain(n, picture.Needs, picture.Dependants, func(i int) time.Duration {
+		one := task(i)
+		switch {
+		case one.StartedAt.IsZero():
+			return 0
+		case one.EndedAt.IsZero():
+			return max(now.Sub(one.StartedAt), 0)
+		}
+		return one.EndedAt.Sub(one.StartedAt)
+	})
+}
+
+func (g *RunGraph) counted(picture starter.DAGPicture) {
+	g.DAG, g.Tasks, g.Counts, g.States = picture.DAG, picture.Len(), map[string]int{}, starter.TaskStates()
+	for _, state := range g.States {
+		g.Roles = append(g.Roles, explain.ItemRole(state))
+	}
+	for i := range picture.Len() {
+		g.Counts[picture.State(i)]++
+	}
+}
+
+func (g *RunGraph) whole(view *graphView, opened []string) error {
+	groups := groupsOf(view.picture, every(view.picture.Len()), opened)
+	if len(groups) <= mostBoxes {
+		if err := g.draw(view, groups, critical(view.picture, view.task)); err != nil {
+			return err
+		}
+	}
+	if g.Drawing == nil || len(g.Drawing.Boxes) < g.Tasks {
+		g.Map = make([]byte, view.picture.Len())
+		for i := range g.Map {
+			g.Map[i] = byte(slices.Index(g.States, view.picture.State(i))) //nolint:gosec // there are nine
+		}
+		g.States, g.Roles = append(slices.Clip(g.States), needsApproval), append(g.Roles, explain.RolePerson)
+		for i, item := range view.items {
+			if explain.TaskRole(item.Kind, item.State) == explain.RolePerson {
+				g.Map[i] = byte(len(g.States) - 1) //nolint:gosec // there are ten
+			}
+		}
+	}
+	return nil
+}
+
+func (g *RunGraph) around(view *graphView, in graphInput) error {
+	picture := view.picture
 	at, known := picture.Index(in.Task)
 	if in.At > 0 {
 		at, known = in.At-1, in.At <= picture.Len()
@@ -128,32 +269,165 @@ func (g *RunGraph) around(picture starter.DAGPicture, in graphInput) error {
 	if !known {
 		return problem.Newf(http.StatusNotFound, problem.CodeNotFound, "%s has no such task", g.WorkflowID)
 	}
-	task := picture.Task(at)
+	task := view.task(at)
 	needs, after := picture.Needs(at), picture.Dependants(at)
 	g.Omitted = max(len(needs)-mostAround, 0) + max(len(after)-mostAround, 0)
 	shown := slices.Concat(needs[:min(len(needs), mostAround)], []int{at}, after[:min(len(after), mostAround)])
 	slices.Sort(shown)
-	err := g.draw(picture, slices.Compact(shown))
+	shown = slices.Compact(shown)
+	groups := make([]group, len(shown))
+	for k, i := range shown {
+		groups[k] = group{name: picture.ID(i), tasks: []int{i}}
+	}
 	g.Task = &starter.Listed([]starter.Item{task})[0]
-	return err
+	return g.draw(view, groups, nil)
 }
 
-// draw lays out these tasks. It draws none if they are too many.
-func (g *RunGraph) draw(picture starter.DAGPicture, tasks []int) error {
-	drawn := draw.Picture{Title: picture.DAG, Run: true, Tasks: make([]draw.Task, 0, len(tasks))}
-	for _, i := range tasks {
-		task := picture.Task(i)
-		drawn.Tasks = append(drawn.Tasks, draw.Task{ID: task.ID, Needs: task.Needs, Kind: task.Kind, State: task.State, Note: cmp.Or(task.Error, task.Waiting)})
+// draw lays out one box for each group. It draws none if they are too many.
+func (g *RunGraph) draw(view *graphView, groups []group, path []int) error {
+	boxes := map[int]int{}
+	for k, of := range groups {
+		for _, i := range of.tasks {
+			boxes[i] = k
+		}
 	}
-	collapse := draw.Never
-	if len(tasks) > mostBoxes {
-		collapse = draw.Always
+	lines, blocked := linesOf(view.picture, groups, boxes)
+	drawn := draw.Picture{Title: view.picture.DAG, Run: true, BoxWidth: boxWidth, BoxHeight: boxHeight, Tasks: make([]draw.Task, len(groups))}
+	for k := range groups {
+		drawn.Tasks[k].ID = strconv.Itoa(k)
+		for _, from := range lines[k] {
+			drawn.Tasks[k].Needs = append(drawn.Tasks[k].Needs, strconv.Itoa(from))
+		}
 	}
-	drawing, ok, err := drawn.Layout(collapse, mostBoxes)
-	if ok {
-		g.Drawing = &drawing
+	laid, ok, err := drawn.Layout(draw.Never, mostBoxes)
+	if err != nil || !ok {
+		return err
 	}
-	return err
+	on, steps := map[int]bool{}, map[[2]int]bool{}
+	for k, i := range path {
+		if box, shown := boxes[i]; shown {
+			on[box] = true
+			if k > 0 {
+				steps[[2]int{boxes[path[k-1]], box}] = true
+			}
+		}
+	}
+	g.Drawing = &Drawing{Width: laid.Width, Height: laid.Height, Boxes: make([]Box, len(groups)), Edges: make([]Edge, len(laid.Edges))}
+	for k, of := range groups {
+		box := boxOf(of, view.tasks(of.tasks))
+		box.Critical = on[k]
+		box.X, box.Y, box.Width, box.Height = laid.Boxes[k].X, laid.Boxes[k].Y, laid.Boxes[k].Width, laid.Boxes[k].Height
+		g.Drawing.Boxes[k] = box
+	}
+	for k, e := range laid.Edges {
+		pair := [2]int{e.From, e.To}
+		g.Drawing.Edges[k] = Edge{From: e.From, To: e.To, Path: e.Path, Critical: steps[pair], Blocked: blocked[pair]}
+	}
+	view.subDAGs(groups, g.Drawing.Boxes)
+	return nil
+}
+
+// linesOf returns the boxes that each box needs, and the pairs in which a failed need keeps a task from
+// running.
+func linesOf(picture starter.DAGPicture, groups []group, boxes map[int]int) (lines [][]int, blocked map[[2]int]bool) {
+	lines, blocked = make([][]int, len(groups)), map[[2]int]bool{}
+	seen := map[[2]int]bool{}
+	for k, of := range groups {
+		for _, i := range of.tasks {
+			stopped := picture.State(i) == dag.UpstreamFailed.String()
+			for _, need := range picture.Needs(i) {
+				from, shown := boxes[need]
+				if pair := [2]int{from, k}; shown && from != k {
+					if !seen[pair] {
+						seen[pair] = true
+						lines[k] = append(lines[k], from)
+					}
+					if state := picture.State(need); stopped && (state == dag.Failed.String() || state == dag.UpstreamFailed.String() || state == dag.Canceled.String()) {
+						blocked[pair] = true
+					}
+				}
+			}
+		}
+	}
+	return lines, blocked
+}
+
+// mostSubDAGs bounds the runs of sub-DAGs that are read for their progress.
+const mostSubDAGs = 16
+
+// subDAGs adds the runs of sub-DAGs with their progress, as far as it can be read.
+func (v *graphView) subDAGs(groups []group, boxes []Box) {
+	var reads errgroup.Group
+	reads.SetLimit(mostSubDAGs / 2)
+	left := mostSubDAGs
+	for k := range boxes {
+		box := &boxes[k]
+		if len(groups[k].tasks) > 1 || !isSubDAG(v.task(groups[k].tasks[0])) || box.StartedAt.IsZero() && box.EndedAt.IsZero() {
+			continue
+		}
+		box.Run, box.Tasks, box.Ended, box.Failed = contract.SubDAGWorkflowID(v.picture.WorkflowID, box.ID), 0, 0, 0
+		if left--; left < 0 {
+			continue
+		}
+		reads.Go(func() error {
+			run, err := v.client.Runs().Show(v.ctx, starter.RunRef{WorkflowID: box.Run})
+			if err == nil && run.Progress != nil {
+				box.Tasks, box.Ended, box.Failed = run.Progress.Total, run.Progress.Ended, run.Progress.Failed
+			}
+			return nil // Its progress stays unknown.
+		})
+	}
+	_ = reads.Wait()
+}
+
+// Limits of a shape.
+const (
+	mostLines = 20_000
+	mostNames = 5_000
+)
+
+func shapeOf(picture starter.DAGPicture) *Shape {
+	shape := &Shape{Critical: critical(picture, picture.Task)}
+	lines := 0
+	for i, layer := range layers(picture.Len(), picture.Needs, picture.Dependants) {
+		shape.Layers = binary.LittleEndian.AppendUint32(shape.Layers, uint32(layer)) //nolint:gosec // small
+		if picture.Len() <= mostNames {
+			shape.Names = append(shape.Names, picture.ID(i))
+		}
+		needs := picture.Needs(i)
+		if lines += len(needs); lines > mostLines {
+			shape.Lines = nil
+			continue
+		}
+		for _, need := range needs {
+			shape.Lines = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(shape.Lines, uint32(need)), uint32(i)) //nolint:gosec // small
+		}
+	}
+	return shape
+}
+
+// mostFound bounds the tasks of a search.
+const mostFound = 100
+
+func (g *RunGraph) find(picture starter.DAGPicture, in graphInput) {
+	g.Found = []FoundTask{}
+	boxes := map[int]string{}
+	for _, of := range groupsOf(picture, every(picture.Len()), in.Open) {
+		for _, i := range of.tasks {
+			boxes[i] = of.name
+		}
+	}
+	text := strings.ToLower(in.Find)
+	for i := range picture.Len() {
+		id := picture.ID(i)
+		if !strings.Contains(strings.ToLower(id), text) {
+			continue
+		}
+		if g.FoundTotal++; len(g.Found) < mostFound {
+			state := picture.State(i)
+			g.Found = append(g.Found, FoundTask{ID: id, At: i + 1, Box: boxes[i], State: state, Role: explain.ItemRole(state)})
+		}
+	}
 }
 
 func every(n int) []int {

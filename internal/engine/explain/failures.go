@@ -2,15 +2,16 @@ package explain
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Failure is an error message shared by failed jobs of a run.
+// Failure is an error message shared by failed jobs of a run. Sizes and long numbers in it may differ.
 type Failure struct {
-	// Message is the common message, with KEY in place of each job's key.
+	// Message is that of the first job, with KEY in place of its key.
 	Message string `json:"message"`
 	Count   int    `json:"count"`
 	// Example is the first such job.
@@ -22,14 +23,11 @@ func GroupFailures(listed []contract.JobError) []Failure {
 	at := map[string]int{}
 	var failures []Failure
 	for _, failed := range listed {
-		message := failed.Message
-		if len(failed.DedupeKey) >= minKeyInMessage {
-			message = strings.ReplaceAll(message, failed.DedupeKey, "KEY")
-		}
-		i, known := at[message]
+		message, key := withoutKey(failed), FailureKey(failed)
+		i, known := at[key]
 		if !known {
 			i = len(failures)
-			at[message] = i
+			at[key] = i
 			failures = append(failures, Failure{Message: message, Example: failed})
 		}
 		failures[i].Count++
@@ -41,6 +39,22 @@ func GroupFailures(listed []contract.JobError) []Failure {
 	}
 	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
 	return failures
+}
+
+// FailureKey is equal for failed jobs with the same message.
+func FailureKey(failed contract.JobError) string {
+	return amounts.ReplaceAllString(withoutKey(failed), "#")
+}
+
+// amounts matches decimals and long numbers, which differ between jobs with one cause. An exit status has
+// at most three digits.
+var amounts = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+\.\d+|\d{4,}`)
+
+func withoutKey(failed contract.JobError) string {
+	if len(failed.DedupeKey) < minKeyInMessage {
+		return failed.Message
+	}
+	return strings.ReplaceAll(failed.Message, failed.DedupeKey, "KEY")
 }
 
 // minKeyInMessage excludes short keys like "1", which occur in every message.

@@ -50,10 +50,19 @@ func itemState(f ItemStandingFacts) (string, Role) {
 			return RunWaiting, RoleWaiting
 		}
 	}
-	return f.State, roleOfItem(f.State)
+	return f.State, ItemRole(f.State)
 }
 
-func roleOfItem(state string) Role {
+// TaskRole returns the role of a task of this kind. A running approval needs a person.
+func TaskRole(kind, state string) Role {
+	if kind == string(spec.KindApproval) && state == contract.JobRunning {
+		return RolePerson
+	}
+	return ItemRole(state)
+}
+
+// ItemRole returns the role of a job or task in this state.
+func ItemRole(state string) Role {
 	switch state {
 	case dag.Failed.String(), contract.JobStale:
 		return RoleFailed

@@ -147,6 +147,9 @@ func operationsOf(f RunStandingFacts) []string {
 		return []string{MayRetryRun}
 	}
 	operations := []string{}
+	if f.DAG && f.Failed > 0 {
+		operations = append(operations, MayRetryRun)
+	}
 	if f.Phase == contract.PhaseHeld {
 		operations = append(operations, MayReleaseRun)
 	}

@@ -17,18 +17,19 @@ import (
 func TestTheGravestStateOfAnOpenRunCounts(t *testing.T) {
 	t.Parallel()
 	facts := explain.RunStandingFacts{Open: true, DAG: true, Running: 2}
-	open, held := []string{"pause-run", "add-tasks", "cancel-run"}, []string{"release-run", "pause-run", "add-tasks", "cancel-run"}
+	open := []string{"pause-run", "add-tasks", "cancel-run"}
+	failed, held := []string{"retry-run", "pause-run", "add-tasks", "cancel-run"}, []string{"retry-run", "release-run", "pause-run", "add-tasks", "cancel-run"}
 	for _, row := range []struct {
 		add    func()
 		wanted explain.RunStanding
 	}{
 		{func() {}, explain.RunStanding{State: "running", Role: "running", Operations: open}},
-		{func() { facts.Failed = 1 }, explain.RunStanding{State: "running", Role: "partial", Cause: "1 item failed", Operations: open}},
+		{func() { facts.Failed = 1 }, explain.RunStanding{State: "running", Role: "partial", Cause: "1 item failed", Operations: failed}},
 		{
 			func() { facts.Waiting = "POOL_FULL(db)" },
-			explain.RunStanding{State: "running", Role: "partial", Cause: "POOL_FULL(db); 1 item failed", Operations: open},
+			explain.RunStanding{State: "running", Role: "partial", Cause: "POOL_FULL(db); 1 item failed", Operations: failed},
 		},
-		{func() { facts.Running = 0 }, explain.RunStanding{State: "waiting", Role: "waiting", Cause: "POOL_FULL(db); 1 item failed", Operations: open}},
+		{func() { facts.Running = 0 }, explain.RunStanding{State: "waiting", Role: "waiting", Cause: "POOL_FULL(db); 1 item failed", Operations: failed}},
 		{func() { facts.Phase, facts.Waiting = "held", "" }, explain.RunStanding{State: "held", Role: "person", Cause: "1 item failed", Operations: held}},
 		{
 			func() { facts.Paused, facts.PausedBy, facts.Failed = true, "ann", 0 },

@@ -31,6 +31,8 @@ const (
 	margin     = 24
 	between    = 24
 	layers     = 64
+	// closeLayers is the distance between the layers of boxes of one size.
+	closeLayers = 40
 )
 
 // TooLargeError refuses to draw a graph.
@@ -79,7 +81,7 @@ func (p *Picture) layout(s sketch) (placed, error) {
 	sizes := make([]point, len(s.boxes))
 	graph := dagro.NewGraph(dagro.GraphOptions{}).SetGraph(p.layoutOptions(s))
 	for i, b := range s.boxes {
-		sizes[i] = sizeOf(b)
+		sizes[i] = p.sizeOf(b)
 		graph.SetNode(strconv.Itoa(i), dagro.Attrs{"width": sizes[i].x, "height": sizes[i].y})
 	}
 	for _, e := range s.edges {
@@ -97,6 +99,9 @@ func (p *Picture) layoutOptions(s sketch) dagro.Attrs {
 		"nodesep": float64(between), "edgesep": float64(between) / 2, "ranksep": float64(layers),
 		"marginx": float64(margin), "marginy": float64(margin),
 	}
+	if p.BoxWidth > 0 {
+		options["nodesep"], options["ranksep"], options["marginx"], options["marginy"] = float64(between), float64(closeLayers), float64(between)/2, float64(between)
+	}
 	if p.Down {
 		options["rankdir"] = "TB"
 	}
@@ -106,7 +111,10 @@ func (p *Picture) layoutOptions(s sketch) dagro.Attrs {
 	return options
 }
 
-func sizeOf(b box) point {
+func (p *Picture) sizeOf(b box) point {
+	if p.BoxWidth > 0 {
+		return point{p.BoxWidth, p.BoxHeight}
+	}
 	columns := 0
 	for _, text := range b.lines {
 		columns = max(columns, runewidth.StringWidth(text))

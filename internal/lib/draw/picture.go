@@ -30,6 +30,9 @@ type Picture struct {
 	Down bool
 	// Run means that tasks have states. Otherwise kinds are colored.
 	Run bool
+	// BoxWidth and BoxHeight are the size of all boxes in pixels; 0 means the size of their text. Boxes of
+	// one size are closer together.
+	BoxWidth, BoxHeight float64
 }
 
 // Format is an output format.

@@ -40,8 +40,8 @@ export const resumeRun = (id: string): Act => ({
   temporal: () => signal(id, 'resume'),
 });
 
-export const retryRun = (id: string, preview: ComponentChildren): Act => ({
-  label: 'Retry',
+export const retryRun = (id: string, preview: ComponentChildren, failed = 0): Act => ({
+  label: failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry',
   title: `Retry ${id}?`,
   effect: preview,
   each: 'A new run of each executes what failed again. What was done does not run again.',
@@ -50,6 +50,7 @@ export const retryRun = (id: string, preview: ComponentChildren): Act => ({
   temporal: () => ({ none: 'the control plane puts the new run together with the results of this one' }),
   done: (answer) => {
     const { workflow_id: next } = answer as RunRef;
+    if (next === id) return h('p', null, 'Its failed tasks run again.');
     return h('p', null, 'Started: ', h('a', { href: runHref(next) }, next));
   },
 });
@@ -91,7 +92,7 @@ export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
     'pause-run': () => pauseRun(id),
     'add-tasks': () => addTasks(id),
     'cancel-run': () => cancelRun(id, run.kind),
-    'retry-run': () => retryRun(id, preview),
+    'retry-run': () => retryRun(id, preview, run.progress?.failed),
   };
   return (run.standing.operations ?? []).flatMap((operation) => acts[operation]?.() ?? []);
 }

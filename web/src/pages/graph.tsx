@@ -1,211 +1,304 @@
-// The graph of a run of a DAG. The server places the boxes. A large graph is a map with a selectable square per
-// task.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+// The graph of a run of a DAG: boxes and lines, a map of all tasks, or a list. The server places the boxes.
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
-import { query } from '../api';
+import { get, query } from '../api';
 import { useGet } from '../data';
+import type { Role } from '../design/state';
 import { Explain } from '../explain';
+import { bytesOf, Find, numbersOf, useFailedKey } from '../graph/find';
+import { useSettled } from '../graph/ended';
+import { Cells, layered } from '../graph/cells';
+import { List, Picture } from '../graph/picture';
+import { isFailed } from '../graph/roles';
+import '../graph/graph.css';
 import { runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
-import type { Drawing, RunGraph, Snapshot } from '../types';
-import { Empty, Loaded, Section, State } from '../ui';
+import type { Box, Found, RunGraph, Snapshot } from '../types';
+import { Empty, Loaded, State } from '../ui';
 import { plural } from '../words';
 
 const words = (state: string) => state.replaceAll('_', ' ');
 
-export function Graph({ run, chosen }: { run: Snapshot; chosen: string }) {
+const views = ['graph', 'map', 'list'] as const;
+type ViewName = (typeof views)[number];
+
+export function Graph({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const open = isOpen(run);
-  const found = useGet<RunGraph>(`${runPath(run.workflow_id)}/graph`, open);
+  const opened = (params.get('open') ?? '').split(',').filter(Boolean);
+  const found = useSettled<RunGraph>(`${runPath(run.workflow_id)}/graph${query({ open: opened.join(',') })}`, open);
+  const graph = found.data;
+  const able = graph ? views.filter((name) => (name === 'map' ? graph.map : graph.drawing)) : [];
+  const asked = params.get('view') as ViewName;
+  const view = able.includes(asked) ? asked : able[0];
   return (
-    <Section title="Graph" note={found.data && `${plural(found.data.tasks, 'task')}${note(found.data)}`}>
-      <Loaded of={found} what="The graph">
-        {(graph) => (
-          <>
-            <Legend of={graph.counts} />
-            {graph.tasks === 0 && <Empty>It has no task yet.</Empty>}
-            {graph.drawing && <Picture drawing={graph.drawing} run={run} />}
-            {graph.map && <Map graph={graph} chosen={chosen} />}
-          </>
-        )}
-      </Loaded>
-      {chosen !== '' && <Task run={run} at={Number(chosen)} open={open} />}
-    </Section>
-  );
-}
-
-function note({ drawing, tasks }: RunGraph): string {
-  return drawing && drawing.boxes.length < tasks ? ` in ${plural(drawing.boxes.length, 'box').replace('boxs', 'boxes')}` : '';
-}
-
-function Legend({ of }: { of: Record<string, number> }) {
-  return (
-    <p class="counts">
-      {Object.entries(of).map(([state, n]) => (
-        <span key={state} class="key">
-          <span class={`swatch task-${state}`} aria-hidden="true" /> {n.toLocaleString('en')} {words(state)}
-        </span>
-      ))}
-    </p>
-  );
-}
-
-const lineHeight = 16;
-
-// Picture draws boxes and lines. Each box links to its task, or to the list of its fan-out's tasks.
-function Picture({ drawing, run, label = 'Graph of the tasks' }: { drawing: Drawing; run: Snapshot; label?: string }) {
-  return (
-    <div class="scroll graph" role="region" aria-label={label} tabIndex={0}>
-      <svg width={drawing.width} height={drawing.height} viewBox={`0 0 ${drawing.width} ${drawing.height}`}>
-        <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-            <path d="M0 0 L8 4 L0 8 z" class="arrow" />
-          </marker>
-        </defs>
-        {drawing.edges.map((edge) => (
-          <path key={`${edge.from} ${edge.to}`} class="edge" d={edge.path} marker-end="url(#arrow)" />
-        ))}
-        {drawing.boxes.map((box) => (
-          <a key={box.id} href={box.tasks > 1 ? `${runHref(run.workflow_id)}?id=${encodeURIComponent(box.id)}` : itemHref(run.workflow_id, box.id)}>
-            <title>{[...box.lines, box.note].filter(Boolean).join(' ')}</title>
-            <rect class={`task-${box.state}`} x={box.x} y={box.y} width={box.width} height={box.height} rx="6" />
-            {box.lines.map((text, i) => (
-              <text key={i} class={i === 0 ? 'first' : ''} x={box.x + box.width / 2} y={box.y + box.height / 2 + (i - (box.lines.length - 1) / 2) * lineHeight + 4}>
-                {text}
-              </text>
+    <section class="graphs">
+      <h2>
+        Graph <small>{graph && [plural(graph.tasks, 'task'), graph.drawing && graph.drawing.boxes.length < graph.tasks && plural(graph.drawing.boxes.length, 'box').replace('boxs', 'boxes')].filter(Boolean).join(', ')}</small>
+        {able.length > 1 && (
+          <span class="seg" role="group" aria-label="How the tasks are shown">
+            {able.map((name) => (
+              <button key={name} type="button" aria-pressed={name === view} onClick={() => setParams({ view: name === able[0] ? '' : name })}>
+                {{ graph: 'Graph', map: 'Map', list: 'List' }[name]}
+              </button>
             ))}
-          </a>
-        ))}
-      </svg>
-    </div>
+          </span>
+        )}
+      </h2>
+      <Loaded of={found} what="The graph">
+        {(data) => (data.tasks === 0 ? <Empty>It has no task yet.</Empty> : <Shown key={view} run={run} graph={data} view={view ?? 'list'} opened={opened} params={params} />)}
+      </Loaded>
+    </section>
   );
 }
 
-// colorsOf returns the theme's colors of the states as red, green and blue.
-function colorsOf(states: string[]): [number, number, number][] {
-  const probe = document.createElement('span');
-  document.body.append(probe);
-  const found = states.map((state): [number, number, number] => {
-    probe.className = `swatch task-${state}`;
-    const [r = 0, g = 0, b = 0] = (getComputedStyle(probe).backgroundColor.match(/\d+/g) ?? []).map(Number);
-    return [r, g, b];
-  });
-  probe.remove();
-  return found;
-}
-
-const height = 420;
-
-// Map has a square per task in declaration order, from left to right.
-function Map({ graph, chosen }: { graph: RunGraph; chosen: string }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
-  const [theme, setTheme] = useState(0);
-  const [over, setOver] = useState<number>();
-  const bytes = useMemo(() => Uint8Array.from(atob(graph.map ?? ''), (c) => c.charCodeAt(0)), [graph.map]);
-  const side = Math.max(Math.min(Math.floor(Math.sqrt((width * height) / Math.max(bytes.length, 1))), 16), 1);
-  const columns = Math.max(Math.floor(width / side), 1);
-  const rows = Math.ceil(bytes.length / columns);
-  const at = Number(chosen) - 1;
-  useEffect(() => {
-    const box = canvas.current?.parentElement;
-    if (!box) return;
-    const sized = new ResizeObserver(() => setWidth(box.clientWidth));
-    const themed = new MutationObserver(() => setTheme((n) => n + 1));
-    sized.observe(box);
-    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    return () => {
-      sized.disconnect();
-      themed.disconnect();
-    };
-  }, []);
-  useEffect(() => {
-    const context = canvas.current?.getContext('2d');
-    if (!context || width === 0 || rows === 0) return;
-    const colors = colorsOf(graph.states);
-    const image = context.createImageData(columns * side, rows * side);
-    const gap = side > 3 ? 1 : 0;
-    for (let i = 0; i < bytes.length; i++) {
-      const [r, g, b] = colors[bytes[i] ?? 0] ?? [0, 0, 0];
-      const [left, top] = [(i % columns) * side, Math.floor(i / columns) * side];
-      for (let y = top; y < top + side - gap; y++) {
-        for (let x = left; x < left + side - gap; x++) {
-          const p = (y * columns * side + x) * 4;
-          image.data[p] = r;
-          image.data[p + 1] = g;
-          image.data[p + 2] = b;
-          image.data[p + 3] = 255;
-        }
-      }
-    }
-    context.putImageData(image, 0, 0);
-    if (at >= 0) {
-      context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--text');
-      context.lineWidth = 2;
-      context.strokeRect((at % columns) * side - 2, Math.floor(at / columns) * side - 2, side + 4, side + 4);
-    }
-  }, [bytes, graph.states, width, columns, rows, side, at, theme]);
-  const choose = (i: number) => {
-    if (i >= 0 && i < bytes.length) setParams({ task: String(i + 1) });
+function Shown({ run, graph, view, opened, params }: { run: Snapshot; graph: RunGraph; view: ViewName; opened: string[]; params: URLSearchParams }) {
+  const [active, choose] = useState('');
+  const [goal, setGoal] = useState<{ id: string; item: number; n: number }>();
+  const chosen = Number(params.get('task') ?? '');
+  const show = (hit: { at: number; id: string }) => {
+    choose(hit.id);
+    setGoal({ id: hit.id, item: hit.at - 1, n: (goal?.n ?? 0) + 1 });
   };
-  const under = (event: MouseEvent) => {
-    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const i = Math.floor((event.clientY - box.top) / side) * columns + Math.floor((event.clientX - box.left) / side);
-    return i >= 0 && i < bytes.length ? i : undefined;
+  const states = useMemo(() => bytesOf(graph.map ?? ''), [graph.map]);
+  // failed are the boxes or tasks that F goes through.
+  const failed = useMemo(() => {
+    if (view !== 'map') return (graph.drawing?.boxes ?? []).filter((box) => box.failed > 0 || isFailed(box.role as Role)).map((box) => ({ at: box.at, id: box.id }));
+    const all: { at: number; id: string }[] = [];
+    for (let i = 0; i < states.length; i++) if (isFailed(graph.roles[states[i] ?? 0] as Role)) all.push({ at: i + 1, id: '' });
+    return all;
+  }, [graph, view, states]);
+  const nextFailed = () => {
+    const now = failed.findIndex((hit) => (view === 'map' ? hit.at === (goal?.item ?? -1) + 1 : hit.id === active));
+    const hit = failed[(now + 1) % Math.max(failed.length, 1)];
+    if (!hit) return;
+    show(hit);
+    if (view === 'map') setParams({ task: String(hit.at) });
   };
-  const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
-  const press = (event: KeyboardEvent) => {
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? bytes.length - 1 : steps[event.key] === undefined ? undefined : Math.max(at, 0) + (steps[event.key] ?? 0);
-    if (to === undefined) return;
-    event.preventDefault();
-    choose(Math.min(Math.max(to, 0), bytes.length - 1));
+  useFailedKey(nextFailed);
+  const openBox = (box: Box) => {
+    choose(box.id);
+    if (box.rest) setParams({ id: box.id });
+    else if (box.folds) {
+      setGoal({ id: `${box.id}.`, item: box.at - 1, n: (goal?.n ?? 0) + 1 });
+      setParams({ open: [...opened, box.id].join(','), view: view === 'list' ? 'list' : '' });
+    } else setParams({ task: String(box.at) });
   };
-  const told = over ?? (at >= 0 ? at : undefined);
+  const acting = {
+    open: openBox,
+    active,
+    choose,
+    chosen,
+    goal,
+    href: (box: Box) => (box.folds || box.rest ? `${runHref(run.workflow_id)}?id=${encodeURIComponent(box.id)}` : itemHref(run.workflow_id, box.id)),
+  };
   return (
-    <div class="map">
-      <canvas
-        ref={canvas}
-        width={columns * side}
-        height={rows * side}
-        tabIndex={0}
-        role="img"
-        aria-label={`Map of ${plural(bytes.length, 'task')} by their states. Choose one with the arrow keys.`}
-        onMouseMove={(event) => setOver(under(event))}
-        onMouseLeave={() => setOver(undefined)}
-        onClick={(event) => choose(under(event) ?? -1)}
-        onKeyDown={press}
-      />
-      <p class="note" aria-live="polite">
-        {told === undefined ? 'Click on a square for its task, or choose one with the arrow keys.' : `Task ${(told + 1).toLocaleString('en')}: ${words(graph.states[bytes[told] ?? 0] ?? '')}`}
+    <>
+      <div class="graph-tools">
+        <Find path={`${runPath(run.workflow_id)}/graph${query({ open: opened.join(',') })}`} show={(hit: Found) => {
+            show({ at: hit.at, id: hit.box });
+            if (view === 'map') setParams({ task: String(hit.at) });
+          }} what="Find a task" />
+        {failed.length > 0 && (
+          <button type="button" class="small" title="The next failed one: F" onClick={nextFailed}>
+            Next failed <kbd>F</kbd>
+          </button>
+        )}
+        {opened.map((id) => (
+          <button key={id} type="button" class="chip on" aria-label={`Fold ${id}`} onClick={() => setParams({ open: opened.filter((one) => one !== id).join(',') })}>
+            {id} ×
+          </button>
+        ))}
+        <Counts of={graph.counts} states={graph.states} roles={graph.roles as Role[]} />
+      </div>
+      {view === 'graph' && graph.drawing && <Picture drawing={graph.drawing} label={`Graph of ${plural(graph.tasks, 'task')}`} acting={acting} />}
+      {view === 'list' && graph.drawing && <List drawing={graph.drawing} label={`List of ${plural(graph.drawing.boxes.length, 'box').replace('boxs', 'boxes')}`} acting={acting} />}
+      {view === 'map' && <TaskMap run={run} graph={graph} states={states} chosen={chosen} goal={goal} />}
+      <p class="graph-note">
+        <span>
+          <i class="line critical" aria-hidden="true" /> critical path
+        </span>
+        <span>
+          <i class="line blocked" aria-hidden="true" /> blocked by a failure
+        </span>
+        <span class="optional">Drag pans · Ctrl wheel or + − zooms · 0 shows all · F next failed</span>
       </p>
-    </div>
+    </>
   );
 }
 
-// Task is the selected task of a map with its neighbors.
-function Task({ run, at, open }: { run: Snapshot; at: number; open: boolean }) {
+function Counts({ of, states, roles }: { of: Record<string, number>; states: string[]; roles: Role[] }) {
+  return (
+    <span class="counted">
+      {states.map((state, i) =>
+        of[state] ? (
+          <span key={state}>
+            <State word={state} role={roles[i] ?? 'unknown'} /> {of[state]?.toLocaleString('en')}
+          </span>
+        ) : null,
+      )}
+    </span>
+  );
+}
+
+// TaskMap has a cell per task, in columns by their layer.
+function TaskMap({ run, graph, states, chosen, goal }: { run: Snapshot; graph: RunGraph; states: Uint8Array; chosen: number; goal: { item: number; n: number } | undefined }) {
+  const path = `${runPath(run.workflow_id)}/graph?shape=true`;
+  const found = useQuery<RunGraph, Error>({ queryKey: [path, graph.tasks], queryFn: ({ signal }: { signal: AbortSignal }) => get<RunGraph>(path, signal), staleTime: Number.POSITIVE_INFINITY } as never);
+  const [active, choose] = useState<number>();
+  const shape = found.data?.shape;
+  const height = 420;
+  const places = useMemo(() => {
+    if (!shape) return undefined;
+    const began = performance.now();
+    const laid = layered(numbersOf(shape.layers), innerWidth < 700 ? 0.9 : 1.9, shape.lines ? numbersOf(shape.lines) : undefined, shape.critical ?? undefined);
+    performance.measure('map-layout', { start: began, end: performance.now() });
+    return laid;
+  }, [shape]);
+  useEffect(() => {
+    if (chosen > 0) choose(chosen - 1);
+  }, [chosen]);
+  const name = (item: number) => shape?.names?.[item] ?? `Task ${(item + 1).toLocaleString('en')}`;
+  const said = (item: number) => words(graph.states[states[item] ?? 0] ?? '');
+  const at = active ?? (chosen > 0 ? chosen - 1 : undefined);
+  return (
+    <Loaded of={found} what="The map">
+      {() =>
+        places && places.x.length === states.length ? (
+          <>
+            <Cells
+              places={places}
+              states={states}
+              roles={graph.roles as Role[]}
+              label={`Map of ${plural(states.length, 'task')} by their layers and states. Choose one with the arrow keys.`}
+              height={height}
+              active={at}
+              choose={(item) => {
+                choose(item);
+                setParams({ task: String(item + 1) });
+              }}
+              open={(item) => setParams({ task: String(item + 1) })}
+              goal={goal}
+              tell={(item) => (
+                <>
+                  <b>{name(item)}</b>
+                  {said(item)}
+                </>
+              )}
+            />
+            <p class="graph-note" aria-live="polite">
+              {at === undefined ? 'Click on a cell for its task, or choose one with the arrow keys.' : `${name(at)}: ${said(at)}`}
+            </p>
+          </>
+        ) : (
+          <Empty>Loading the map…</Empty>
+        )
+      }
+    </Loaded>
+  );
+}
+
+// Task is the selected task, with its buttons and its neighbors.
+export function Task({ run, at }: { run: Snapshot; at: number }) {
+  const open = isOpen(run);
   const found = useGet<RunGraph>(`${runPath(run.workflow_id)}/graph${query({ at })}`, open);
   return (
-    <Loaded of={found} what={`Task ${at}`}>
-      {({ task, drawing, omitted }) =>
-        task && (
-          <div class="chosen">
-            <h3>
-              <a href={itemHref(run.workflow_id, task.id)}>{task.id}</a> <State word={task.state} />{' '}
-              <button type="button" class="small" onClick={() => setParams({ task: '' })}>
-                Close
-              </button>
-            </h3>
-            {task.error && <p>{task.error}</p>}
-            <Explain thing={`${run.workflow_id}/${task.id}`} />
-            <p class="actions">
-              {actsOnItem(task).map((act) => (
-                <Action key={act.label} {...act} />
-              ))}
-            </p>
-            {drawing && <Picture drawing={drawing} run={run} label={`${task.id} and the tasks next to it`} />}
-            {(omitted ?? 0) > 0 && <p class="note">{plural(omitted ?? 0, 'more task')} next to it left out.</p>}
-          </div>
+    <section class="chosen">
+      <h2>
+        {found.data?.task?.id ?? `Task ${at.toLocaleString('en')}`}
+        <button type="button" class="small" aria-label="Close the task" onClick={() => setParams({ task: '' })}>
+          ×
+        </button>
+      </h2>
+      <Loaded of={found} what={`Task ${at}`}>
+        {({ task, drawing, omitted }) => {
+          if (!task) return null;
+          const box = drawing?.boxes.find((one) => one.at === at);
+          return (
+            <>
+              <h3>
+                <a href={itemHref(run.workflow_id, task.id)}>{task.id}</a> <State word={task.state} role={box?.role as Role} />
+              </h3>
+              {task.error && <p class="why">{task.error}</p>}
+              <p class="actions">
+                {actsOnItem(task).map((act) => (
+                  <Action key={act.label} {...act} />
+                ))}
+              </p>
+              {box?.run && (
+                <p>
+                  Sub-DAG: <a href={runHref(box.run)}>{box.run}</a>
+                  {box.tasks > 0 && `, ${box.ended.toLocaleString('en')} of ${plural(box.tasks, 'task')} ended`}
+                </p>
+              )}
+              {!task.standing.ended && <Explain thing={`${run.workflow_id}/${task.id}`} />}
+              {drawing && <Neighbors drawing={drawing} at={at} run={run} />}
+              {(omitted ?? 0) > 0 && <p class="note">{plural(omitted ?? 0, 'more task')} next to it left out.</p>}
+            </>
+          );
+        }}
+      </Loaded>
+      {found.data?.task?.kind === 'dag' && <Inside run={run} task={found.data} at={at} />}
+    </section>
+  );
+}
+
+const most = 12;
+
+// Neighbors are the needs of a task, and the tasks that need it.
+function Neighbors({ drawing, at, run }: { drawing: NonNullable<RunGraph['drawing']>; at: number; run: Snapshot }) {
+  const self = drawing.boxes.findIndex((box) => box.at === at);
+  const sides: [string, Box[]][] = [
+    ['Needs', drawing.edges.filter((edge) => edge.to === self).flatMap((edge) => drawing.boxes[edge.from] ?? [])],
+    ['Blocks', drawing.edges.filter((edge) => edge.from === self).flatMap((edge) => drawing.boxes[edge.to] ?? [])],
+  ];
+  return (
+    <dl class="neighbors">
+      {sides.map(
+        ([name, boxes]) =>
+          boxes.length > 0 && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                {boxes.slice(0, most).map((box) => (
+                  <a key={box.id} href={itemHref(run.workflow_id, box.id)} onClick={(event) => {
+                      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+                      event.preventDefault();
+                      setParams({ task: String(box.at) });
+                    }}
+                  >
+                    <State word={box.state} role={box.role as Role} /> {box.id}
+                  </a>
+                ))}
+                {boxes.length > most && <small>and {plural(boxes.length - most, 'more task')}</small>}
+              </dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+// Inside is the graph of a sub-DAG in place.
+function Inside({ run, task, at }: { run: Snapshot; task: RunGraph; at: number }) {
+  const child = task.drawing?.boxes.find((box) => box.at === at)?.run;
+  const found = useGet<RunGraph>(child ? `${runPath(child)}/graph` : undefined, isOpen(run));
+  const [active, choose] = useState('');
+  if (!child) return null;
+  return (
+    <Loaded of={found} what="The graph of the sub-DAG">
+      {(inner) =>
+        inner.drawing ? (
+          <Picture
+            drawing={inner.drawing}
+            label={`Graph of ${child}`}
+            acting={{ active, choose, chosen: 0, open: (box) => { location.hash = itemHref(child, box.id).slice(1); }, href: (box) => itemHref(child, box.id) }}
+          />
+        ) : (
+          <p class="note">
+            It has {plural(inner.tasks, 'task')}: <a href={runHref(child)}>open its page</a>.
+          </p>
         )
       }
     </Loaded>

@@ -9,7 +9,9 @@ import type { RetryPreview } from '../types';
 import { Failure } from '../ui';
 import { plural } from '../words';
 
-const most = 50;
+// most bounds the rows of a list, searched the rows from which it has a search.
+const most = 100;
+const searched = 10;
 
 export function Preview({ id }: { id: string }) {
   const [found, setFound] = useState<RetryPreview>();
@@ -25,10 +27,13 @@ export function Preview({ id }: { id: string }) {
   const [again, kept] = [found.executed ?? [], found.taken_over ?? []];
   const from = new Map<string, string[]>();
   for (const { task, from_run } of kept) from.set(from_run || found.resumes, [...(from.get(from_run || found.resumes) ?? []), task]);
+  const rows = (names: string[]) => names.map((name) => ({ name }));
   return (
-    <>
-      A new run executes {plural(again.length, 'task')} and takes over {plural(kept.length, 'result')}.
-      <Names title="Executed again" of={again} />
+    <span class="preview">
+      {found.within
+        ? `The run itself executes ${plural(again.length, 'task')}: the failed ones, and those that they keep from running.`
+        : `A new run executes ${plural(again.length, 'task')} and takes over ${plural(kept.length, 'result')}.`}
+      <Names title="Executed again" of={rows(again)} />
       {[...from].map(([run, tasks]) => (
         <Names
           key={run}
@@ -37,11 +42,11 @@ export function Preview({ id }: { id: string }) {
               Taken over from <a href={runHref(run)}>{run}</a>
             </>
           }
-          of={tasks}
+          of={rows(tasks)}
         />
       ))}
-      {(found.dropped ?? []).length > 0 && <Names title="Added on the way, and left out" of={found.dropped ?? []} />}
-    </>
+      <Names title="Added on the way, and left out" of={rows(found.dropped ?? [])} />
+    </span>
   );
 }
 
@@ -50,21 +55,42 @@ export function Preview({ id }: { id: string }) {
 function Jobs({ plan }: { plan: NonNullable<RetryPreview['jobs']> }) {
   const nameOf = ({ dedupe_key, job, summary }: { dedupe_key?: string; job?: string; summary?: string }) => dedupe_key || summary || job || '';
   return (
-    <>
+    <span class="preview">
       A new run of {plan.job_type} executes {plural(plan.again_total, 'job')}. {plan.done > 0 && `${plural(plan.done, 'job')} done before ${plan.done === 1 ? 'does' : 'do'} not run again.`}
-      <Names title="Executed again" of={(plan.again ?? []).map((one) => `${nameOf(one)} (${one.error || one.state})`)} total={plan.again_total} />
-      <Names title="Left out" of={(plan.kept ?? []).map((one) => `${nameOf(one)}: ${one.detail}`)} total={plan.kept_total} />
-      {plan.unchecked && <Names title="Not checked" of={[plan.unchecked]} />}
-    </>
+      <Names title="Executed again" of={(plan.again ?? []).map((one) => ({ name: nameOf(one), why: one.error || one.state }))} total={plan.again_total} />
+      <Names title="Left out" of={(plan.kept ?? []).map((one) => ({ name: nameOf(one), why: one.detail }))} total={plan.kept_total} />
+      {plan.unchecked && <Names title="Not checked" of={[{ name: plan.unchecked }]} />}
+    </span>
   );
 }
 
-function Names({ title, of, total = of.length }: { title: ComponentChildren; of: string[]; total?: number }) {
+// Names is a list with a search above ten rows.
+function Names({ title, of, total = of.length }: { title: ComponentChildren; of: { name: string; why?: string }[]; total?: number }) {
+  const [text, setText] = useState('');
   if (of.length === 0) return null;
+  const wanted = text.trim().toLowerCase();
+  const found = wanted === '' ? of : of.filter(({ name, why }) => name.toLowerCase().includes(wanted) || why?.toLowerCase().includes(wanted));
   return (
-    <span class="names">
-      <strong>{title}:</strong> {of.slice(0, most).join(', ')}
-      {total > most && ` and ${(total - most).toLocaleString('en')} more`}
-    </span>
+    <>
+      <h3>
+        {title}: {total.toLocaleString('en')}
+      </h3>
+      {of.length > searched && <input type="search" aria-label="Find in the list" placeholder="Find in the list" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()} />}
+      <ul tabIndex={0} aria-label="What it executes">
+        {found.slice(0, most).map(({ name, why }, i) => (
+          <li key={`${name} ${i}`}>
+            <span>{name}</span>
+            {why && <small>{why}</small>}
+          </li>
+        ))}
+        {found.length === 0 && (
+          <li>
+            None of {of.length.toLocaleString('en')} has {text} in it.
+          </li>
+        )}
+        {found.length > most && <li>and {(found.length - most).toLocaleString('en')} more</li>}
+        {total > of.length && <li>The list has the first {of.length.toLocaleString('en')}.</li>}
+      </ul>
+    </>
   );
 }

@@ -3,16 +3,19 @@ import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { actsOnRun } from '../acts/runs';
 import { WhoChanged } from './changes';
-import { Graph } from './graph';
-import { Preview } from './retry';
 import { actsOnItem } from '../acts/items';
-import { get, query } from '../api';
+import { get, query, segment } from '../api';
 import { useGet, useWindow } from '../data';
 import { Explain } from '../explain';
+import { Causes } from '../graph/causes';
+import { fewest, JobMap } from '../graph/jobs';
+import { Graph, Task } from './graph';
+import { Preview } from './retry';
+import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
-import { Both, clockOf, localized, span, Time, Took, useNow } from '../time';
-import type { Item, Snapshot } from '../types';
+import { clockOf, localized, span, Time, Took, useNow } from '../time';
+import type { Explanation, Item, Reason, RunFailures, Snapshot } from '../types';
 import { Middle, Whole } from '../table/text';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
 import { Rows } from '../table/rows';
@@ -24,89 +27,127 @@ const RunTimeline = later(() => import('../timeline/run').then((m) => m.RunTimel
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
   const found = useGet<Snapshot>(runPath(id));
   const run = found.data;
+  const failures = useGet<RunFailures>(run && (run.progress?.failed ?? 0) > 0 ? `${runPath(run.workflow_id)}/failures` : undefined, run !== undefined && isOpen(run));
   return (
     <Page
       title={run?.workflow_id ?? id}
       crumbs={[['Runs', href('runs')]]}
-      head={run && headOf(run)}
+      head={run && headOf(run, failures.data)}
       actions={run && actsOnRun(run, <Preview id={run.workflow_id} />).map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={`Run ${id}`}>
-        {(snapshot) => (
-          <>
+        {(snapshot) => {
+          const task = Number(params.get('task') ?? '');
+          // The graph shows the tasks; their list is one of its views, and that of a filter.
+          const listed = snapshot.kind !== 'dag' || ['state', 'id', 'find', 'sort'].some((key) => params.get(key)) || params.get('view') === 'list' || (snapshot.progress?.total ?? 0) < fewest;
+          return (
+            <>
             <div class="cols">
               <div class="stack">
                 <Wrong run={snapshot} />
-                {isOpen(snapshot) && (
-                  <Section title="What it waits for">
-                    <Explain thing={snapshot.workflow_id} />
-                  </Section>
-                )}
-                {snapshot.kind === 'dag' && <Graph run={snapshot} chosen={params.get('task') ?? ''} />}
+                {isOpen(snapshot) && <Waits run={snapshot} />}
+                {snapshot.kind === 'dag' ? <Graph run={snapshot} params={params} /> : (snapshot.progress?.total ?? 0) >= fewest && <JobMap run={snapshot} />}
               </div>
               <div class="stack">
+                {snapshot.kind === 'dag' && task > 0 && <Task key={task} run={snapshot} at={task} />}
                 <Now run={snapshot} />
+                <Workers run={snapshot} />
+                <Phases run={snapshot} />
               </div>
             </div>
             <RunTimeline run={snapshot} params={params} />
-            <Items run={snapshot} params={params} />
-            <Phases run={snapshot} />
-            <Workers run={snapshot} />
+            {listed && <Items run={snapshot} params={params} />}
             <WhoChanged of={{ object: snapshot.workflow_id }} />
-          </>
-        )}
+            </>
+          );
+        }}
       </Loaded>
     </Page>
   );
 }
 
-// headOf is the header of a run: its state, its cause and its age.
-function headOf(run: Snapshot): Head {
+// headOf is the header of a run: its state, its cause and its age. The cause of a run with failures is that of most
+// of them.
+function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
   const { state, role, cause } = run.standing;
+  const failed = run.progress?.failed ?? 0;
+  const first = failed > 0 ? failures?.causes[0] : undefined;
   return {
-    state: { word: state, role },
+    state: { word: failed > 0 ? `${state}, ${failed.toLocaleString('en')} of ${(run.progress?.total ?? 0).toLocaleString('en')} failed` : state, role },
     age: isOpen(run) ? <Took from={run.started_at} /> : run.ended_at && <Time at={run.ended_at} />,
-    cause,
+    cause: first ? `${failed === 1 ? '' : `${first.count.toLocaleString('en')} of ${plural(failed, 'failure')}: `}${first.message}` : cause,
   };
 }
 
 // Wrong is the first block of a run with failures.
 function Wrong({ run }: { run: Snapshot }) {
   const failed = run.progress?.failed ?? 0;
-  if (!run.failure && failed === 0) return null;
-  const word = run.kind === 'dag' ? 'task' : 'job';
   return (
-    <Section title={failed > 0 ? `${plural(failed, word)} failed` : 'It failed'} look="alarm">
-      {run.failure && <p class="why">{run.failure}</p>}
-      {failed > 0 && <FailedFirst run={run} />}
-    </Section>
-  );
-}
-
-// FailedFirst shows the first failed jobs with their errors.
-function FailedFirst({ run }: { run: Snapshot }) {
-  const found = useGet<{ items: Item[] | null }>(`${runPath(run.workflow_id)}/items?state=failed&limit=${firstFailed}`, isOpen(run));
-  return (
-    <Loaded of={found} what="What failed">
-      {({ items }) => (
-        <Table
-          label="What failed first"
-          rows={items ?? []}
-          id={(item) => item.id}
-          empty="It has no items any more."
-          columns={[
-            { name: run.kind === 'dag' ? 'Task' : 'Job', show: (item) => <a href={itemHref(run.workflow_id, item.id)}>{item.dedupe_key ?? item.id}</a> },
-            { name: 'Error', show: (item) => item.error, wide: true },
-            { name: 'Worker', show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>, optional: true },
-            { name: 'Ended', show: (item) => <Time at={item.ended_at} />, number: true, optional: true },
-          ]}
-        />
+    <>
+      {run.failure && (
+        <Section title="It failed" look="alarm">
+          <p class="why">{run.failure}</p>
+        </Section>
       )}
-    </Loaded>
+      {failed > 0 && <Causes run={run} />}
+    </>
   );
 }
 
-const firstFailed = 5;
+const asking = (reason: Reason) => reason.code === 'AWAITING_APPROVAL' && (reason.actions ?? []).length > 0;
+
+// mostAsked bounds the questions with a strip of their own. All are among the reasons of the run.
+const mostAsked = 5;
+
+// Waits says why the run does not continue. A question, of the run or of its sub-DAGs, is a strip with its buttons.
+// Without a reason it is one line.
+function Waits({ run }: { run: Snapshot }) {
+  const found = useGet<Explanation>(`/explain?thing=${segment(run.workflow_id)}`);
+  const reasons = found.data?.reasons ?? [];
+  const asked = reasons.filter(asking);
+  const all = reasons.length > 0 && asked.length === reasons.length && asked.length <= mostAsked;
+  return (
+    <>
+      {asked.slice(0, mostAsked).map((reason) => (
+        <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
+          <div class="row1">
+            <b>{reason.detail}</b>
+            <small>
+              {reason.of && (
+                <>
+                  in <a href={runHref(reason.of)}>{reason.of.replace(`${run.workflow_id}/`, '')}</a>{' '}
+                </>
+              )}
+              {reason.since && (
+                <>
+                  since <Took from={reason.since} />
+                </>
+              )}
+              {reason.until && (
+                <>
+                  {' · until '}
+                  <Time at={reason.until} relative={false} />
+                </>
+              )}
+            </small>
+            <Remedies of={reason.actions} />
+          </div>
+        </section>
+      ))}
+      {found.data && reasons.length === 0 ? (
+        <section>
+          <p class="fold2">{found.data.nothing}.</p>
+        </section>
+      ) : (
+        !all && (
+          <Section title="What it waits for">
+            <Explain thing={run.workflow_id} />
+          </Section>
+        )
+      )}
+    </>
+  );
+}
 
 function Now({ run }: { run: Snapshot }) {
   const open = isOpen(run);
@@ -151,34 +192,32 @@ function Now({ run }: { run: Snapshot }) {
   );
 }
 
-// Phases shows the past phases of a run of a job type.
+// Phases shows the past phases of a run of a job type, folded.
 function Phases({ run }: { run: Snapshot }) {
   const now = useNow();
   const phases = run.group?.phases ?? run.result?.phases ?? [];
   if (phases.length === 0) return null;
+  const took = (phase: (typeof phases)[number]) => {
+    const next = phases[phases.indexOf(phase) + 1]?.at;
+    return phase.phase === 'ended' ? '–' : span(Math.max((next ? Date.parse(next) : now) - Date.parse(phase.at), 0));
+  };
   return (
-    <Section title="Phases">
-      <Table
-        label="Phases"
-        rows={phases}
-        id={(phase) => `${phase.at}${phase.phase}${phase.code}`}
-        empty=""
-        columns={[
-          { name: 'Phase', show: (phase) => localized(phase.text ?? ''), wide: true },
-          { name: 'Code', show: (phase) => phase.code && <code>{phase.code}</code>, optional: true },
-          { name: 'Began', show: (phase) => <Both at={phase.at} /> },
-          {
-            name: 'Took',
-            show: (phase) => {
-              const next = phases[phases.indexOf(phase) + 1]?.at;
-              if (phase.phase === 'ended') return <span class="faint">–</span>;
-              return span(Math.max((next ? Date.parse(next) : now) - Date.parse(phase.at), 0));
-            },
-            number: true,
-          },
-        ]}
-      />
-    </Section>
+    <section>
+      <details class="fold2">
+        <summary>Phases: {phases.map((phase) => (phase.phase === 'ended' ? phase.phase : `${phase.phase} ${took(phase)}`)).join(', ')}</summary>
+        <Table
+          label="Phases"
+          rows={phases}
+          id={(phase) => `${phase.at}${phase.phase}${phase.code}`}
+          empty=""
+          columns={[
+            { name: 'Phase', show: (phase) => localized(phase.text ?? ''), wide: true },
+            { name: 'Began', show: (phase) => <Time at={phase.at} relative={false} />, optional: true },
+            { name: 'Took', show: took, number: true },
+          ]}
+        />
+      </details>
+    </section>
   );
 }
 
@@ -370,21 +409,27 @@ function saying(item: Item): string {
 function Workers({ run }: { run: Snapshot }) {
   const workers = run.workers ?? [];
   if (!isOpen(run) || workers.length === 0) return null;
+  const shown = workers.slice(0, mostWorkers);
   return (
-    <Section title="Workers" note="those that it may use">
-      <Table
-        label="Workers of this run"
-        rows={workers}
-        id={(worker) => worker.id}
-        empty="None."
-        columns={[
-          { name: 'Worker', show: (worker) => <a href={href('workers', worker.id)}>{worker.id}</a> },
-          { name: 'State', show: (worker) => <State word={worker.state} /> },
-          { name: 'Runs here', show: (worker) => worker.running, number: true },
-          { name: 'Slots', show: (worker) => worker.slots, number: true },
-          { name: 'Not usable because', show: (worker) => !worker.usable && worker.reason, wide: true },
-        ]}
-      />
+    <Section title="Workers" note={workers.length.toLocaleString('en')}>
+      <ul class="usable" aria-label="Workers that it may use">
+        {shown.map((worker) => (
+          <li key={worker.id}>
+            <a href={href('workers', worker.id)}>{worker.id}</a>
+            <span>
+              {worker.running.toLocaleString('en')} of {worker.slots.toLocaleString('en')}
+            </span>
+            {!worker.usable && (
+              <small>
+                <State word={worker.state} /> {worker.reason}
+              </small>
+            )}
+          </li>
+        ))}
+        {workers.length > shown.length && <li>{plural(workers.length - shown.length, 'more worker')}</li>}
+      </ul>
     </Section>
   );
 }
+
+const mostWorkers = 12;

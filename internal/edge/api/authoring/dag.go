@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
@@ -108,6 +109,13 @@ func (s *service) dags() {
 		retry, err := s.retry(ctx, call, in)
 		if err != nil {
 			return RetryPreview{}, err
+		}
+		described, err := call.Client.Runs().Describe(ctx, in.Ref())
+		if err != nil {
+			return RetryPreview{}, err
+		}
+		if described.Open() {
+			return previewOpen(ctx, call, in)
 		}
 		preview, err := call.Client.DAGs().PreviewRetry(ctx, in.Ref(), retry)
 		return RetryPreview{DAGRetryPreview: preview}, err
@@ -231,6 +239,24 @@ func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starte
 		tried.Executed = append(tried.Executed, changed.Tasks...)
 	}
 	return tried, nil
+}
+
+// previewOpen lists the tasks that an open run tries again, the failed ones first.
+func previewOpen(ctx context.Context, call *api.Call, in *retryInput) (RetryPreview, error) {
+	preview := RetryPreview{DAGRetryPreview: starter.DAGRetryPreview{Resumes: in.Ref().WorkflowID, TakenOver: []starter.TakenOver{}, Executed: []string{}}, Within: true}
+	if in.Body.Document != "" || len(in.Body.From) > 0 {
+		return preview, problem.Newf(http.StatusConflict, "REFUSED", "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document and from, or cancel it first")
+	}
+	for _, states := range [][]string{{dag.Failed.String(), dag.Canceled.String()}, {dag.UpstreamFailed.String()}} {
+		tasks, _, err := call.Client.Runs().Items(ctx, in.Ref(), starter.ItemFilter{States: states, Limit: starter.All})
+		if err != nil {
+			return preview, err
+		}
+		for _, task := range tasks {
+			preview.Executed = append(preview.Executed, task.ID)
+		}
+	}
+	return preview, nil
 }
 
 // compile reads and checks a spec with the files of its sub-DAGs.

@@ -23,6 +23,8 @@ type Retried struct {
 // RetryPreview is the effect of a retry. Executed lists tasks, or the first jobs.
 type RetryPreview struct {
 	starter.DAGRetryPreview
+	// Within means that an open run tries the tasks again in itself.
+	Within bool `json:"within,omitempty"`
 	// Jobs is set for a run of a job type.
 	Jobs *rerun.Plan `json:"jobs,omitempty"`
 }

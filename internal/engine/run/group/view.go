@@ -34,6 +34,13 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 	if err != nil {
 		return result, err
 	}
+	if in.Brief {
+		for _, j := range known {
+			result.Map = contract.MarkJob(result.Map, j.N, string(g.stateOf(j)))
+		}
+		result.Total = len(known)
+		return result, nil
+	}
 	for _, j := range known {
 		if number != 0 && number != j.N || in.DedupeKey != "" && !j.Carries(in.DedupeKey) {
 			continue

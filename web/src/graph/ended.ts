@@ -1,0 +1,14 @@
+// useSettled reads an answer about a run, which the stream follows while the run is open. It is read again at the end,
+// since what came last may be from before.
+import { useEffect, useRef } from 'preact/hooks';
+import { client, useGet } from '../data';
+
+export function useSettled<T>(path: string | undefined, open: boolean) {
+  const found = useGet<T>(path, open);
+  const was = useRef(open);
+  useEffect(() => {
+    if (was.current && !open && path !== undefined) void client.invalidateQueries({ queryKey: [path] });
+    was.current = open;
+  }, [open, path]);
+  return found;
+}

@@ -1,0 +1,78 @@
+// A search among tasks: Enter goes to the next hit, which moves into the middle.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { get } from '../api';
+import type { Found, RunGraph } from '../types';
+
+export const bytesOf = (text: string) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+export const numbersOf = (text: string) => new Uint32Array(bytesOf(text).buffer);
+
+const typing = 200; // Milliseconds without a key until the search begins.
+
+export function Find({ path, show, what }: { path: string; show: (hit: Found) => void; what: string }) {
+  const [text, setText] = useState('');
+  const [hits, setHits] = useState<{ of: string; all: Found[]; total: number }>();
+  const [at, setAt] = useState(-1);
+  const shown = useRef(show);
+  shown.current = show;
+  const to = (i: number, all: Found[]) => {
+    const hit = all[i];
+    setAt(i);
+    if (hit) shown.current(hit);
+  };
+  useEffect(() => {
+    const wanted = text.trim();
+    if (wanted === '') {
+      setHits(undefined);
+      return;
+    }
+    const ended = new AbortController();
+    const soon = setTimeout(() => {
+      get<RunGraph>(`${path}${path.includes('?') ? '&' : '?'}find=${encodeURIComponent(wanted)}`, ended.signal).then(
+        ({ found, found_total }) => {
+          setHits({ of: wanted, all: found ?? [], total: found_total ?? 0 });
+          to(0, found ?? []);
+        },
+        () => {}, // The next key searches again.
+      );
+    }, typing);
+    return () => {
+      clearTimeout(soon);
+      ended.abort();
+    };
+  }, [text, path]);
+  const press = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && text !== '') {
+      event.preventDefault();
+      event.stopPropagation();
+      setText('');
+    }
+    if (event.key !== 'Enter' || !hits || hits.all.length === 0) return;
+    event.preventDefault();
+    to((at + (event.shiftKey ? hits.all.length - 1 : 1)) % hits.all.length, hits.all);
+  };
+  const hit = hits?.all[at];
+  return (
+    <span class="find-task">
+      <input type="search" aria-label={what} placeholder={what} value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={press} />
+      <small role="status">
+        {hits && (hits.total === 0 ? `No task has ${hits.of} in its name` : hit && `${(at + 1).toLocaleString('en')} of ${hits.total.toLocaleString('en')}: ${hit.id}, ${hit.state.replaceAll('_', ' ')}`)}
+      </small>
+    </span>
+  );
+}
+
+// useFailedKey calls an action at F, wherever the focus is, except in a field.
+export function useFailedKey(act: () => void) {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector('dialog[open]')) return;
+      if (event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}

@@ -1,0 +1,222 @@
+// The page of a run: its graph, its map, its failures, and the ways to mend it. Each journey is judged by its effect.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { key, missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+const axe = skip ? '' : readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+let stage;
+let page;
+
+const numbers = (n) => `[${Array.from({ length: n }, (_, i) => i).join(',')}]`;
+const asking = 'ask-owner';
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  writeFileSync(join(stage.dir, 'inner.yaml'), `version: 1
+name: inner
+tasks:
+  - {id: ${asking}, approval: {prompt: "Rebuild the index?", timeout: 8h}}
+  - {id: built, needs: ${asking}, noop: true}
+`);
+  writeFileSync(join(stage.dir, 'night.yaml'), `version: 1
+name: night
+hold_on_failure: 8h
+tasks:
+  - {id: snapshot, command: ["true"]}
+  - {id: volumes, needs: snapshot, noop: true, for_each: ${numbers(1190)}}
+  - {id: copy, needs: snapshot, command: [sh, -c, '[ -e ${stage.dir}/mended ] || { echo "no such disk" >&2; exit 75; }']}
+  - {id: prune, needs: copy, command: ["true"]}
+  - {id: verify, needs: volumes, noop: true}
+  - {id: go-ahead, needs: verify, approval: {prompt: "Delete old volumes?", timeout: 8h}}
+  - {id: index, needs: snapshot, dag: ./inner.yaml}
+  - {id: report, needs: [prune, go-ahead, index], command: ["true"]}
+`);
+  await stage.shell(`roundsman dag run ${stage.dir}/night.yaml --as one --detach`);
+  page = await stage.page({ width: 1440, height: 900 });
+  await until('a failed task and two questions', async () => {
+    const { counts } = await stage.get(`/runs/${key('dag/night/one')}/graph`);
+    return counts.failed === 1 && counts.running === 2 && (await inner(asking))?.state === 'running';
+  }, 120_000);
+});
+after(() => stage?.down());
+
+const night = 'dag/night/one';
+const inner = async (id) => (await stage.get(`/runs/${key(`${night}/index`)}/items?id=${id}`)).items[0];
+const item = async (id) => (await stage.get(`/runs/${key(night)}/items?id=${id}`)).items[0];
+const nodes = () => page.evaluate(() => document.querySelectorAll('body *').length);
+const box = (id) => `#box-${id}`;
+
+// press presses a button by its text, within a part of the page.
+async function press(text, within = 'main') {
+  await until(`a button ${text}`, () => page.evaluate((text, within) => {
+    const button = [...document.querySelectorAll(`${within} button`)].find((one) => one.textContent.trim() === text && !one.disabled);
+    button?.click();
+    return button !== undefined;
+  }, text, within));
+}
+
+async function sound() {
+  await page.evaluate(axe);
+  const faults = await page.evaluate(() => axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`)));
+  assert.deepEqual(faults, []);
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+}
+
+test('the shape of 1,200 tasks', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, `runs/${key(night)}`);
+  await page.waitForSelector(box('copy'));
+  const elements = await nodes();
+  console.log(`1,200 tasks: ${elements} elements`);
+  assert.ok(elements <= 600, `${elements} elements`);
+  assert.match(await page.$eval(box('volumes'), (e) => e.textContent), /1,190 tasks/);
+  assert.match(await page.$eval(box('index'), (e) => e.textContent), /0 of 2/);
+  const look = (id) => page.$eval(`${box(id)} .box`, (e) => getComputedStyle(e).fill);
+  for (const theme of ['light', 'dark']) {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+    const failed = await page.evaluate(() => {
+      const probe = document.createElement('i');
+      probe.style.color = 'var(--failed)';
+      document.body.append(probe);
+      const { color } = getComputedStyle(probe);
+      probe.remove();
+      return color;
+    });
+    assert.equal(await look('copy'), failed, theme);
+    assert.notEqual(await look('snapshot'), failed);
+    await sound();
+  }
+  assert.ok(await page.$('.edge.critical'));
+  assert.match(await page.$eval('.edge.blocked', (e) => getComputedStyle(e).strokeDasharray), /4/);
+  const mini = await page.$eval('.mini', (e) => e.getBoundingClientRect().toJSON());
+  assert.ok(mini.width <= 120 && mini.height <= 50);
+});
+
+const scale = () => page.$eval('.zoom span', (e) => Number.parseInt(e.textContent, 10));
+const place = () => page.$eval('.graph > svg > g', (e) => e.getAttribute('transform'));
+
+test('zoom, pan and move by keyboard and pointer', { skip, timeout: 600_000 }, async () => {
+  await page.$eval('.graph > svg', (e) => e.focus());
+  const whole = await scale();
+  await page.keyboard.press('+');
+  await page.keyboard.press('+');
+  await until('a larger scale', async () => (await scale()) > whole);
+  const before = await place();
+  const at = await (await page.$('.graph')).boundingBox();
+  await page.mouse.move(at.x + 60, at.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(at.x + 160, at.y + 60, { steps: 4 });
+  await page.mouse.up();
+  await until('it was dragged', async () => (await place()) !== before);
+  await page.keyboard.press('0');
+  await until('all of it', async () => (await scale()) === whole);
+  await page.keyboard.press('Home');
+  const active = () => page.$eval('.node.active', (e) => e.id);
+  assert.equal(await active(), 'box-snapshot');
+  await page.keyboard.press('ArrowRight');
+  await until('the next box', async () => (await active()) !== 'box-snapshot');
+  await page.keyboard.press('f');
+  await until('the failed one', async () => (await active()) === 'box-copy');
+  await page.keyboard.press('Enter');
+  await until('its panel with the error', () => page.evaluate(() => /copy.*no such disk/s.test(document.querySelector('.chosen')?.textContent ?? '')));
+  // Two fingers zoom.
+  const session = await page.createCDPSession();
+  const touch = (type, apart) => session.send('Input.dispatchTouchEvent', { type, touchPoints: apart === undefined ? [] : [{ x: at.x + 300 - apart, y: at.y + 40, id: 1 }, { x: at.x + 300 + apart, y: at.y + 40, id: 2 }] });
+  await touch('touchStart', 20);
+  for (const apart of [30, 45, 60]) await touch('touchMove', apart);
+  await touch('touchEnd');
+  await until('a scale by two fingers', async () => (await scale()) > whole);
+});
+
+test('find tasks, and open a fan-out', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, `runs/${key(night)}`);
+  await page.type('.find-task input', 'volumes.11');
+  await until('hits', () => page.$eval('.find-task small', (e) => /^1 of \d+: volumes\.11/.test(e.textContent)));
+  await page.keyboard.press('Enter');
+  await until('the next hit', () => page.$eval('.find-task small', (e) => /^2 of /.test(e.textContent)));
+  assert.equal(await page.$eval('.node.active', (e) => e.id), 'box-volumes');
+  await page.click(box('volumes'));
+  await until('tasks of their own', () => page.$('[id^="box-volumes."]'));
+  assert.ok((await nodes()) <= 600, `${await nodes()} elements`);
+  await page.click('[aria-label="Fold volumes"]');
+  await until('one box again', async () => (await page.$(box('volumes'))) && !(await page.$('[id^="box-volumes."]')));
+  await press('List', '.seg');
+  await page.waitForSelector('.boxes a');
+  assert.equal(await page.$$eval('.boxes a[tabindex="0"]', (all) => all.length), 1);
+  await page.focus('.boxes a[tabindex="0"]');
+  await page.keyboard.press('End');
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /report/);
+  await press('Map', '.seg');
+  await until('a map', () => page.evaluate(() => Number(document.querySelector('.cells canvas')?.dataset.drawn ?? 0) > 0));
+  await page.focus('.cells canvas');
+  await page.keyboard.press('f');
+  await until('the failed task', () => page.evaluate(() => /no such disk/.test(document.querySelector('.chosen')?.textContent ?? '')));
+  await sound();
+});
+
+test('approve in a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, `runs/${key(night)}`);
+  await until('both questions', () => page.evaluate(() => /Delete old volumes/.test(document.body.innerText) && /Rebuild the index/.test(document.body.innerText)));
+  await page.evaluate(() => [...document.querySelectorAll('section.ask')].find((one) => /Rebuild/.test(one.textContent)).querySelector('button').click());
+  await page.waitForSelector('dialog[open]');
+  await press('Approve', 'dialog');
+  await until('the sub-DAG has ended', async () => (await item('index')).state === 'completed', 60_000);
+  await until('the question is gone', () => page.evaluate(() => !/Rebuild the index/.test(document.querySelector('main').innerText)));
+});
+
+test('retry what failed of a held run, with its preview', { skip, timeout: 600_000 }, async () => {
+  await stage.open(page, `runs/${key(night)}`);
+  assert.match(await page.$eval('section.alarm', (e) => e.textContent), /1 task failed.*no such disk/s);
+  writeFileSync(join(stage.dir, 'mended'), '');
+  await press('Retry 1 failed');
+  await page.waitForSelector('dialog[open]');
+  await until('the tasks that run again', () => page.$eval('dialog .preview', (e) => /copy/.test(e.textContent) && /prune/.test(e.textContent)));
+  await press('Retry 1 failed', 'dialog');
+  await until('it is mended', async () => (await item('copy')).state === 'completed' && (await item('prune')).state === 'completed', 60_000);
+  await page.keyboard.press('Escape');
+  await until('the failure is gone', () => page.evaluate(() => !document.querySelector('section.alarm')));
+  await until('a button of the approval', () => page.$('section.ask button'));
+  await page.click('section.ask button');
+  await page.waitForSelector('dialog[open]');
+  await press('Approve', 'dialog');
+  await until('the run has ended', async () => (await stage.get(`/runs/${key(night)}`)).outcome === 'completed', 60_000);
+});
+
+test('a run of many jobs: its map, its causes, and the retry of what failed', { skip, timeout: 600_000 }, async () => {
+  const file = join(stage.dir, 'many.json');
+  writeFileSync(file, Array.from({ length: 60 }, (_, i) => JSON.stringify({ dedupe_key: `disk-${i}`, params: { item: i % 2 === 0 ? 'good' : `disk-${i}` } })).join('\n'));
+  await stage.shell(`roundsman jobs submit --type failing --file ${file} --id many`);
+  const run = 'group/failing-adhoc-many';
+  await until('failures', async () => (await stage.get(`/runs/${key(run)}/failures`)).failed > 0, 120_000);
+  await stage.open(page, `runs/${key(run)}`);
+  await until('a map while it runs, or soon after', () => page.evaluate(() => Number(document.querySelector('.cells canvas')?.dataset.drawn ?? 0) > 0));
+  await until('the end', async () => (await stage.get(`/runs/${key(run)}`)).outcome, 180_000);
+  await stage.open(page, `runs/${key(run)}`);
+  await until('one cause', () => page.evaluate(() => /30 jobs failed, 1 cause/.test(document.querySelector('section.alarm h2')?.textContent ?? '')));
+  await until('all failures', () => page.$eval('.causes li', (e) => /^30.*no such disk/s.test(e.textContent)));
+  const { map, states } = await stage.get(`/runs/${key(run)}/map`);
+  assert.deepEqual([...Buffer.from(map, 'base64')].map((byte) => states[byte]), Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? 'completed' : 'failed')), 'from the record');
+  await press('Show 30', 'section.alarm');
+  await until('the jobs', () => page.$eval('.causes .of', (e) => /disk-1\D/.test(e.textContent)));
+  await sound();
+  await press('Retry 30 failed');
+  await page.waitForSelector('dialog[open]');
+  await until('a list with a search', () => page.$('dialog .preview input'));
+  await page.type('dialog .preview input', 'disk-59');
+  await until('what was searched', () => page.$eval('dialog .preview ul', (e) => e.children.length === 1 && /disk-59/.test(e.textContent)));
+  await press('Retry 30 failed', 'dialog');
+  const next = await until('a new run', () => page.$eval('dialog [role=status] a', (a) => a.textContent));
+  assert.equal((await stage.get(`/runs/${key(next)}`)).progress.total, 30);
+  await page.keyboard.press('Escape');
+  await until('no dialog', async () => !(await page.$('dialog[open]')));
+  await page.focus('.cells canvas');
+  await page.keyboard.press('f');
+  await until('the first failed job', () => page.$eval('.jobs [role=status]', (e) => /disk-1: failed/.test(e.textContent)));
+  await page.keyboard.press('Enter');
+  await until('its page', () => page.$eval('h1', (e) => e.textContent === 'job-00002'));
+  assert.deepEqual(page.faults, []);
+});

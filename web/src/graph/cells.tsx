@@ -235,7 +235,7 @@ export function layered(layers: Uint32Array, aspect: number, lines?: Uint32Array
     width += Math.ceil((count ?? 0) / rows) + gap;
   }
   const [x, y, filled] = [new Float32Array(n), new Float32Array(n), new Array<number>(counts.length).fill(0)];
-  const cells = new Map<number, number>();
+  const cells = new Int32Array(Math.max(width * rows, 1)); // Numbers from 1; 0 is no task.
   const orders: number[][] = counts.map(() => []);
   for (let i = 0; i < n; i++) {
     const layer = layers[i] ?? 0;
@@ -244,10 +244,10 @@ export function layered(layers: Uint32Array, aspect: number, lines?: Uint32Array
     const high = Math.min(counts[layer] ?? 1, rows);
     x[i] = (starts[layer] ?? 0) + Math.floor(k / rows);
     y[i] = Math.floor((rows - high) / 2) + (k % rows);
-    cells.set((y[i] ?? 0) * width + (x[i] ?? 0), i);
+    cells[(y[i] ?? 0) * width + (x[i] ?? 0)] = i + 1;
     orders[layer]?.push(i);
   }
-  const at = (cx: number, cy: number) => (cx < 0 || cx >= width ? undefined : cells.get(cy * width + cx));
+  const at = (cx: number, cy: number) => (cx < 0 || cx >= width || cy < 0 || cy >= rows ? undefined : (cells[cy * width + cx] ?? 0) - 1 >= 0 ? (cells[cy * width + cx] ?? 0) - 1 : undefined);
   return {
     x, y, width: Math.max(width - gap, 1), height: rows, at, lines, marked,
     step: (from, key) => {

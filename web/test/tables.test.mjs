@@ -114,11 +114,28 @@ test('all jobs that match a filter are selected, those not loaded too', options,
   await until_('none', '0 selected');
 });
 
+test('a table is one stop of the Tab key; Shift with a click selects a range', options, async () => {
+  await stage.open(page, 'job-types');
+  await page.waitForSelector('.row');
+  await focusTable('Job types');
+  await press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.closest('[role=grid] .row')), null);
+  const boxes = await page.$$('[aria-label="Job types"] .row .pick');
+  await boxes[0].click();
+  await until_('one', '1 selected');
+  await page.keyboard.down('Shift');
+  await boxes[3].click();
+  await page.keyboard.up('Shift');
+  await until_('four', '4 selected');
+  await focusTable('Job types');
+  await until_('none', '0 selected');
+});
+
 test('job types are paused and resumed together', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');
   await focusTable('Job types');
-  await press('j', 'x', 'j', 'x');
+  await press('Home', 'x', 'j', 'x');
   await until_('two', '2 selected');
   const two = (await names('Job types')).slice(0, 2);
   await click('.bulk button', 'Pause 2');

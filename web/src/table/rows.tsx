@@ -60,7 +60,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     getScrollElement: () => scroll.current,
     estimateSize: () => (small ? 68 : height),
     getItemKey: (i) => (rows[i] === undefined ? i : id(rows[i])),
-    overscan: 2,
+    overscan: 1,
     initialOffset: begin,
   });
   useEffect(() => virtual.measure(), [height, small]);
@@ -217,6 +217,11 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     return () => cancelAnimationFrame(frame);
   }, [current, live, first, last]);
   useEffect(() => hideTip, []);
+  // The table is one stop of the Tab key; the row with the keyboard lets it into its links.
+  useLayoutEffect(() => {
+    if (!pick) return;
+    for (const link of scroll.current?.querySelectorAll<HTMLElement>('.row a, .row button') ?? []) link.tabIndex = link.closest('.row.at') ? 0 : -1;
+  });
   useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`);
 
   const strip = (tools !== undefined || pick !== undefined) && (

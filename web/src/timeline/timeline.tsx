@@ -118,7 +118,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
           <button type="button" class="small" tabIndex={-1} aria-label={`${label}: show more time`} title="Show more time (-)" onClick={() => move(zoomed(view, whole, 2, (view.from + view.to) / 2))}>
             −
           </button>
-          <button type="button" class="small" tabIndex={-1} aria-label={`${label}: show all`} title="Show all (0)" disabled={!chosen} onClick={() => setView(undefined)}>
+          <button type="button" class="small" tabIndex={-1} aria-label={`Fit: ${label}`} title="Show all (0)" disabled={!chosen} onClick={() => setView(undefined)}>
             Fit
           </button>
           <button type="button" class="small" tabIndex={-1} aria-label={`${label}: show less time`} title="Show less time (+)" onClick={() => move(zoomed(view, whole, 0.5, (view.from + view.to) / 2))}>

@@ -100,7 +100,7 @@ func TestAJobReadsItsProposal(t *testing.T) {
 	commons := NewCommons(runs)
 	in, complete := commons.Take(contract.ExecuteInput{Ref: &ref})
 	require.False(t, complete)
-	in, err := commons.Fetch(context.Background(), "group/x", in, func() {})
+	in, err := commons.Fetch(t.Context(), "group/x", in, func() {})
 	require.NoError(t, err)
 	assert.Nil(t, in.Ref)
 	assert.Equal(t, "it", in.Job.Summary)
@@ -108,7 +108,7 @@ func TestAJobReadsItsProposal(t *testing.T) {
 	assert.Equal(t, 3, runs.calls)
 
 	runs = &pagedRuns{lost: true}
-	_, err = NewCommons(runs).Fetch(context.Background(), "group/x", contract.ExecuteInput{Ref: &ref}, func() {})
+	_, err = NewCommons(runs).Fetch(t.Context(), "group/x", contract.ExecuteInput{Ref: &ref}, func() {})
 	require.ErrorIs(t, err, pages.ErrLost)
 	assert.Zero(t, runs.calls, "a lost page does not come back")
 }

@@ -21,6 +21,8 @@ type attempt struct {
 	recovery jobtype.Recovery
 	worker   string
 	future   workflow.Future
+	// adoption is set until the activity of an adoption has started.
+	adoption *adoption
 	cancel   workflow.CancelFunc // nil for an attempt that ends by itself at once
 }
 
@@ -78,16 +80,36 @@ func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 			Job: jobtype.Job{ID: name, Attempt: d.Attempt, Fence: d.Fence},
 		},
 	}
-	future, settable := workflow.NewFuture(ctx)
-	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, activity: call.activity, worker: d.Worker, future: future, cancel: cancel})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		away := true // Also if the answer is lost.
-		if err := callServerAway(r.ctx, d.HeartbeatTimeout+outageMargin).Get(ctx, &away); err == nil && !away {
-			call.takeTimeout = adoptGone
-		}
-		settable.Chain(callExecute(ctx, call))
+	never, _ := workflow.NewFuture(ctx)
+	r.attempts = append(r.attempts, attempt{
+		item: d.Item, n: d.Attempt, activity: call.activity, worker: d.Worker, future: never, cancel: cancel,
+		adoption: &adoption{ctx: ctx, call: call, away: callServerAway(r.ctx, d.HeartbeatTimeout+outageMargin)},
 	})
 }
+
+// collectAdoptions starts the activities of adoptions whose answer has come.
+func (r *Runner) collectAdoptions() {
+	for i := range r.attempts {
+		a := &r.attempts[i]
+		if !a.adoption.answered() {
+			continue
+		}
+		away, call := true, a.adoption.call // Also if the answer is lost.
+		if err := a.adoption.away.Get(r.ctx, &away); err == nil && !away {
+			call.takeTimeout = adoptGone
+		}
+		a.future, a.adoption = callExecute(a.adoption.ctx, call), nil
+	}
+}
+
+// adoption is an adoption before its activity: the control plane is asked how long to wait for the process.
+type adoption struct {
+	ctx  workflow.Context
+	call executeCall
+	away workflow.Future
+}
+
+func (a *adoption) answered() bool { return a != nil && a.away.IsReady() }
 
 // Noop starts an attempt that only joins others.
 func (r *Runner) Noop(d engine.Decision, name string) {

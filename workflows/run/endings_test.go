@@ -41,6 +41,10 @@ func TestADeliveredOutcomeComesBeforeAFailedAdoption(t *testing.T) {
 			b.ExecuteWorkflow(func(ctx workflow.Context) error {
 				r := run.New(ctx, run.Options{JobType: "scrub"})
 				r.Adopt(engine.Decision{Kind: engine.Adopt, Item: 1, Attempt: 1, Adoption: 1, Worker: "node-a", Instance: "i-node-a", Fence: 7, Timeout: time.Hour, HeartbeatTimeout: time.Minute}, "job-00001", "scrub")
+				if err := workflow.Sleep(ctx, time.Millisecond); err != nil {
+					return err
+				}
+				r.Collect() // Whether the server was away is known.
 				if err := workflow.Sleep(ctx, time.Minute); err != nil {
 					return err
 				}

@@ -122,7 +122,7 @@ func (r *Runner) NewlyCanceled() bool {
 // Ready reports whether there is anything to collect.
 func (r *Runner) Ready() bool {
 	for i := range r.attempts {
-		if r.attempts[i].future.IsReady() {
+		if r.attempts[i].future.IsReady() || r.attempts[i].adoption.answered() {
 			return true
 		}
 	}
@@ -172,6 +172,7 @@ func (r *Runner) flush() {
 // the core then gets a tick, as the last event.
 func (r *Runner) Collect() (tick bool) {
 	r.touched = false
+	r.collectAdoptions()
 	r.Audit.Collect()
 	tick = r.timers.ClearFired()
 	r.collectFleet()

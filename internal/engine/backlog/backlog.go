@@ -15,9 +15,10 @@ const (
 	Window = 20_000
 	// leastShare is the room of a queue in the window, however many queues there are.
 	leastShare = 2
-	// MaxQueues and MaxPages bound a group. Jobs beyond them are surplus.
+	// MaxQueues bounds the queues of a group. Jobs beyond them are surplus.
 	MaxQueues = 10_000
-	MaxPages  = 1_800
+	// MaxPages is the same for pages: the server takes 2,000 Updates of a run.
+	MaxPages = 1_800
 )
 
 // Job is a job of the backlog without its proposal.

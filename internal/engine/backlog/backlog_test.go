@@ -126,7 +126,8 @@ func (r *run) entered(j backlog.Job) {
 	require.True(r.t, waits, "%+v", j)
 	name, err := json.Marshal(j.Class)
 	require.NoError(r.t, err)
-	require.Equal(r.t, it, item{class: string(name), rank: j.Class.Priority.Rank(), page: j.Page, position: j.Position})
+	entered := item{class: string(name), rank: j.Class.Priority.Rank(), page: j.Page, position: j.Position}
+	require.Equal(r.t, it, entered)
 	require.Equal(r.t, "page-"+fmt.Sprint(int(j.Estimate/time.Second)), j.Page)
 	delete(r.m.waiting, j.Number)
 	r.m.open[j.Number], r.open[j.Number] = it, j

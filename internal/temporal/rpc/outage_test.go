@@ -18,7 +18,7 @@ func TestOutagesAreThoseOfTheServer(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
 	after := func(method string, answer error) bool {
 		outages := rpc.NewOutages(began)
-		_ = outages.Observe(context.Background(), "/temporal.api.workflowservice.v1.WorkflowService/"+method, nil, nil, nil,
+		_ = outages.Observe(t.Context(), "/temporal.api.workflowservice.v1.WorkflowService/"+method, nil, nil, nil,
 			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return answer })
 		return outages.Last().After(began)
 	}

@@ -243,7 +243,7 @@ func TestBacklogOfANodeThatIsOffline(t *testing.T) {
 	offline := node("b", 1)
 	offline.State, offline.Fresh = contract.WorkerOffline, false
 	s := paged(t, wide(jobtype.Policy{}), 10, 0, nodes(node("a", 10), offline), pageOf("p", 200, contract.JobClass{Node: "b"}, contract.JobClass{Node: "a"}))
-	for at := 0; at < len(s.all); at++ {
+	for at := 0; len(s.all) > at; at++ { //nolint:intrange // ends of jobs add commands
 		if start, ok := s.all[at].(StartJob); ok {
 			assert.Equal(t, "a", start.Worker)
 			assert.Equal(t, contract.ProposalRef{Page: "p", Position: start.Item - 1}, *start.Ref)

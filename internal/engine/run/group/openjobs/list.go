@@ -19,6 +19,7 @@ type List struct {
 // StartBounds bound when open jobs may start; zero: unbounded.
 type StartBounds struct{ First, Last time.Time }
 
+// Len is the number of open jobs.
 func (o *List) Len() int { return o.count }
 
 // Get returns the open job of that number; nil: it is not open.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/sameview"
 )
 
 func (v WorkersChanged) apply(e *Engine, now time.Time) {
@@ -23,8 +24,6 @@ func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	f.view++
 	if f.incomplete && !v.Incomplete {
 		e.touchLacking()
-	}
-	if f.incomplete != v.Incomplete {
 		f.changes++
 	}
 	f.incomplete = v.Incomplete
@@ -41,7 +40,7 @@ func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 		switch {
 		case w != nil && w.view == f.view:
 			continue // It is in the view twice.
-		case w != nil && sameView(&w.WorkerView, seen):
+		case w != nil && sameview.Workers(&w.WorkerView, seen):
 			w.view = f.view
 			seenNow++
 			if lost {
@@ -108,16 +107,6 @@ func (e *Engine) Deserted() bool {
 	return true
 }
 
-func sameView(a, b *contract.WorkerView) bool {
-	return a.Instance == b.Instance && a.State == b.State && a.Fresh == b.Fresh && a.Leaving == b.Leaving && a.Beat == b.Beat &&
-		a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute && a.Trouble == b.Trouble && slices.Equal(a.Fenced, b.Fenced) && sameLabels(a.Labels, b.Labels) &&
-		slices.Equal(a.JobTypes, b.JobTypes) && slices.Equal(a.Shared, b.Shared) && slices.EqualFunc(a.Capabilities, b.Capabilities, sameCapability)
-}
-
-func sameCapability(a, b contract.Capability) bool {
-	return a.Handler == b.Handler && a.Detect == b.Detect && a.Execute == b.Execute && a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute
-}
-
 // see applies the registry's view of one worker; w is its previous record.
 func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
 	fresh := w == nil || len(w.candidates) == 0
@@ -129,7 +118,7 @@ func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker
 		e.dismiss(w)
 		w, fresh = &worker{used: w.used}, true
 	}
-	moved := !fresh && !sameLabels(w.Labels, seen.Labels)
+	moved := !fresh && !sameview.Labels(w.Labels, seen.Labels)
 	if moved {
 		e.dismiss(w)
 	}
@@ -160,32 +149,19 @@ func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker
 // noteSeen counts a change of a worker, unless only its heartbeat is new.
 func (e *Engine) noteSeen(w *worker, seen contract.WorkerView) {
 	if w != nil && !w.suspect && w.coolUntil.IsZero() {
-		if before := w.WorkerView; before.Beat != seen.Beat {
-			before.Beat = seen.Beat
-			if sameView(&before, &seen) {
-				return
-			}
+		before := w.WorkerView
+		before.Beat = seen.Beat
+		if sameview.Workers(&before, &seen) {
+			return
 		}
 	}
 	e.fleet.changes++
 }
 
+func (e *Engine) changed(w *worker, now time.Time) { e.fleet.changes++; e.rerank(w, now) }
+
 // FleetChanges counts the changes that [Engine.Candidates] may show. The end of a cool-down is none.
 func (e *Engine) FleetChanges() uint64 { return e.fleet.changes }
-
-//workflowcheck:ignore whether two maps are equal does not depend on the order
-func sameLabels(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	//workflowcheck:ignore equality does not depend on the order
-	for name, value := range a {
-		if other, ok := b[name]; !ok || other != value {
-			return false
-		}
-	}
-	return true
-}
 
 func (v WorkerProbed) apply(e *Engine, now time.Time) {
 	w := e.fleet.instance(v.ID, v.Instance)
@@ -209,9 +185,6 @@ func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
 		return
 	}
 	w.observe(v.Handler, v.Load, now)
-	if !w.coolUntil.IsZero() {
-		e.fleet.changes++
-	}
 	w.coolUntil, w.load.Pause = time.Time{}, 0
 	e.rerank(w, now)
 }
@@ -223,8 +196,7 @@ func (e *Engine) suspect(id, instance string, now time.Time) {
 		return
 	}
 	w.suspect, w.suspectBeat = true, w.Beat
-	e.fleet.changes++
-	e.rerank(w, now)
+	e.changed(w, now)
 	e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
 }
 
@@ -239,9 +211,8 @@ func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
 func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 	if w := e.fleet.instance(id, instance); w != nil {
 		w.coolUntil = now.Add(pause)
-		e.fleet.changes++
 		e.timers.Push(timer{at: w.coolUntil, kind: timerCool, class: id})
-		e.rerank(w, now)
+		e.changed(w, now)
 	}
 }
 
@@ -249,8 +220,7 @@ func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
 	if w := e.fleet.instance(id, instance); w != nil && !slices.Contains(w.unsupported, handler) {
 		w.unsupported = append(w.unsupported, handler)
-		e.fleet.changes++
-		e.rerank(w, now)
+		e.changed(w, now)
 	}
 }
 

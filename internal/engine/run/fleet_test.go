@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/sameview"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -54,9 +55,9 @@ func TestEveryFieldOfAViewCounts(t *testing.T) {
 		default:
 			t.Fatalf("%s: %s", name, v.Kind())
 		}
-		assert.False(t, sameView(a, b), name)
+		assert.False(t, sameview.Workers(a, b), name)
 	}
-	assert.True(t, sameView(view(), view()))
+	assert.True(t, sameview.Workers(view(), view()))
 	for f := range reflect.TypeFor[contract.WorkerView]().Fields() {
 		if f.Name != "ID" {
 			differ(f.Name, func(w *contract.WorkerView) reflect.Value { return reflect.ValueOf(w).Elem().FieldByIndex(f.Index) })

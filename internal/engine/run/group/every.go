@@ -214,8 +214,8 @@ func (g *Group) recount() {
 
 // targetsDueAt is when to look at the targets again though nothing happens.
 func (g *Group) targetsDueAt(now time.Time) time.Time {
-	next := g.looked.due
-	if !g.looked.holds(g.engine.FleetChanges(), now) {
+	next := g.looked.Due
+	if !g.looked.Holds(g.engine.FleetChanges(), now) {
 		next = g.detect.Targets.DueAt(now)
 	}
 	if until := g.patience(); !g.detect.running() && until.After(now) {

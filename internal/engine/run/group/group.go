@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
+	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
@@ -46,7 +47,7 @@ type Group struct {
 	// lane is whether the group has its lane while its DAGs wait for approvals.
 	lane breaks.Break
 	// looked is the last look at the workers for late detections.
-	looked lateLook
+	looked targets.Look
 	// leaving: the same, but attempts still run.
 	leaving bool
 	// begun: what was found has become jobs whose numbers are known outside.

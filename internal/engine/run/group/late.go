@@ -31,16 +31,12 @@ func (g *Group) mayDetectLate() bool {
 func (g *Group) detectLate(now time.Time) {
 	d := &g.detect
 	switch {
-	case !g.mayDetectLate():
-		return
-	case d.running() || d.Late.Claiming:
-		g.looked = lateLook{}
+	case !g.mayDetectLate() || d.running() || d.Late.Claiming:
 		return
 	case len(g.lateJobs()) > 0:
-		g.looked = lateLook{}
 		g.claimLate(now)
 		return
-	case g.paused || g.looked.holds(g.engine.FleetChanges(), now):
+	case g.paused || g.looked.Holds(g.engine.FleetChanges(), now):
 		return
 	}
 	d.Late.From = g.jobs.last
@@ -51,22 +47,7 @@ func (g *Group) detectLate(now time.Time) {
 	if waits || d.Targets.Missing() > 0 {
 		g.engine.Watch()
 	}
-	due := d.Targets.DueAt(now)
-	g.looked = lateLook{known: !rolls, changes: g.engine.FleetChanges(), due: due, until: earliestSet(due, cool)}
-}
-
-// lateLook is the last look at all workers after which none was due. It does not travel.
-type lateLook struct {
-	known   bool
-	changes uint64
-	// due is the result of [targets.Book.DueAt] then. until is the end of the first pause of a worker; zero:
-	// none has one.
-	due, until time.Time
-}
-
-// holds reports whether another look would find nothing new.
-func (l lateLook) holds(changes uint64, now time.Time) bool {
-	return l.known && l.changes == changes && (l.until.IsZero() || now.Before(l.until))
+	g.looked = d.Targets.Looked(!rolls && !d.running(), g.engine.FleetChanges(), cool, now)
 }
 
 // lateJobs lists the jobs that are not claimed yet.

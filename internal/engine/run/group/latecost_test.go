@@ -62,9 +62,9 @@ func TestAnEventThatChangesNoWorkerLooksAtNone(t *testing.T) {
 	s := runningOnEvery(t, 10, 100)
 	mark, looks := epoch.Add(time.Hour), 0
 	after := func(step func()) int {
-		s.g.looked.due = mark
+		s.g.looked.Due = mark
 		step()
-		if !s.g.looked.due.Equal(mark) {
+		if !s.g.looked.Due.Equal(mark) {
 			looks++
 		}
 		return looks

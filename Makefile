@@ -27,8 +27,8 @@ MODULES := . $(NESTED)
 # A clone without tags gives the commit, a tree without git gives "dev".
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w
-# The binary that goes on every node: 46 MB, decimal, 0.4 of them the console. `make check` fails above it.
-MAX_BINARY_BYTES := 48400000
+# The binary that goes on every node: 49 MB, decimal, 0.4 of them the console. `make check` fails above it.
+MAX_BINARY_BYTES := 49000000
 
 # --- How it is tested --------------------------------------------------------------------------------
 

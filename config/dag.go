@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/lib/folder"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -37,7 +38,7 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 		l.fault(written.Place(), at, "%s", noFiles)
 		return nil
 	}
-	files := &tree{folder: below, texts: map[string]string{}}
+	files := &tree{Folder: below, texts: map[string]string{}}
 	file = path.Clean(filepath.ToSlash(file))
 	text, err := files.ReadFile(file)
 	if err != nil {
@@ -81,7 +82,7 @@ func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	return nil
 }
 
-func (l *loader) dagFaults(written *yamlread.Node, at string, below folder, err error) {
+func (l *loader) dagFaults(written *yamlread.Node, at string, below folder.Folder, err error) {
 	faults, ok := errors.AsType[spec.Faults](err)
 	if !ok {
 		l.fault(written.Place(), at, "%s", err)
@@ -91,10 +92,10 @@ func (l *loader) dagFaults(written *yamlread.Node, at string, below folder, err 
 }
 
 // ofDAG converts faults or warnings of a DAG's files.
-func (l *loader) ofDAG(at string, below folder, faults spec.Faults) Faults {
+func (l *loader) ofDAG(at string, below folder.Folder, faults spec.Faults) Faults {
 	converted := make(Faults, 0, len(faults))
 	for _, fault := range faults {
-		file := below.place(fault.File)
+		file := below.Place(fault.File)
 		if _, ranked := l.rank[file]; !ranked {
 			l.rank[file] = len(l.rank)
 		}
@@ -128,15 +129,15 @@ func dagPolicy(e entry, policy *jobtype.Policy) {
 
 // tree reads the files below a configuration's folder and caches their content.
 type tree struct {
-	folder
+	folder.Folder
 
 	texts map[string]string
 }
 
 // ReadFile implements [spec.Files].
 func (t *tree) ReadFile(name string) ([]byte, error) {
-	data, err := t.read(name, maxSpecBytes)
-	if errors.Is(err, errTooLong) {
+	data, err := t.Read(name, maxSpecBytes)
+	if errors.Is(err, folder.ErrTooLong) {
 		err = fmt.Errorf("%s has more than %d bytes, which a job type may have", name, maxSpecBytes)
 	}
 	if err == nil {

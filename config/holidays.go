@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/internal/lib/folder"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
@@ -36,8 +37,8 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 		l.fault(written.Place(), at, "%s", noFiles)
 		return nil
 	}
-	data, err := below.read(path.Clean(filepath.ToSlash(file)), maxHolidayBytes)
-	if errors.Is(err, errTooLong) {
+	data, err := below.Read(path.Clean(filepath.ToSlash(file)), maxHolidayBytes)
+	if errors.Is(err, folder.ErrTooLong) {
 		l.fault(written.Place(), at, "%s has more than %d KiB: remove the dates of past years and long texts", file, maxHolidayBytes>>10)
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/lib/folder"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -71,7 +72,7 @@ type loader struct {
 	handlers map[string]handler
 	names    []string
 	rank     map[string]int
-	folders  map[string]folder
+	folders  map[string]folder.Folder
 	faults   Faults
 	warnings Faults
 	// steps counts the work on calendars.
@@ -83,7 +84,7 @@ type loader struct {
 }
 
 func newLoader(options Options) *loader {
-	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, folders: map[string]folder{}, years: map[string][]window.Span{}}
+	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, folders: map[string]folder.Folder{}, years: map[string][]window.Span{}}
 	for _, descriptor := range options.Handlers {
 		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
 		l.names = append(l.names, descriptor.Name)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 // Usage counts grants and waiting requests. It visits all requests: it is for a query every few
@@ -15,7 +16,7 @@ func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
 		for r := range h.requests.all() {
 			if !r.Granted {
 				usage.Waiting++
-				usage.OldestAt = earlier(usage.OldestAt, r.Since)
+				usage.OldestAt = instant.Earlier(usage.OldestAt, r.Since)
 			}
 		}
 	}
@@ -24,7 +25,7 @@ func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
 		lane := c.lanes.byName[name]
 		used := contract.LaneUsage{Name: name, Busy: lane.holder != nil, Waiting: lane.waiting.len()}
 		for r := range lane.waiting.all() {
-			used.OldestAt = earlier(used.OldestAt, r.Since)
+			used.OldestAt = instant.Earlier(used.OldestAt, r.Since)
 		}
 		usage.Lanes = append(usage.Lanes, used)
 	}
@@ -43,12 +44,4 @@ func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
 	}
 	usage.DisabledTypes = slices.Compact(usage.DisabledTypes)
 	return usage
-}
-
-// earlier returns the earlier of two times; a zero time does not count.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }

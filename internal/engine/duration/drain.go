@@ -3,6 +3,8 @@ package duration
 import (
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 // Running is an attempt on a worker.
@@ -62,7 +64,7 @@ func DrainOf(now time.Time, running []Running, omitted int) Drain {
 		if limited = limited && attempt.Limit > 0; attempt.Limit > 0 {
 			job.Latest = attempt.StartedAt.Add(attempt.Limit)
 		}
-		drain.FreeAt, drain.Latest = later(drain.FreeAt, job.EndsAt), later(drain.Latest, job.Latest)
+		drain.FreeAt, drain.Latest = instant.Later(drain.FreeAt, job.EndsAt), instant.Later(drain.Latest, job.Latest)
 		drain.Jobs = append(drain.Jobs, job)
 	}
 	if !limited {
@@ -75,11 +77,4 @@ func DrainOf(now time.Time, running []Running, omitted int) Drain {
 		return b.EndsAt.Compare(a.EndsAt)
 	})
 	return drain
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -1,6 +1,12 @@
 package explain
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
 
 // TextAttempts is the number of attempts of a failed detection.
 func TextAttempts(attempts int) string {
@@ -49,4 +55,31 @@ func TextFull(most int) string {
 // TextBacklog explains the wait of a job of the backlog.
 func TextBacklog(open int) string {
 	return fmt.Sprintf("%d jobs of the group come first, by priority and number", open)
+}
+
+// TextDetectsAgain is the state of a detection between two attempts.
+func TextDetectsAgain(attempt, of int, next time.Time, why string) string {
+	return fmt.Sprintf("attempt %d of %d failed, the next begins at %s; %s", attempt, of, next.UTC().Format(time.RFC3339), why)
+}
+
+// TextTooLarge is the refusal of a group that could have more jobs than any.
+func TextTooLarge(jobType string, most int) string {
+	return fmt.Sprintf("max_jobs_per_detection is %d, a group has at most %d: `roundsman set %s max_jobs_per_detection=%d`", most, jobtype.MaxJobsLimit, jobType, jobtype.MaxJobsLimit)
+}
+
+// TextMissed names the first of the workers without a detection.
+func TextMissed(missed, workers int, first contract.MissedWorker) string {
+	return fmt.Sprintf("%d of %d workers missed: %s: %s: %s", missed, workers, first.Worker, first.Code, first.Detail) + textMore(missed-1, "")
+}
+
+// TextActiveIn names the run with a key, and the number of other keys.
+func TextActiveIn(key, run string, more int) string {
+	return fmt.Sprintf("%q is active in %s", key, run) + textMore(more, " with others")
+}
+
+func textMore(more int, rest string) string {
+	if more < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more%s", more, rest)
 }

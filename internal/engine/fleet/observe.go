@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 func (e Observed) apply(r *Registry, now time.Time) {
@@ -135,7 +136,7 @@ func (r *Registry) Observation() contract.ObserveWorkersInput {
 	}
 	if !r.rebuilt.IsZero() && r.sightUntil.Sub(r.sightSince) < r.settle() {
 		// The first report of an observer that has settled shows whether there are strangers.
-		in.WakeAt = earlier(in.WakeAt, r.rebuilt.Add(-contract.RebuildTime))
+		in.WakeAt = instant.Earlier(in.WakeAt, r.rebuilt.Add(-contract.RebuildTime))
 	}
 	for _, who := range slices.SortedFunc(maps.Keys(r.pulses), compareIncarnations) {
 		p := *r.pulses[who]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -96,7 +97,7 @@ func (r *Registry) Known(who contract.Incarnation) bool {
 // NextDeadline returns the time of the next [Tick]; zero for none. It excludes thresholds, which
 // the observer's reports reach.
 func (r *Registry) NextDeadline() time.Time {
-	return earlier(earlier(earlier(r.unseen.first(), r.rebuilt), r.adoptAt), r.troubles.first())
+	return instant.Earlier(instant.Earlier(instant.Earlier(r.unseen.first(), r.rebuilt), r.adoptAt), r.troubles.first())
 }
 
 func (Tick) apply(r *Registry, now time.Time) {
@@ -216,17 +217,9 @@ func (r *Registry) await(w *worker) {
 	at := r.threshold(w)
 	p := r.pulses[w.Incarnation]
 	if p != nil && w.Liveness != contract.WorkerDeleted && r.calledFor(w, p.Fresh, r.sightUntil.Sub(p.LastChange)) != w.Liveness {
-		at = earlier(at, r.sightUntil)
+		at = instant.Earlier(at, r.sightUntil)
 	}
 	r.silent.set(w.Incarnation, at)
-}
-
-// earlier returns the earlier of two times; zero means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }
 
 // reached reports whether a time has come; zero never does.

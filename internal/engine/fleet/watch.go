@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 const (
@@ -216,16 +217,9 @@ func (r *Registry) NextSend(now time.Time) time.Time {
 		if w.sending || r.digest(r.watchers.audiences[w.filter()]) == w.Digest {
 			continue
 		}
-		next = earlier(next, latest(w.NextSend, now))
+		next = instant.Earlier(next, instant.Later(w.NextSend, now))
 	}
 	return next
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func (e Delivered) apply(r *Registry, _ time.Time) {

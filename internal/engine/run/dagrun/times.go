@@ -71,13 +71,6 @@ func (g *Graph) noteMoves(moves []dag.Transition, now time.Time) {
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // times returns the begin and end of an ended task; zero if unknown.
 func (g *Graph) times(i dag.Index) (begin, end time.Time) {
 	s, ok := g.book.times[i]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
@@ -97,13 +98,13 @@ func (g *Graph) View(i dag.Index) TaskView {
 // viewBegun adds what the engine knows of a task that has begun.
 func (g *Graph) viewBegun(t *task, v *TaskView) {
 	v.StartedAt, v.Until, v.Waiting = t.startedAt, t.until, g.waiting(t)
-	v.ModifiedAt = later(t.startedAt, t.beganAt)
+	v.ModifiedAt = instant.Later(t.startedAt, t.beganAt)
 	item, ok := g.engine.View(int(t.i))
 	if !ok {
 		return
 	}
 	v.Attempts, v.Worker = item.Attempt, item.Worker
-	v.ModifiedAt = later(v.ModifiedAt, item.ChangedAt)
+	v.ModifiedAt = instant.Later(v.ModifiedAt, item.ChangedAt)
 	if v.Error == "" {
 		v.Error = item.Error
 	}

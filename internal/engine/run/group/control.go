@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -142,7 +143,7 @@ func (Resumed) apply(g *Group, now time.Time) {
 		return
 	}
 	g.paused, g.pausedBy, g.pauseNote = false, "", ""
-	g.pausedFor += now.Sub(latestOf(g.pausedAt, g.turnAt))
+	g.pausedFor += now.Sub(instant.Later(g.pausedAt, g.turnAt))
 	g.setDeadline()
 	g.engine.Resume()
 }
@@ -182,7 +183,7 @@ func (g *Group) NextWake() time.Time {
 	if g.phase == PhaseEnded {
 		return time.Time{}
 	}
-	return earliestSet(earliestSet(earliestSet(earliestSet(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.record.StoreAt()), g.refillAt())
+	return instant.Earlier(instant.Earlier(instant.Earlier(instant.Earlier(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.record.StoreAt()), g.refillAt())
 }
 
 // ownWake is the next moment that the group itself waits for.
@@ -199,19 +200,19 @@ func (g *Group) ownWake() time.Time {
 			next = g.hardStop
 		}
 	}
-	next = earliestSet(earliestSet(next, g.unplacedUntil()), g.lane.RetryAt())
+	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
 	switch closes := g.closes(); {
 	case closes.IsZero():
 	case g.stopping == stopNone:
-		next = earliestSet(next, closes)
+		next = instant.Earlier(next, closes)
 	case g.stopping == stopWindow && g.engine.InFlight() > 0 && !g.drainOver:
-		next = earliestSet(next, g.drained())
+		next = instant.Earlier(next, g.drained())
 	}
 	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
 		next = time.Time{}
 	}
 	if (g.phase == PhaseDetecting || g.mayDetectLate()) && !g.paused {
-		next = earliestSet(next, g.detectAgainAt(g.lastTick))
+		next = instant.Earlier(next, g.detectAgainAt(g.lastTick))
 	}
 	return next
 }
@@ -228,13 +229,13 @@ func (g *Group) turnWake() time.Time {
 			return g.turn.HoldUntil
 		}
 		if opens, closed := g.window.closedUntil(g.lastTick); closed && !g.window.asking {
-			return earliestSet(opens, g.windowDeadline())
+			return instant.Earlier(opens, g.windowDeadline())
 		}
 	case stepWorker:
 		return g.workerDeadline()
 	case stepLane:
 		if span := g.window.at(g.lastTick); span != nil && g.cfg.Windows {
-			return earliestSet(g.laneDeadline(), span.Closes)
+			return instant.Earlier(g.laneDeadline(), span.Closes)
 		}
 		return g.laneDeadline()
 	case stepPrepare, stepNone:

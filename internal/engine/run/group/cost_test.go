@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
@@ -80,7 +81,7 @@ func TestOpenJobsAreThoseOfAMap(t *testing.T) {
 				want.First = j.Proposal.NotBefore
 			}
 			begun, endless = true, endless || j.Proposal.ExpiresAt.IsZero()
-			want.Last = latestOf(want.Last, j.Proposal.ExpiresAt)
+			want.Last = instant.Later(want.Last, j.Proposal.ExpiresAt)
 			if j.Proposal.DAG != "" {
 				dags++
 			}

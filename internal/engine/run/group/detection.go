@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/jobtype"
@@ -458,7 +459,7 @@ func (g *Group) detectAgainAt(now time.Time) time.Time {
 	//workflowcheck:ignore the earliest does not depend on the order
 	for _, at := range g.detect.Busy {
 		if at.After(now) {
-			next = earliestSet(next, at)
+			next = instant.Earlier(next, at)
 		}
 	}
 	return next

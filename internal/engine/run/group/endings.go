@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -52,7 +53,7 @@ type reporter struct {
 	DueAt  time.Time `json:"due_at,omitzero"`
 }
 
-func (r *reporter) due(at time.Time) { r.DueAt = earliestSet(r.DueAt, at) }
+func (r *reporter) due(at time.Time) { r.DueAt = instant.Earlier(r.DueAt, at) }
 
 // noteFailure writes down an attempt that its handler failed.
 func (g *Group) noteFailure(j *job, report *run.Report, now time.Time) {
@@ -63,7 +64,7 @@ func (g *Group) noteFailure(j *job, report *run.Report, now time.Time) {
 	message := strings.ToValidUTF8(report.Message[:min(len(report.Message), maxReportedError)], "")
 	r.Endings.Failed = append(r.Endings.Failed, FailedAttempt{Job: j.N, Attempt: report.Attempt, Keys: j.Keys(), At: now, Message: message})
 	r.trim()
-	r.due(latestOf(r.SentAt.Add(failEvery), now))
+	r.due(instant.Later(r.SentAt.Add(failEvery), now))
 }
 
 // noteEnding writes down that a job has ended for good.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
@@ -97,7 +98,7 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time
 		case w.CoolUntil.After(now) || t.BusyTill.After(now):
 			waits = true
 			if w.CoolUntil.After(now) {
-				cool = earliestSet(cool, w.CoolUntil)
+				cool = instant.Earlier(cool, w.CoolUntil)
 			}
 		case g.full():
 			t.Miss(contract.CodeSurplus, explain.TextFull(g.cfg.Policy.MaxJobsPerDetection))
@@ -124,7 +125,7 @@ func (g *Group) detecting(worker string) bool {
 func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time.Time) {
 	t := g.target(s.Worker)
 	if v.Failure == failureNone && !lost {
-		t.Done, g.detect.Since = true, latestOf(g.detect.Since, now)
+		t.Done, g.detect.Since = true, instant.Later(g.detect.Since, now)
 		g.detect.explain(v.Explanations, s.Worker+": ")
 		g.engine.Started(s.Worker, s.Instance)
 		g.countDetected(v)
@@ -169,7 +170,7 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 		}
 		t.Miss(contract.CodeDetectionFailed, clip(v.Message)+explain.TextAttempts(t.Retries+1))
 	}
-	g.detect.Since = latestOf(g.detect.Since, now)
+	g.detect.Since = instant.Later(g.detect.Since, now)
 }
 
 // drop takes back what an attempt had sent.
@@ -219,7 +220,7 @@ func (g *Group) targetsDueAt(now time.Time) time.Time {
 		next = g.detect.Targets.DueAt(now)
 	}
 	if until := g.patience(); !g.detect.running() && until.After(now) {
-		next = earliestSet(next, until)
+		next = instant.Earlier(next, until)
 	}
 	return next
 }

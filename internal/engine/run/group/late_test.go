@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -180,7 +181,7 @@ func TestEveryWorkerModel(t *testing.T) {
 					s.ran(run.Ended{Item: job, Attempt: view.Attempt})
 				}
 			default:
-				s.now = latestOf(s.now.Add(time.Second), s.g.NextWake())
+				s.now = instant.Later(s.now.Add(time.Second), s.g.NextWake())
 				s.step(Tick{})
 			}
 			for _, c := range s.last {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -442,7 +443,7 @@ func (m *model) pass(d time.Duration) {
 		if m.end != nil || wake.IsZero() || wake.After(until) {
 			break
 		}
-		m.now = latestOf(m.now, wake)
+		m.now = instant.Later(m.now, wake)
 		m.step(Tick{})
 	}
 	m.now = until

@@ -23,7 +23,7 @@ type reason struct {
 // textDetectsAgain is what a detection waits for that has failed.
 func (g *Group) textDetectsAgain() string {
 	d := &g.detect
-	return fmt.Sprintf("attempt %d of %d failed, the next begins at %s; %s", d.Retries, g.cfg.Policy.DetectionRetries+1, at(d.RetryAt), d.Failing)
+	return explain.TextDetectsAgain(d.Retries, g.cfg.Policy.DetectionRetries+1, d.RetryAt, d.Failing)
 }
 
 // String is the reason as the record, the audit log and the terminal show it: the code
@@ -45,8 +45,7 @@ const textClaimsRefused = "the claims were refused: "
 
 // tooLarge refuses a group that could not have what it may find.
 func (g *Group) tooLarge(most int) reason {
-	return reason{Code: contract.CodeInvalid, Detail: fmt.Sprintf("max_jobs_per_detection is %d, a group has at most %d: `roundsman set %s max_jobs_per_detection=%d`",
-		most, jobtype.MaxJobsLimit, g.cfg.JobType, jobtype.MaxJobsLimit)}
+	return reason{Code: contract.CodeInvalid, Detail: explain.TextTooLarge(g.cfg.JobType, most)}
 }
 
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -101,11 +100,7 @@ func (g *Group) textMissed() string {
 	if g.counts.MissedWorkers == 0 || len(missed) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %d workers missed: %s: %s: %s", g.counts.MissedWorkers, g.counts.Workers, missed[0].Worker, missed[0].Code, missed[0].Detail)
-	if more := g.counts.MissedWorkers - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text
+	return explain.TextMissed(g.counts.MissedWorkers, g.counts.Workers, missed[0])
 }
 
 func joined(by, a, b string) string {
@@ -120,10 +115,7 @@ func (g *Group) allDeduped() reason {
 	if len(g.deduped) == 0 {
 		return reason{Code: contract.CodeDeduped, Detail: "every key is active in another run"}
 	}
-	text := fmt.Sprintf("%q is active in %s", g.deduped[0].DedupeKey, g.deduped[0].By)
-	if more := g.counts.AlreadyActive - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more with others", more)
-	}
+	text := explain.TextActiveIn(g.deduped[0].DedupeKey, g.deduped[0].By, g.counts.AlreadyActive-1)
 	return reason{Code: contract.CodeDeduped, Detail: text}
 }
 

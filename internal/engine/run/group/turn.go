@@ -362,18 +362,3 @@ func (g *Group) workersChanged(now time.Time) {
 
 // drains: running jobs may end after max_runtime.
 func (g *Group) drains() bool { return g.cfg.Policy.OnDeadline == jobtype.DeadlineDrain }
-
-func latestOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// earliestSet is the earlier of two bounds, of which zero is none.
-func earliestSet(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
@@ -86,14 +87,14 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.FirstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
-		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.Left, j.State.Done()),
+		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: instant.Later(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.Left, j.State.Done()),
 	}
 	if j.Counted {
 		return view
 	}
 	if item, ok := g.engine.View(j.N); ok {
 		view.Worker, view.Attempt, view.Error, view.NotBefore, view.StartedAt = item.Worker, item.Attempt, item.Error, item.ReadyAt, item.StartedAt
-		view.ModifiedAt = latestOf(j.CreatedAt, item.ChangedAt)
+		view.ModifiedAt = instant.Later(j.CreatedAt, item.ChangedAt)
 		if item.Phase == run.PhaseRunning && item.Canceling != "" {
 			view.Error = "it is being canceled: " + item.Canceling
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -63,7 +64,7 @@ func (g *Group) workerDeadline() time.Time {
 	}
 	at := g.turn.Since.Add(wait)
 	if g.engine.Incomplete() { // The registry was just rebuilt.
-		at = latestOf(at, g.lastTick.Add(run.RebuildPause))
+		at = instant.Later(at, g.lastTick.Add(run.RebuildPause))
 	}
 	return at
 }
@@ -104,7 +105,7 @@ func (g *Group) awaitWindow(now time.Time) {
 	case g.window.asking:
 	case g.window.Broken != "":
 		g.skip(reason{Code: contract.CodeWindowClosed, Detail: g.window.Broken}, now)
-	case g.window.Known == nil || g.window.AskedAt.Before(latestOf(g.turn.Since, g.turn.HoldUntil)):
+	case g.window.Known == nil || g.window.AskedAt.Before(instant.Later(g.turn.Since, g.turn.HoldUntil)):
 		g.askWindows(now) // The known window may have come to its end.
 	case !closed:
 		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -64,8 +64,8 @@ func (w *Work) takes(other *Work, most int) bool {
 	if max(len(w.Items), 1) >= most {
 		return false
 	}
-	from := later(w.Proposal.NotBefore, other.Proposal.NotBefore)
-	until := earlier(w.Proposal.ExpiresAt, other.Proposal.ExpiresAt)
+	from := instant.Later(w.Proposal.NotBefore, other.Proposal.NotBefore)
+	until := instant.Earlier(w.Proposal.ExpiresAt, other.Proposal.ExpiresAt)
 	return until.IsZero() || from.Before(until)
 }
 
@@ -84,7 +84,7 @@ func (w *Work) join(other *Work) {
 	p.Resources = Largest(p.Resources, q.Resources)
 	p.Exclusive = union(p.Exclusive, q.Exclusive)
 	p.Shared = union(p.Shared, q.Shared)
-	p.NotBefore, p.ExpiresAt = later(p.NotBefore, q.NotBefore), earlier(p.ExpiresAt, q.ExpiresAt)
+	p.NotBefore, p.ExpiresAt = instant.Later(p.NotBefore, q.NotBefore), instant.Earlier(p.ExpiresAt, q.ExpiresAt)
 	p.EstimatedRuntime = min(p.EstimatedRuntime+q.EstimatedRuntime, jobtype.MaxEstimatedRuntime)
 }
 
@@ -207,19 +207,4 @@ func Bytes(p jobtype.Proposal) int {
 		size += len(object)
 	}
 	return size
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// earlier returns the earlier of two bounds; zero: unbounded.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -84,11 +84,12 @@ func EntrySchema(handler jobtype.Descriptor, effective jobtype.Policy) ([]byte, 
 		defaults := reflect.ValueOf(handler.DefaultPolicy)
 		for _, s := range policySettings() {
 			if value := defaults.Field(s.index); !value.IsZero() {
-				policy[s.key].(object)["default"] = value.Interface() //nolint:forcetypeassert // made above
+				described, _ := policy[s.key].(object) // Made above.
+				described["default"] = value.Interface()
 			}
 		}
 		for key, block := range blocksSchema(handler) {
-			if block == false {
+			if shown, is := block.(bool); is && !shown {
 				delete(properties, key)
 				continue
 			}

@@ -3,6 +3,7 @@ package inforce
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -97,9 +98,7 @@ func entryOf(spec contract.JobTypeSpec, known []jobtype.Descriptor) (entry, map[
 	if spec.DAG != nil {
 		written.DAG = spec.DAG.File
 		files[spec.DAG.File] = spec.DAG.Text
-		for name, text := range spec.DAG.Files {
-			files[name] = text
-		}
+		maps.Copy(files, spec.DAG.Files)
 	}
 	return written, files
 }

@@ -31,7 +31,8 @@ func TestNight(t *testing.T) {
 		Types: []ForecastType{{JobType: "open", Typical: jobtype.Duration(30 * time.Minute), Of: 5}},
 		Ticks: []ForecastTick{
 			{JobType: "windowed", At: in(30), State: contract.TickRuns, Begins: in(60), Ends: in(70)},
-			{JobType: "good", At: in(120), State: contract.TickSkipped}, {JobType: "good", At: in(1200), State: contract.TickRuns},
+			{JobType: "good", At: in(120), State: contract.TickSkipped},
+			{JobType: "good", At: in(1200), State: contract.TickRuns},
 		},
 		known: []jobtypes.JobType{windowed, {Name: "good"}},
 	})

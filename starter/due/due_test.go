@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/starter/due"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter/due"
 )
 
 func TestNextInstants(t *testing.T) {

@@ -158,13 +158,15 @@ func (c *Program) Remark(format string, args ...any) {
 // RolePaint colors a state by its role.
 func RolePaint(role explain.Role) Paint {
 	switch role {
+	case explain.RolePlan:
+		return Plain
 	case explain.RoleDone:
 		return Good
 	case explain.RoleRunning:
 		return Bold
 	case explain.RoleFailed, explain.RoleTimeout:
 		return Bad
-	case explain.RolePartial, explain.RolePerson, explain.RolePaused, explain.RoleWaiting, explain.RoleSkipped, explain.RoleCanceled, explain.RoleUnknown:
+	case explain.RolePartial, explain.RolePerson, explain.RolePaused, explain.RoleWaiting, explain.RoleSkipped, explain.RoleCanceled, explain.RoleUpstream, explain.RoleUnknown:
 		return Odd
 	}
 	return Plain

@@ -61,9 +61,9 @@ func TestTheLongestChain(t *testing.T) {
 			after[need] = append(after[need], i)
 		}
 	}
-	took := []time.Duration{4, 9, 18, 0, 0, 20, 0}
+	took := []int{4, 9, 18, 0, 0, 20, 0}
 	of := func(all [][]int) func(int) []int { return func(i int) []int { return all[i] } }
-	path := chain(len(needs), of(needs), of(after), func(i int) time.Duration { return took[i] * time.Minute })
+	path := chain(len(needs), of(needs), of(after), func(i int) time.Duration { return time.Duration(took[i]) * time.Minute })
 	assert.Equal(t, []int{0, 2, 3, 4}, path)
 	assert.Equal(t, []int{0, 1, 1, 2, 3, 0, 1}, layers(len(needs), of(needs), of(after)))
 	assert.Empty(t, chain(0, of(nil), of(nil), nil))

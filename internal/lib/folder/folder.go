@@ -49,6 +49,7 @@ func (d disk) Read(name string, limit int) ([]byte, error) {
 	return data, err
 }
 
+// Place implements [Folder].
 func (d disk) Place(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
 // String implements [Folder].
@@ -67,6 +68,7 @@ func (s sent) Read(name string, limit int) ([]byte, error) {
 	return []byte(text), nil
 }
 
+// Place implements [Folder].
 func (s sent) Place(name string) string { return name }
 
 // String implements [Folder].

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -243,9 +244,7 @@ func (e *edit) source(spec contract.JobTypeSpec) (config.Source, error) {
 	if err != nil {
 		return config.Source{}, err
 	}
-	for name, text := range e.body.Files {
-		files[name] = text
-	}
+	maps.Copy(files, e.body.Files)
 	text := e.body.Document
 	if text == "" {
 		patched, err := mergepatch.Over(entry, e.body.Settings)

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -39,9 +40,7 @@ func runningOnEvery(tb testing.TB, workers, jobs int) *script {
 				end.Proposals, end.Emitted = found, jobs
 			}
 			s.step(end)
-			for attempt, worker := range detections(s.last) {
-				next[attempt] = worker
-			}
+			maps.Copy(next, detections(s.last))
 		}
 		open = next
 	}

@@ -85,7 +85,7 @@ export function listen(open: (what: 'search' | 'sheet') => void, go: (path: stri
       const path = Object.keys(chords).find((one) => chords[one] === `G ${event.key.toUpperCase()}`);
       if (path !== undefined) go(path);
     } else if (event.key === 'g') began = Date.now();
-    else if (event.key === 'y') dispatchEvent(new Event('roundsman:link'));
+    else if (event.key === 'y') dispatchEvent(new Event('copy-link'));
     else if (event.key in verbs ? pressed(event.key) || passed(event) : event.key.length === 1 && passed(event)) event.preventDefault();
   };
   addEventListener('keydown', press);

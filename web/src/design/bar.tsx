@@ -10,7 +10,7 @@ export const Bar = () => (
     <nav id="crumbs" aria-label="Breadcrumb" />
     <Live />
     <Zone />
-    <button type="button" class="icon i-link" aria-label="Copy link" title="Copy a link to this view at this time: Y" onClick={() => dispatchEvent(new Event('roundsman:link'))} />
+    <button type="button" class="icon i-link" aria-label="Copy link" title="Copy a link to this view at this time: Y" onClick={() => dispatchEvent(new Event('copy-link'))} />
     <Colors />
   </div>
 );

@@ -29,8 +29,8 @@ export function HandOver({ route }: { route: Route }) {
   };
   useEffect(() => {
     const press = () => void copy();
-    addEventListener('roundsman:link', press);
-    return () => removeEventListener('roundsman:link', press);
+    addEventListener('copy-link', press);
+    return () => removeEventListener('copy-link', press);
   });
   useEffect(() => {
     if (!said.startsWith('The link')) return;

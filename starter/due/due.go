@@ -13,22 +13,13 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/crontab"
 )
 
-// mostLooks bounds the instants that are looked at for those on days of the schedule.
+// mostLooks bounds the instants and the days that are looked at: 50 years of days without an instant.
 const mostLooks = 20_000
 
 // Next returns up to n instants after a time, without jitter. A schedule of rare days may have fewer.
 func Next(schedule contract.ScheduleSpec, after time.Time, n int) ([]time.Time, error) {
 	if schedule.Every > 0 {
-		every, offset := schedule.Every.Std(), schedule.Offset.Std()
-		first := after.Add(-offset).Truncate(every).Add(offset)
-		for !first.After(after) {
-			first = first.Add(every)
-		}
-		instants := make([]time.Time, n)
-		for i := range instants {
-			instants[i] = first.Add(time.Duration(i) * every).UTC()
-		}
-		return instants, nil
+		return ofInterval(schedule, after, n), nil
 	}
 	zone, err := time.LoadLocation(cmp.Or(schedule.Timezone, "UTC"))
 	if err != nil {
@@ -46,13 +37,30 @@ func Next(schedule contract.ScheduleSpec, after time.Time, n int) ([]time.Time, 
 			return nil, fmt.Errorf("schedule.cron: %w", err)
 		}
 		found := 0
-		for at, looks := expression.Next(after.In(zone)), 0; !at.IsZero() && found < n && looks < mostLooks; at, looks = expression.Next(at), looks+1 {
-			if on(at) && !except(at) {
-				instants, found = append(instants, at.UTC()), found+1
+		for at, looks := expression.Next(after.In(zone)), 0; !at.IsZero() && found < n && looks < mostLooks; looks++ {
+			if !on(at) || except(at) {
+				at = expression.Next(time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, zone).Add(-1))
+				continue
 			}
+			instants, found = append(instants, at.UTC()), found+1
+			at = expression.Next(at)
 		}
 	}
 	slices.SortFunc(instants, time.Time.Compare)
 	instants = slices.Compact(instants)
 	return instants[:min(n, len(instants))], nil
+}
+
+// ofInterval counts in whole seconds from 1970, as Temporal does.
+func ofInterval(schedule contract.ScheduleSpec, after time.Time, n int) []time.Time {
+	every, offset := max(1, int64(schedule.Every.Std()/time.Second)), int64(schedule.Offset.Std()/time.Second)
+	last := after.Unix() - (after.Unix()-offset)%every
+	if last > after.Unix() { // Before 1970 the remainder is negative.
+		last -= every
+	}
+	instants := make([]time.Time, n)
+	for i := range instants {
+		instants[i] = time.Unix(last+int64(i+1)*every, 0).UTC()
+	}
+	return instants
 }

@@ -22,14 +22,20 @@ type Night struct {
 	Rows []NightRow `json:"rows"`
 	// Quiet sums up the job types without a row.
 	Quiet NightQuiet `json:"quiet"`
+	// Incomplete means that there are more runs than were read: the oldest are missing.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // NightRow is one job type.
 type NightRow struct {
 	JobType string     `json:"job_type"`
 	Bars    []NightBar `json:"bars"`
-	// LeftOut counts later bars that the limit left out.
+	// LeftOut counts the bars that the limit left out, those farthest from now.
 	LeftOut int `json:"left_out,omitempty"`
+
+	// Known before bars are left out.
+	gravity int
+	counts  NightQuiet
 }
 
 // NightQuiet counts what the rows leave out.
@@ -80,15 +86,17 @@ func (m *Memory) Night(ctx context.Context, client *starter.Client, now, from, u
 	if err != nil {
 		return Night{}, err
 	}
-	runs, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, EndedSince: from, Limit: maxNightRuns})
+	runs, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, EndedSince: from, Limit: maxNightRuns + 1})
 	if err != nil {
 		return Night{}, err
 	}
-	open, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Running: true, Limit: maxNightOpen, Counts: true})
+	open, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Running: true, Limit: maxNightOpen + 1, Counts: true})
 	if err != nil {
 		return Night{}, err
 	}
-	return nightOf(now, from, until, append(open, runs...), ahead), nil
+	night := nightOf(now, from, until, append(open[:min(len(open), maxNightOpen)], runs[:min(len(runs), maxNightRuns)]...), ahead)
+	night.Incomplete = len(runs) > maxNightRuns || len(open) > maxNightOpen
+	return night, nil
 }
 
 func nightOf(now, from, until time.Time, runs []starter.Run, ahead Forecast) Night {
@@ -126,13 +134,12 @@ func nightOf(now, from, until time.Time, runs []starter.Run, ahead Forecast) Nig
 		}
 	}
 	for _, to := range rows {
-		slices.SortStableFunc(to.Bars, func(a, b NightBar) int { return a.From.Compare(b.From) })
-		to.LeftOut = max(0, len(to.Bars)-maxNightBars)
-		to.Bars = to.Bars[:len(to.Bars)-to.LeftOut]
+		to.gravity, to.counts = to.grave(), to.count()
+		to.shorten(now)
 		night.Rows = append(night.Rows, *to)
 	}
 	slices.SortFunc(night.Rows, func(a, b NightRow) int {
-		return cmp.Or(cmp.Compare(b.grave(), a.grave()), cmp.Compare(a.JobType, b.JobType))
+		return cmp.Or(cmp.Compare(b.gravity, a.gravity), cmp.Compare(a.JobType, b.JobType))
 	})
 	return night
 }
@@ -185,7 +192,7 @@ func closedOf(known jobtypes.JobType, from, until time.Time) []NightBar {
 }
 
 // grave is larger for a row that an operator looks at first: a failed run, then an open one.
-func (r NightRow) grave() (grave int) {
+func (r *NightRow) grave() (grave int) {
 	for _, bar := range r.Bars {
 		switch {
 		case bar.Kind != NightRun:
@@ -198,21 +205,48 @@ func (r NightRow) grave() (grave int) {
 	return grave
 }
 
+// shorten keeps the bars nearest to now, by time: an open run is at no distance.
+func (r *NightRow) shorten(now time.Time) {
+	if r.LeftOut = max(0, len(r.Bars)-maxNightBars); r.LeftOut > 0 {
+		slices.SortStableFunc(r.Bars, func(a, b NightBar) int { return cmp.Compare(a.distance(now), b.distance(now)) })
+		r.Bars = r.Bars[:maxNightBars]
+	}
+	slices.SortStableFunc(r.Bars, func(a, b NightBar) int { return a.From.Compare(b.From) })
+}
+
+func (b NightBar) distance(now time.Time) time.Duration {
+	ends := b.Until
+	if ends.IsZero() && b.Kind != NightRun {
+		ends = b.From
+	}
+	if !ends.IsZero() && ends.Before(now) {
+		return now.Sub(ends)
+	}
+	return max(0, b.From.Sub(now))
+}
+
+func (r *NightRow) count() (counts NightQuiet) {
+	for _, bar := range r.Bars {
+		switch bar.Kind {
+		case NightRun:
+			counts.Runs++
+		case NightPlan:
+			counts.Due++
+		case NightSkip:
+			counts.Skipped++
+		}
+	}
+	return counts
+}
+
 // Cut keeps the rows of the job types that sees allows, at most that many, and sums up the others.
 func (n *Night) Cut(most int, sees func(name string) bool) {
 	n.Rows = slices.DeleteFunc(n.Rows, func(r NightRow) bool { return !sees(r.JobType) })
 	for _, left := range n.Rows[min(most, len(n.Rows)):] {
 		n.Quiet.JobTypes++
-		for _, bar := range left.Bars {
-			switch bar.Kind {
-			case NightRun:
-				n.Quiet.Runs++
-			case NightPlan:
-				n.Quiet.Due++
-			case NightSkip:
-				n.Quiet.Skipped++
-			}
-		}
+		n.Quiet.Runs += left.counts.Runs
+		n.Quiet.Due += left.counts.Due
+		n.Quiet.Skipped += left.counts.Skipped
 	}
 	n.Rows = n.Rows[:min(most, len(n.Rows))]
 }

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -56,4 +57,28 @@ func TestNight(t *testing.T) {
 	night.Cut(1, func(name string) bool { return name != "windowed" })
 	assert.Len(t, night.Rows, 1)
 	assert.Equal(t, NightQuiet{JobTypes: 2, Runs: 2, Skipped: 1}, night.Quiet)
+}
+
+func TestANightKeepsTheBarsNearestToNow(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	in := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+	runs := []starter.Run{
+		{RunRef: starter.RunRef{WorkflowID: "group/often-stuck"}, JobType: "often", Status: starter.StatusRunning, Started: in(-1999)},
+		{RunRef: starter.RunRef{WorkflowID: "group/often-bad"}, JobType: "often", Status: "Completed", Outcome: contract.OutcomeFailed, Started: in(-1990), Ended: in(-1989)},
+	}
+	for i := 1; i <= 2*maxNightBars; i++ {
+		runs = append(runs, starter.Run{RunRef: starter.RunRef{WorkflowID: fmt.Sprint("group/often-", i)}, JobType: "often", Status: "Completed", Outcome: contract.OutcomeCompleted, Started: in(-i - 1), Ended: in(-i)})
+	}
+	runs = append(runs, starter.Run{RunRef: starter.RunRef{WorkflowID: "group/a-1"}, JobType: "a", Status: starter.StatusRunning, Started: in(-5)})
+	night := nightOf(now, in(-2000), in(2000), runs, Forecast{Ticks: []ForecastTick{{JobType: "often", At: in(1), State: contract.TickRuns, Begins: in(1)}}})
+	assert.Equal(t, "often", night.Rows[0].JobType, "a failed run counts, though its bar is left out")
+	bars := night.Rows[0].Bars
+	assert.Len(t, bars, maxNightBars)
+	assert.Equal(t, 2*maxNightBars+3-maxNightBars, night.Rows[0].LeftOut)
+	assert.Equal(t, "group/often-stuck", bars[0].Run, "an open run is kept, however old")
+	assert.Equal(t, []string{"group/often-1", ""}, []string{bars[len(bars)-2].Run, bars[len(bars)-1].Run}, "the oldest are left out")
+
+	night.Cut(0, func(string) bool { return true })
+	assert.Equal(t, NightQuiet{JobTypes: 2, Runs: 2*maxNightBars + 3, Due: 1}, night.Quiet, "the sum has all of them")
 }

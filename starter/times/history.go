@@ -47,9 +47,10 @@ type RunStrip struct {
 
 const (
 	// stripRounds bounds the lists of visibility for one set of job types.
-	stripRounds = 4
-	// stripPage is the most runs in one of these lists.
-	stripPage = 1000
+	stripRounds = 5
+	// stripPage is the most runs in one of these lists, stripMargin what the first list has beyond an even share.
+	stripPage   = 1000
+	stripMargin = 20
 )
 
 // Strips returns the last runs of job types, at most that many of each. A job type that runs far more
@@ -58,7 +59,11 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 	found := map[string][]PastRun{}
 	lacking, until := slices.Clone(names), time.Time{}
 	for round := 0; round < stripRounds && len(lacking) > 0; round++ {
-		listed, err := runs.List(ctx, starter.RunFilter{JobTypes: lacking, Until: until, Limit: stripPage})
+		limit := stripPage
+		if round == 0 {
+			limit = min(stripPage, most*len(lacking)+stripMargin)
+		}
+		listed, err := runs.List(ctx, starter.RunFilter{JobTypes: lacking, Until: until, Limit: limit})
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +73,7 @@ func Strips(ctx context.Context, runs starter.Runs, names []string, most int) ([
 				found[run.JobType] = append(known, pastOf(run))
 			}
 		}
-		if len(listed) < stripPage {
+		if len(listed) < limit {
 			break
 		}
 		until = listed[len(listed)-1].Started
@@ -115,6 +120,15 @@ type RunHistory struct {
 	Changes []SettingsChange `json:"changes"`
 	// Values are the trends of the numbers that jobs returned, up to the newest run with a result.
 	Values []values.Trend `json:"values"`
+}
+
+// WithoutValues leaves out the settings before and after each change: only who changed them, when and how is kept.
+func (h RunHistory) WithoutValues() RunHistory {
+	h.Changes = slices.Clone(h.Changes)
+	for i := range h.Changes {
+		h.Changes[i].Before, h.Changes[i].After = "", ""
+	}
+	return h
 }
 
 // Memory keeps the jobs of ended runs, which do not change. The zero value is empty.

@@ -40,3 +40,10 @@ func TestPercentilesAreValuesOfTheList(t *testing.T) {
 	assert.EqualValues(t, 10, percentile(twenty, 50))
 	assert.EqualValues(t, 19, percentile(twenty, 95))
 }
+
+func TestValuesOfChangesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	whole := RunHistory{Changes: []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set", Before: "params.path: /a", After: "params.path: /b"}}}
+	assert.Equal(t, []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set"}}, whole.WithoutValues().Changes)
+	assert.Equal(t, "params.path: /b", whole.Changes[0].After, "the history itself stays")
+}

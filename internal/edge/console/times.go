@@ -18,6 +18,8 @@ import (
 const (
 	// timesGap is the minimum time between fetches of the times of a run: those of 10,000 jobs have 400 kB.
 	timesGap = 5 * time.Second
+	// stripsGap is the same for the last runs of job types, which need lists of up to 1,000 runs.
+	stripsGap = 30 * time.Second
 	// timesEvery is the interval between fetches without a change.
 	timesEvery = 30 * time.Second
 	// nightSteady is the precision of the ends of a night, so that its ETag and its picture stay the same.
@@ -86,7 +88,7 @@ func addTimes(a *api.API, memory *calendar.Memory) {
 
 func addHistory(a *api.API) {
 	known := new(times.Memory)
-	live := func() *feed.Topic { return &feed.Topic{Every: time.Minute, Gap: timesGap, Of: api.ChangesOfRuns()} }
+	live := func() *feed.Topic { return &feed.Topic{Every: time.Minute, Gap: stripsGap, Of: api.ChangesOfRuns()} }
 	api.Add(a, api.Operation{
 		ID: "list-run-strips", Method: http.MethodGet, Path: "/run-strips", Tag: "job types", Summary: "List the last runs of several job types: when they ran and how they ended",
 		May: access.Permission{Verb: access.View, Kind: access.JobTypes}, Reach: api.Some,
@@ -112,6 +114,10 @@ func addHistory(a *api.API) {
 		May:     access.Permission{Verb: access.View, Kind: access.JobTypes}, Reach: api.Named,
 		Live: live(),
 	}, func(ctx context.Context, call *api.Call, in *historyInput) (times.RunHistory, error) {
-		return known.History(ctx, call.Client, in.Name, in.Limit)
+		history, err := known.History(ctx, call.Client, in.Name, in.Limit)
+		if !call.Rights.Allows(access.Permission{Verb: access.View, Kind: access.Configuration}, access.Scope{JobType: in.Name}) {
+			history = history.WithoutValues()
+		}
+		return history, err
 	})
 }

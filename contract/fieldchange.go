@@ -23,7 +23,7 @@ const maxShown = 120
 
 // String renders "policy.retry_limit: 0 → 3". It hides secrets: plans are printed in logs.
 func (f FieldChange) String() string {
-	f = f.withoutSecrets()
+	f = f.WithoutSecrets()
 	text := fmt.Sprintf("%s: %s → %s", f.Path, shown(f.Before), shown(f.After))
 	if f.Drift {
 		text += " (changed by hand)"
@@ -34,12 +34,12 @@ func (f FieldChange) String() string {
 // Sides renders both values with the path: "policy.retry_limit: 0". Both hide secrets:
 // the audit log keeps them.
 func (f FieldChange) Sides() (before, after string) {
-	f = f.withoutSecrets()
+	f = f.WithoutSecrets()
 	return f.Path + ": " + shown(f.Before), f.Path + ": " + shown(f.After)
 }
 
-// withoutSecrets hides both values of a secret setting. An absent value stays absent.
-func (f FieldChange) withoutSecrets() FieldChange {
+// WithoutSecrets hides both values of a secret setting. An absent value stays absent.
+func (f FieldChange) WithoutSecrets() FieldChange {
 	for _, value := range []*string{&f.Before, &f.After} {
 		switch {
 		case *value == "":

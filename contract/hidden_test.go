@@ -59,3 +59,11 @@ func TestSidesHideSecrets(t *testing.T) {
 	before, _ = contract.FieldChange{Path: "policy.env_like", Before: "3"}.Sides()
 	assert.Equal(t, "policy.env_like: 3", before)
 }
+
+func TestBothSidesOfASecretAreHidden(t *testing.T) {
+	t.Parallel()
+	hidden := contract.FieldChange{Path: "execute.env.PIN", Before: `"1234"`, After: `"9999"`}.WithoutSecrets()
+	assert.Equal(t, contract.FieldChange{Path: "execute.env.PIN", Before: contract.Hidden, After: contract.Hidden}, hidden)
+	plain := contract.FieldChange{Path: "params.path", Before: `"/a"`, After: `"/b"`}
+	assert.Equal(t, plain, plain.WithoutSecrets())
+}

@@ -77,9 +77,15 @@ func (s schedules) create(ctx context.Context, name string, schedule *schedulepb
 // update writes the Schedule if it is unchanged since the token. Some servers refuse an old token,
 // others ignore the update, so the caller reads again and compares.
 func (s schedules) update(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) error {
+	_, err := s.accepted(ctx, name, schedule, token)
+	return err
+}
+
+// accepted is update that tells whether the server took the write.
+func (s schedules) accepted(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) (bool, error) {
 	attributes, _, err := s.digestOf(schedule)
 	if err != nil {
-		return err
+		return false, err
 	}
 	request := &workflowservice.UpdateScheduleRequest{
 		Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Schedule: schedule, SearchAttributes: attributes,
@@ -90,10 +96,12 @@ func (s schedules) update(ctx context.Context, name string, schedule *schedulepb
 		return callErr
 	})
 	switch rpc.Code(err) {
-	case codes.FailedPrecondition, codes.NotFound, codes.OK:
-		return nil
+	case codes.OK:
+		return true, nil
+	case codes.FailedPrecondition, codes.NotFound:
+		return false, nil
 	default:
-		return fmt.Errorf("update Schedule %s: %w", request.GetScheduleId(), rpc.Advised(err))
+		return false, fmt.Errorf("update Schedule %s: %w", request.GetScheduleId(), rpc.Advised(err))
 	}
 }
 

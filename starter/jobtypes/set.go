@@ -2,12 +2,18 @@ package jobtypes
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/override"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -16,55 +22,96 @@ import (
 // the configured values. A running group keeps its policy. Set returns the changed settings: none
 // if they were set already. Concurrent changes of other settings are kept.
 func (c Client) Set(ctx context.Context, name string, change override.Change) ([]contract.FieldChange, error) {
-	return c.Edit(ctx, name, func(spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
-		after, err := change.OverSpec(spec)
+	return c.Edit(ctx, name, func(now Settings) (contract.JobTypeSpec, error) {
+		after, err := change.OverSpec(now.Spec)
 		if err == nil && change.HasParams() {
 			err = c.checkParams(ctx, after)
 		}
 		if err != nil {
-			return spec, &starter.InvalidError{Err: err}
+			return now.Spec, &starter.InvalidError{Err: err}
 		}
 		return after, nil
 	})
 }
 
+// Settings are the settings in force. Version names them on all control planes, and changes with each write.
+type Settings struct {
+	Spec    contract.JobTypeSpec
+	Version string
+}
+
 // Edit replaces the settings of an applied job type by those that edit returns, until the next apply. It calls
-// edit again if the settings change meanwhile, and until edit changes nothing.
-func (c Client) Edit(ctx context.Context, name string, edit func(contract.JobTypeSpec) (contract.JobTypeSpec, error)) ([]contract.FieldChange, error) {
+// edit again if the settings change meanwhile, and until edit changes nothing. The audit log gets a change that
+// was written, also if another one follows at once and edit refuses that one.
+func (c Client) Edit(ctx context.Context, name string, edit func(Settings) (contract.JobTypeSpec, error)) ([]contract.FieldChange, error) {
 	s := c.schedules()
 	var fields []contract.FieldChange
-	entry := contract.AuditEntry{Action: "jobtype.set"}
+	entry, written := contract.AuditEntry{Action: "jobtype.set"}, false
+	fail := func(err error) ([]contract.FieldChange, error) {
+		if written {
+			entry.Detail = strings.TrimPrefix(entry.Detail+"; "+unseen, "; ")
+			c.recordEdit(ctx, name, entry, fields)
+		}
+		return nil, err
+	}
 	for range convergeAttempts {
 		current, spec, err := s.stored(ctx, name)
 		if err != nil {
-			return nil, err
+			return fail(err)
 		}
-		after, err := edit(spec)
+		after, err := edit(Settings{spec, versionOf(spec, current)})
 		if err != nil {
-			return nil, err
+			return fail(err)
 		}
 		after = completed(after)
 		changed := specChanges(spec, after)
 		if len(changed) == 0 { // Also true at the read after the last write.
 			if len(fields) > 0 {
-				entry.Before, entry.After = beforeAndAfter(fields)
-				c.recordSchedule(ctx, name, entry)
+				c.recordEdit(ctx, name, entry, fields)
 			}
 			return fields, nil
 		}
-		fields = changed
-		entry.Former, entry.Detail = s.formerOf(current.schedule)
-		if err := s.replace(ctx, name, current, after); err != nil {
-			return nil, err
+		former, detail := s.formerOf(current.schedule)
+		accepted, err := s.replace(ctx, name, current, after)
+		if accepted || !written {
+			fields, entry.Former, entry.Detail = changed, former, detail
+		}
+		written = written || accepted
+		if err != nil {
+			return fail(err)
 		}
 	}
-	return nil, fmt.Errorf("the Schedule of job type %s kept changing while it was written: see `roundsman show %s` and try again", name, name)
+	return fail(fmt.Errorf("the Schedule of job type %s kept changing while it was written: see `roundsman show %s` and try again", name, name))
 }
 
-// Spec returns the settings of an applied job type.
-func (c Client) Spec(ctx context.Context, name string) (contract.JobTypeSpec, error) {
-	_, spec, err := c.schedules().stored(ctx, name)
-	return spec, err
+// unseen is the detail of a change that was sent, but not read again.
+const unseen = "written, but another change came at once: it may have replaced this one"
+
+func (c Client) recordEdit(ctx context.Context, name string, entry contract.AuditEntry, fields []contract.FieldChange) {
+	entry.Before, entry.After = beforeAndAfter(fields)
+	c.recordSchedule(ctx, name, entry)
+}
+
+// Settings returns the settings of an applied job type.
+func (c Client) Settings(ctx context.Context, name string) (Settings, error) {
+	current, spec, err := c.schedules().stored(ctx, name)
+	return Settings{spec, versionOf(spec, current)}, err
+}
+
+// versionOf has no sum of a secret, with which a short one could be guessed, and not that of the configuration,
+// which contains them. The times of the writes distinguish settings that differ in secrets alone.
+func versionOf(spec contract.JobTypeSpec, current held) string {
+	spec = spec.WithoutSecrets()
+	spec.Hash = ""
+	text, err := json.Marshal(struct {
+		Spec             contract.JobTypeSpec
+		Created, Updated time.Time
+	}{spec, rpc.Time(current.info.GetCreateTime()), rpc.Time(current.info.GetUpdateTime())})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // Changes lists the settings that differ between two specs of a job type.
@@ -102,12 +149,12 @@ func (c Client) checkParams(ctx context.Context, spec contract.JobTypeSpec) erro
 }
 
 // replace writes another spec. It keeps the hash of the configuration, so that plan distinguishes
-// the edit from a changed configuration.
-func (s schedules) replace(ctx context.Context, name string, current held, spec contract.JobTypeSpec) error {
+// the edit from a changed configuration. It returns false if the server refused the write.
+func (s schedules) replace(ctx context.Context, name string, current held, spec contract.JobTypeSpec) (accepted bool, err error) {
 	schedule, err := s.build(spec)
 	if err != nil {
-		return err
+		return false, err
 	}
 	schedule.State = current.schedule.GetState()
-	return s.update(ctx, name, schedule, current.token)
+	return s.accepted(ctx, name, schedule, current.token)
 }

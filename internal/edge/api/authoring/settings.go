@@ -2,8 +2,6 @@ package authoring
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -74,18 +72,19 @@ func (s *service) settings() {
 		ID: "set-job-type-settings", Method: http.MethodPatch, Path: path, Tag: "job types", Summary: "Change any settings of a job type until the next apply",
 		Description: "The whole entry is checked as apply does; faults have the path of the setting, and the line of a document. " +
 			"Settings of the policy and schedule.every need the permission to operate the job type, all others the permission to change the configuration. " +
+			"changed hides both values of a secret. " +
 			"A running group keeps its settings.",
 		May: access.Permission{Verb: access.Operate, Kind: access.JobTypes}, Reach: api.Named,
 	}, s.setSettings)
 }
 
 func (s *service) getSettings(ctx context.Context, call *api.Call, in *api.JobTypePath) (JobTypeSettings, error) {
-	spec, err := jobtypes.Of(call.Client).Spec(ctx, in.Name)
+	now, err := jobtypes.Of(call.Client).Settings(ctx, in.Name)
 	if err != nil {
 		return JobTypeSettings{}, err
 	}
-	handlers := s.handlers(ctx, call)
-	shown := JobTypeSettings{JobType: in.Name, Version: versionOf(spec), Next: instants(spec, time.Now())}
+	spec, handlers := now.Spec, s.handlers(ctx, call)
+	shown := JobTypeSettings{JobType: in.Name, Version: now.Version, Next: instants(spec, time.Now())}
 	if shown.Settings, shown.Files, err = inforce.Entry(spec.WithoutSecrets(), handlers); err != nil {
 		return shown, err
 	}
@@ -98,16 +97,6 @@ func (s *service) getSettings(ctx context.Context, call *api.Call, in *api.JobTy
 	}
 	shown.Schema, err = config.EntrySchema(handler, spec.Policy)
 	return shown, err
-}
-
-// versionOf names the settings of a job type.
-func versionOf(spec contract.JobTypeSpec) string {
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(text)
-	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // instants returns the next instants of a spec. A schedule that cannot be read has none.
@@ -146,22 +135,22 @@ func (s *service) setSettings(ctx context.Context, call *api.Call, in *struct {
 	}
 	edit := &edit{service: s, call: call, name: in.Name, body: in.Body, handlers: s.handlers(ctx, call)}
 	if in.Wanted {
-		spec, err := jobtypes.Of(call.Client).Spec(ctx, in.Name)
+		now, err := jobtypes.Of(call.Client).Settings(ctx, in.Name)
 		if err != nil {
 			return set, err
 		}
-		after, err := edit.over(ctx, spec)
+		after, err := edit.over(ctx, now)
 		if err != nil {
 			return set, err
 		}
-		set.Changed = jobtypes.Changes(spec.WithoutSecrets(), after.WithoutSecrets())
+		set.Changed = jobtypes.Changes(now.Spec, after)
 		return edit.describe(set, after)
 	}
 	var last contract.JobTypeSpec
-	changed, err := jobtypes.Of(call.Client).Edit(ctx, in.Name, func(spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
-		after, err := edit.over(ctx, spec)
+	changed, err := jobtypes.Of(call.Client).Edit(ctx, in.Name, func(now jobtypes.Settings) (contract.JobTypeSpec, error) {
+		after, err := edit.over(ctx, now)
 		if err == nil {
-			err = edit.allowed(ctx, spec, after)
+			err = edit.allowed(ctx, now.Spec, after)
 		}
 		last = after
 		return after, err
@@ -187,11 +176,12 @@ type edit struct {
 }
 
 // over returns the changed spec. Faults have the lines of the document.
-func (e *edit) over(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
+func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTypeSpec, error) {
+	spec := now.Spec
 	if e.made != nil && len(jobtypes.Changes(spec, *e.made)) == 0 {
 		return spec, nil // It is written.
 	}
-	if e.body.Version != "" && e.body.Version != versionOf(spec) {
+	if e.body.Version != "" && e.body.Version != now.Version {
 		return spec, problem.New(http.StatusPreconditionFailed, problem.CodeChanged, "the settings have changed since they were read").With("read them again, then decide")
 	}
 	own, err := e.source(spec)
@@ -228,6 +218,11 @@ func (e *edit) over(ctx context.Context, spec contract.JobTypeSpec) (contract.Jo
 		return spec, starter.Invalidf("enabled is false: leave it out here, and pause the job type")
 	}
 	e.warnings = slices.DeleteFunc(loaded.Warnings, func(f config.Fault) bool { return f.File != fileName })
+	if writesSecret(made[at]) {
+		if err := e.needConfiguration(ctx, made[at]); err != nil {
+			return spec, err
+		}
+	}
 	after, missing := made[at].WithSecretsOf(spec)
 	if len(missing) > 0 {
 		return spec, starter.Invalidf("%s is %s, which stands for a secret: write the value itself", missing[0], contract.Hidden)
@@ -258,19 +253,44 @@ func (e *edit) source(spec contract.JobTypeSpec) (config.Source, error) {
 	return config.Source{Name: fileName, Data: []byte(text), Files: files}, nil
 }
 
+// writesSecret reports whether a spec has a secret value itself. Such a spec is compared with the settings only for
+// those who may change the configuration: the answer tells whether the secret is the one in force.
+func writesSecret(spec contract.JobTypeSpec) bool {
+	return slices.ContainsFunc(jobtypes.Changes(spec.WithoutSecrets(), spec), func(c contract.FieldChange) bool {
+		return c != c.WithoutSecrets()
+	})
+}
+
 // allowed checks the permission for the settings that change, and for the handlers before and after.
 func (e *edit) allowed(ctx context.Context, before, after contract.JobTypeSpec) error {
-	interval := len(before.Schedule.Cron) == 0 && len(after.Schedule.Cron) == 0
+	interval := changesInterval(e.name, before.Schedule, after.Schedule)
 	beyond := slices.ContainsFunc(jobtypes.Changes(before, after), func(c contract.FieldChange) bool {
 		return !strings.HasPrefix(c.Path, "policy.") && (c.Path != "schedule" || !interval)
 	})
 	if !beyond {
 		return nil
 	}
+	return e.needConfiguration(ctx, after)
+}
+
+// changesInterval reports whether two schedules differ in every alone, and in an offset that follows from it.
+func changesInterval(name string, before, after contract.ScheduleSpec) bool {
+	if len(before.Cron) > 0 || len(after.Cron) > 0 {
+		return false
+	}
+	follows := func(s contract.ScheduleSpec) bool { return s.Offset == contract.SpreadOffset(name, s.Every) }
+	if before.Offset != after.Offset && !(follows(before) && follows(after)) {
+		return false
+	}
+	return before.Jitter == after.Jitter && before.Timezone == after.Timezone && slices.Equal(before.Days, after.Days) && slices.Equal(before.Except, after.Except)
+}
+
+// needConfiguration checks the permission to change the configuration for the handlers of a spec.
+func (e *edit) needConfiguration(ctx context.Context, spec contract.JobTypeSpec) error {
 	scope := access.Scope{JobType: e.name}
 	if e.call.Rights.ByHandler() {
 		var err error
-		if scope.Handlers, err = handled.OfSpec(ctx, e.call.Client, after, []contract.JobTypeSpec{after}); err != nil {
+		if scope.Handlers, err = handled.OfSpec(ctx, e.call.Client, spec, []contract.JobTypeSpec{spec}); err != nil {
 			return err
 		}
 	}
@@ -278,6 +298,9 @@ func (e *edit) allowed(ctx context.Context, before, after contract.JobTypeSpec) 
 }
 
 func (e *edit) describe(set SettingsSet, after contract.JobTypeSpec) (SettingsSet, error) {
+	for i := range set.Changed {
+		set.Changed[i] = set.Changed[i].WithoutSecrets()
+	}
 	set.Changed, set.Warnings, set.Next = orNone(set.Changed), orNone(e.warnings), instants(after, time.Now())
 	entry, _, err := inforce.Entry(after.WithoutSecrets(), e.handlers)
 	if err != nil {

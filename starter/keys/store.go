@@ -114,34 +114,57 @@ func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
 	return revoked, err
 }
 
+// UnseenError means that a write was sent, and that its effect is not known.
+type UnseenError struct{ Err error }
+
+func (e *UnseenError) Error() string {
+	return "whether the keys have changed is not known: " + e.Err.Error()
+}
+
+func (e *UnseenError) Unwrap() error { return e.Err }
+
 // Rotate replaces a valid key by one with the same name and rights, and the same time to live, and revokes it. It
-// returns the new key with its secret, which cannot be read again.
+// returns the new key with its secret, which cannot be read again. It also returns both with an [UnseenError], since
+// the old key may be revoked then.
 func (s *Store) Rotate(ctx context.Context, id, by string) (Key, string, error) {
 	next, secret := newSecret()
 	var made Key
-	err := s.change(ctx, func(held *record) error {
-		at, now := slices.IndexFunc(held.Keys, func(k stored) bool { return k.ID == id }), time.Now().UTC()
-		if at < 0 {
-			return &starter.NotFoundError{What: "key", Name: id, Hint: "see `roundsman keys`"}
-		}
-		if !held.Keys[at].valid(now) {
-			return &starter.RefusedError{Asked: "rotate key " + id, Reason: "it is revoked or expired: create another one"}
-		}
-		made = held.Keys[at].Key
-		made.ID, made.CreatedAt, made.CreatedBy, made.LastUsed = next, now, by, time.Time{}
-		if !made.ExpiresAt.IsZero() {
-			made.ExpiresAt = now.Add(made.ExpiresAt.Sub(held.Keys[at].CreatedAt)).Truncate(time.Second)
-		}
-		held.Keys[at].RevokedAt, held.Keys[at].RevokedBy = now, by
-		held.Keys = slices.DeleteFunc(held.Keys, func(k stored) bool { return len(held.Keys) >= Most && !k.valid(now) && k.ID != id })
-		held.Keys = append(held.Keys, stored{made, sumOf(secret)})
-		return nil
+	err := s.change(ctx, func(held *record) (err error) {
+		made, err = held.rotate(id, stored{Key{ID: next, CreatedBy: by, CreatedAt: time.Now().UTC()}, sumOf(secret)})
+		return err
 	}, func(held record) bool { return held.has(next) })
-	if err != nil {
+	if _, unseen := errors.AsType[*UnseenError](err); err != nil && !unseen {
 		return Key{}, "", err
 	}
-	s.client.Audit().Record(ctx, contract.AuditEntry{Action: "key.rotate", Object: "key/" + id, After: "key/" + next, Detail: made.Name})
-	return made, secret, nil
+	entry := contract.AuditEntry{Action: "key.rotate", Object: "key/" + id, After: "key/" + next, Detail: made.Name}
+	if err != nil {
+		entry.Detail += "; written, but not read again: it may have had no effect"
+	}
+	s.client.Audit().Record(ctx, entry)
+	return made, secret, err
+}
+
+// rotate revokes a key and adds its successor, which has an id, a creator, a time and a sum. Of as many keys as there
+// may be, those that are not valid make room, also the revoked one.
+func (r *record) rotate(id string, next stored) (Key, error) {
+	at, now := slices.IndexFunc(r.Keys, func(k stored) bool { return k.ID == id }), next.CreatedAt
+	if at < 0 {
+		return Key{}, &starter.NotFoundError{What: "key", Name: id, Hint: "see `roundsman keys`"}
+	}
+	if !r.Keys[at].valid(now) {
+		return Key{}, &starter.RefusedError{Asked: "rotate key " + id, Reason: "it is revoked or expired: create another one"}
+	}
+	made := r.Keys[at].Key
+	made.ID, made.CreatedAt, made.CreatedBy, made.LastUsed = next.ID, now, next.CreatedBy, time.Time{}
+	if !made.ExpiresAt.IsZero() {
+		made.ExpiresAt = now.Add(made.ExpiresAt.Sub(r.Keys[at].CreatedAt)).Truncate(time.Second)
+	}
+	r.Keys[at].RevokedAt, r.Keys[at].RevokedBy = now, next.CreatedBy
+	if len(r.Keys) >= Most {
+		r.Keys = slices.DeleteFunc(r.Keys, func(k stored) bool { return !k.valid(now) })
+	}
+	r.Keys = append(r.Keys, stored{made, next.Sum})
+	return made, nil
 }
 
 // used stores the time of the last use of keys.
@@ -168,11 +191,11 @@ func (s *Store) change(ctx context.Context, edit func(*record) error, done func(
 			return err
 		}
 		if err := s.write(ctx, held, token); err != nil {
-			return err
+			return &UnseenError{err}
 		}
 		after, _, err := s.read(ctx)
 		if err != nil {
-			return err
+			return &UnseenError{err}
 		}
 		if done(after) {
 			return nil

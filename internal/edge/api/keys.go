@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -51,7 +52,7 @@ func (a *API) keys() {
 	},
 	) (CreatedKey, error) {
 		key, secret, err := keys.New(call.Client).Rotate(ctx, in.ID, call.Name)
-		return CreatedKey{key, secret}, err
+		return CreatedKey{key, secret}, withSecret(err, secret)
 	})
 	Add(a, Operation{
 		ID: "get-access", Method: http.MethodGet, Path: "/access", Tag: tag, Summary: "Show who may call: roles and bindings of the configuration, and what one caller may do",
@@ -134,6 +135,14 @@ type SessionsEnded struct {
 // keyPosition returns the sort key of a key. Its times have a fixed number of digits.
 func keyPosition(k keys.Key) string {
 	return k.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000") + k.ID
+}
+
+// withSecret tells the secret of a key that may have replaced another one, in the remedy: it is not logged.
+func withSecret(err error, secret string) error {
+	if _, unseen := errors.AsType[*keys.UnseenError](err); !unseen {
+		return err
+	}
+	return problem.From(err).With("the old key may be revoked: keep " + secret + ", which is the new key if so, and try it. If it is refused, rotate again")
 }
 
 func (a *API) createKey(ctx context.Context, call *Call, in *struct {

@@ -2,8 +2,12 @@ package times
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag/spec"
@@ -134,16 +138,22 @@ type WorkedItem struct {
 // WorkerTimes holds the items of a worker.
 type WorkerTimes struct {
 	Since time.Time `json:"since"`
+	// SearchedSince is the start of the oldest run that was read: there may be work of older runs. Zero if all runs
+	// since then were read.
+	SearchedSince time.Time `json:"searched_since,omitzero"`
 	// Work is newest first. LeftOut counts older items.
 	Work    []WorkedItem `json:"work"`
 	LeftOut int          `json:"left_out,omitempty"`
-	// Missed lists runs that did not answer.
+	// Missed lists runs that did not answer, or were read in part.
 	Missed string `json:"missed,omitempty"`
 }
 
 const (
-	// searchedRuns bounds the newest runs whose items are read for a worker.
-	searchedRuns = 100
+	// searchedRuns bounds the newest runs whose items are read for a worker, searchedItems the items of each, and
+	// searchedAtOnce the runs that are read at the same time: neither a run nor its record can select by worker.
+	searchedRuns   = 20
+	searchedItems  = 10_000
+	searchedAtOnce = 4
 	// maxWork bounds the items of one worker in an answer.
 	maxWork = 5000
 )
@@ -158,26 +168,62 @@ func nameOf(workflowID string) string {
 // OfWorker reads the items that a worker ran in the newest runs since then.
 func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time) (WorkerTimes, error) {
 	found := WorkerTimes{Since: since, Work: []WorkedItem{}}
-	items, err := runs.Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Since: since, Limit: searchedRuns, SubDAGs: true}, Worker: id, Limit: starter.All})
+	newest, err := runs.List(ctx, starter.RunFilter{Since: since, Limit: searchedRuns + 1, SubDAGs: true})
 	if err != nil {
-		if len(items) == 0 {
+		return found, err
+	}
+	newest, found.SearchedSince = searched(newest)
+	work, faults := make([][]WorkedItem, len(newest)), make([]error, len(newest))
+	var asking errgroup.Group
+	asking.SetLimit(searchedAtOnce)
+	for i, run := range newest {
+		asking.Go(func() error {
+			items, total, err := runs.Items(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, starter.ItemFilter{Limit: searchedItems})
+			if err == nil && total > len(items) {
+				err = fmt.Errorf("the first %d of %d items were read", len(items), total)
+			}
+			if err != nil {
+				faults[i] = fmt.Errorf("run %s: %w", run.WorkflowID, err)
+			}
+			work[i] = workOf(items, run.WorkflowID, id)
+			return nil
+		})
+	}
+	_ = asking.Wait() // Errors are in faults.
+	found.Work = append(found.Work, slices.Concat(work...)...)
+	if err := errors.Join(faults...); err != nil {
+		if len(found.Work) == 0 {
 			return found, err
 		}
 		found.Missed = err.Error()
-	}
-	for _, item := range items {
-		began, took, is := spanOf(item)
-		if !is {
-			continue
-		}
-		work := WorkedItem{WorkflowID: item.Run.WorkflowID, Name: nameOf(item.Run.WorkflowID), ID: item.ID, Key: item.DedupeKey, State: item.State, Attempt: item.Attempt, StartedAt: began}
-		if took >= 0 {
-			work.EndedAt = item.EndedAt
-		}
-		found.Work = append(found.Work, work)
 	}
 	slices.SortStableFunc(found.Work, func(a, b WorkedItem) int { return b.StartedAt.Compare(a.StartedAt) })
 	found.LeftOut = max(0, len(found.Work)-maxWork)
 	found.Work = found.Work[:len(found.Work)-found.LeftOut]
 	return found, nil
+}
+
+// searched returns the runs to read, and the start of the oldest one if there are more.
+func searched(newest []starter.Run) ([]starter.Run, time.Time) {
+	if len(newest) <= searchedRuns {
+		return newest, time.Time{}
+	}
+	newest = newest[:searchedRuns]
+	return newest, newest[searchedRuns-1].Started
+}
+
+// workOf returns the items of a run that a worker ran last. It keeps none of the others in memory.
+func workOf(items []starter.Item, workflowID, worker string) (work []WorkedItem) {
+	for _, item := range items {
+		began, took, is := spanOf(item)
+		if !is || item.Worker != worker {
+			continue
+		}
+		one := WorkedItem{WorkflowID: workflowID, Name: nameOf(workflowID), ID: item.ID, Key: item.DedupeKey, State: item.State, Attempt: item.Attempt, StartedAt: began}
+		if took >= 0 {
+			one.EndedAt = item.EndedAt
+		}
+		work = append(work, one)
+	}
+	return work
 }

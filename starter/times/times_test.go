@@ -47,3 +47,26 @@ func TestValuesOfChangesAreLeftOut(t *testing.T) {
 	assert.Equal(t, []SettingsChange{{Seq: 7, By: "ann", Action: "jobtype.set"}}, whole.WithoutValues().Changes)
 	assert.Equal(t, "params.path: /b", whole.Changes[0].After, "the history itself stays")
 }
+
+func TestTheWorkOfAWorkerTellsHowFarBackItWasSearched(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	var newest []starter.Run
+	for i := range searchedRuns {
+		newest = append(newest, starter.Run{Started: now.Add(-time.Duration(i) * time.Hour)})
+	}
+	read, since := searched(newest)
+	assert.Len(t, read, searchedRuns)
+	assert.Zero(t, since, "these are all")
+	read, since = searched(append(newest, starter.Run{Started: now.Add(-100 * time.Hour)}))
+	assert.Len(t, read, searchedRuns)
+	assert.Equal(t, now.Add(-(searchedRuns-1)*time.Hour), since)
+
+	work := workOf([]starter.Item{
+		{ID: "job-00001", Worker: "n1", StartedAt: now, EndedAt: now.Add(time.Second), State: contract.JobCompleted, Attempt: 1},
+		{ID: "job-00002", Worker: "n2", StartedAt: now, State: contract.JobRunning, Attempt: 1},
+		{ID: "job-00003", Worker: "n1"},
+	}, "group/scrub-1", "n1")
+	assert.Len(t, work, 1, "not those of another worker, and none that has not begun")
+	assert.Equal(t, "job-00001", work[0].ID)
+}

@@ -20,7 +20,7 @@ export function WorkerTimeline({ id }: { id: string }) {
   const [hours, setHours] = useState(24);
   const found = useGet<WorkerTimes>(`/workers/${segment(id)}/times${query({ hours })}`);
   return (
-    <Section title="What it ran" note={found.data && `${plural(found.data.work.length, 'item')} in the last ${hours} hours${found.data.missed ? ', not all runs answered' : ''}`}>
+    <Section title="What it ran" note={found.data && `${plural(found.data.work.length, 'item')} in the last ${hours} hours${found.data.searched_since ? `, runs since ${exact(found.data.searched_since)} were searched` : ''}${found.data.missed ? ', not all runs answered' : ''}`}>
       <Loaded of={found} what="What it ran">
         {(times) => (times.work.length === 0 ? <Empty>It ran nothing in the last {hours} hours.</Empty> : <Work times={times} hours={hours} setHours={setHours} />)}
       </Loaded>

@@ -1,0 +1,59 @@
+package times
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// busy is a server with runs of the job type often, the newest first.
+type busy struct {
+	client.Client
+
+	sizes []int32
+}
+
+func (b *busy) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	b.sizes = append(b.sizes, in.GetPageSize())
+	page := &workflowservice.ListWorkflowExecutionsResponse{NextPageToken: []byte("more")}
+	for i := range in.GetPageSize() {
+		at := timestamppb.New(time.Unix(int64(1_800_000_000-60*i), 0))
+		page.Executions = append(page.Executions, &workflowpb.WorkflowExecutionInfo{
+			Execution: &commonpb.WorkflowExecution{WorkflowId: fmt.Sprint(contract.GroupWorkflowID("often"), "-", at.AsTime().Format(time.RFC3339)), RunId: "r"},
+			Type:      &commonpb.WorkflowType{Name: contract.JobGroupWorkflow}, StartTime: at, CloseTime: at, Status: enums.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+		})
+	}
+	return page, nil
+}
+
+// A history of 30 runs asks for no thousand of them.
+func TestAStripListsAboutWhatItShows(t *testing.T) {
+	t.Parallel()
+	server := &busy{}
+	strips, err := Strips(t.Context(), starter.New(server, "", nil).Runs(), []string{"often"}, 30)
+	require.NoError(t, err)
+	require.Len(t, strips[0].Runs, 30)
+	assert.True(t, strips[0].Runs[0].StartedAt.Before(strips[0].Runs[29].StartedAt), "oldest first")
+	require.Len(t, server.sizes, 1)
+	assert.Less(t, server.sizes[0], int32(100))
+
+	server = &busy{}
+	_, err = Strips(t.Context(), starter.New(server, "", nil).Runs(), []string{"often", "seldom"}, 30)
+	require.NoError(t, err)
+	assert.Greater(t, len(server.sizes), 1, "the first list is full of another job type")
+	assert.Equal(t, int32(1000), server.sizes[1])
+	assert.LessOrEqual(t, len(server.sizes), stripRounds)
+}

@@ -6,7 +6,7 @@ import { setDensity, useDensity } from '../table/density';
 import { place, setZone, span, useNow, useZone, zones } from '../time';
 
 export const Bar = () => (
-  <div class="bar">
+  <div class="bar" role="region" aria-label="View">
     <nav id="crumbs" aria-label="Breadcrumb" />
     <Live />
     <Zone />

@@ -7,7 +7,7 @@ import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Schema } from '../types';
 import { at, offers } from './schema';
 import './editor.css';
@@ -32,7 +32,7 @@ export interface EditorProps {
 
 const theme = EditorView.theme({
   '&': { font: 'var(--t-code)', color: 'var(--ink)', backgroundColor: 'var(--surface)', height: '100%' },
-  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { font: 'var(--t-code)', overflow: 'auto' },
   '.cm-content': { caretColor: 'var(--ink)', padding: '8px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
@@ -64,16 +64,40 @@ const colors = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: 'var(--ink-3)' },
 ]);
 
+// What is typed over a selection goes through a transaction. Left to the browser, Chrome keeps the color of the
+// text that it removes as an inline style, which the page's policy blocks and reports.
+const over = (view: EditorView, text: string) => {
+  const { from, to } = view.state.selection.main;
+  const insert = () => view.state.update({ ...view.state.replaceSelection(text), userEvent: 'input.type', scrollIntoView: true });
+  if (!view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, insert))) view.dispatch(insert());
+};
+const typed = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    if (event.inputType !== 'insertText' || event.data === null || event.isComposing || view.state.selection.main.empty) return false;
+    event.preventDefault();
+    over(view, event.data);
+    return true;
+  },
+  compositionstart(_, view) {
+    if (!view.state.selection.main.empty) view.dispatch({ ...view.state.replaceSelection(''), userEvent: 'delete.selection' });
+    return false;
+  },
+});
+
 export function Editor({ label, value, set, faults = [], schema, document = '', describedBy }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const now = useRef({ set, schema });
   now.current = { set, schema };
   const states = useRef(new Map<string, EditorState>());
+  // sent are the texts that the page was told of and has not shown yet: fast typing is ahead of the page.
+  const sent = useRef<string[]>([]);
   const attributes = useRef(new Compartment());
   const shown = useRef(document);
+  const fresh = useRef<(doc: string) => EditorState>(undefined);
 
-  useEffect(() => {
+  // Before the next key: what is typed belongs to the document that is shown.
+  useLayoutEffect(() => {
     const root = host.current?.shadowRoot ?? host.current?.attachShadow({ mode: 'open' });
     if (!root) return;
     const complete = (context: CompletionContext) => {
@@ -84,11 +108,13 @@ export function Editor({ label, value, set, faults = [], schema, document = '', 
       const options = offers(of, place).map((offer) => ({ label: offer.label, apply: offer.apply, ...(offer.detail ? { detail: offer.detail } : {}), ...(offer.info ? { info: offer.info } : {}) }));
       return options.length > 0 ? { from: context.pos - place.word.length, options, validFor: /^[\w.-]*$/ } : null;
     };
-    const made = new EditorView({
-      root,
-      parent: root,
-      state: EditorState.create({
-        doc: value,
+    const told = (text: string) => {
+      sent.current.push(text);
+      now.current.set(text);
+    };
+    fresh.current = (doc) =>
+      EditorState.create({
+        doc,
         extensions: [
           lineNumbers(),
           lintGutter(),
@@ -102,27 +128,33 @@ export function Editor({ label, value, set, faults = [], schema, document = '', 
           autocompletion({ override: [complete], icons: false }),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
           theme,
+          typed,
           attributes.current.of(EditorView.contentAttributes.of({ 'aria-label': label, ...(describedBy ? { 'aria-description': describedBy } : {}) })),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged && !update.transactions.some((one) => one.isUserEvent('from.page'))) now.current.set(update.state.doc.toString());
+            if (update.docChanged && !update.transactions.some((one) => one.isUserEvent('from.page'))) told(update.state.doc.toString());
           }),
         ],
-      }),
-    });
+      });
+    const made = new EditorView({ root, parent: root, state: fresh.current(value) });
     view.current = made;
     return () => made.destroy();
   }, []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const editor = view.current;
     if (!editor) return;
     if (shown.current !== document) {
       states.current.set(shown.current, editor.state);
       shown.current = document;
+      sent.current = [];
       const before = states.current.get(document);
-      if (before?.doc.toString() === value) editor.setState(before);
+      const next = before?.doc.toString() === value ? before : fresh.current?.(value);
+      if (next) editor.setState(next);
     }
-    if (editor.state.doc.toString() === value) return;
+    const own = sent.current.indexOf(value);
+    sent.current.splice(0, own + 1);
+    if (own >= 0 || editor.state.doc.toString() === value) return;
+    sent.current = [];
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value }, userEvent: 'from.page' });
   }, [value, document]);
 

@@ -222,7 +222,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     if (!pick) return;
     for (const link of scroll.current?.querySelectorAll<HTMLElement>('.row a, .row button') ?? []) link.tabIndex = link.closest('.row.at') ? 0 : -1;
   });
-  useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`);
+  useWidths(scroll, `${label} ${columns.map((c) => c.name).join(' ')} ${small}`, small);
 
   const strip = (tools !== undefined || pick !== undefined) && (
     <div class="table-tools">
@@ -353,11 +353,16 @@ export function sorted<T>(rows: (T | undefined)[], columns: Column<T>[], by: str
 }
 
 // useWidths keeps the widest width that each column had, so that columns stand still while rows scroll by.
-function useWidths(scroll: { current: HTMLDivElement | null }, of: string) {
+function useWidths(scroll: { current: HTMLDivElement | null }, of: string, small: boolean) {
   const kept = useRef<{ of: string; widths: number[] }>({ of: '', widths: [] });
   useLayoutEffect(() => {
-    if (kept.current.of !== of) kept.current = { of, widths: [] };
-    for (const [i, head] of [...(scroll.current?.querySelectorAll<HTMLElement>('.rows-head > :not(.wide)') ?? [])].entries()) {
+    const heads = [...(scroll.current?.querySelectorAll<HTMLElement>('.rows-head > :not(.wide)') ?? [])];
+    if (kept.current.of !== of) {
+      kept.current = { of, widths: [] };
+      for (const head of heads) head.style.minWidth = '';
+    }
+    if (small) return;
+    for (const [i, head] of heads.entries()) {
       const now = head.offsetWidth;
       if (now <= (kept.current.widths[i] ?? 0)) continue;
       kept.current.widths[i] = now;

@@ -34,7 +34,7 @@ func revert(e contract.AuditEntry) PutBack {
 	case "jobtype.resume":
 		return by(action.PauseJobType, action.Args{"name": e.JobType})
 	case "jobtype.set", "apply.update", "apply.drift", contract.AuditRestore:
-		if former := settingsBefore(e.Before, e.After); former != nil {
+		if former := settingsBefore(e.Before, e.After); former != nil && !(e.Restorable && moreThanInterval(e.Before, e.After)) {
 			former["name"] = e.JobType
 			return by(action.SetJobType, former)
 		}
@@ -98,7 +98,9 @@ var (
 	sizeOfPool  = regexp.MustCompile(`^size: (\d+)( \(resized\))?$`)
 	onePolicy   = regexp.MustCompile(`^policy\.(\w+): (\S+)$`)
 	oneInterval = regexp.MustCompile(`^schedule: every (\w+)( |$)`)
-	newInterval = regexp.MustCompile(`(^|; )schedule: every `)
+	// restOfInterval is what follows the length: offset and jitter.
+	restOfInterval = regexp.MustCompile(`(?:^|; )schedule: every \w+([^;]*)`)
+	newInterval    = regexp.MustCompile(`(^|; )schedule: every `)
 )
 
 func poolSize(e contract.AuditEntry) PutBack {
@@ -139,6 +141,19 @@ func settingsBefore(before, after string) action.Args {
 		}
 	}
 	return settings
+}
+
+// moreThanInterval is whether an entry changed more of an interval than its length, like the jitter, which nobody can
+// set on its own.
+func moreThanInterval(before, after string) bool {
+	rest := func(text string) string {
+		found := restOfInterval.FindStringSubmatch(text)
+		if found == nil {
+			return ""
+		}
+		return found[1]
+	}
+	return rest(before) != rest(after)
 }
 
 func lasting(action string) string {

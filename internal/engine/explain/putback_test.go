@@ -51,6 +51,10 @@ func TestSettingsAreReverted(t *testing.T) {
 	e := contract.AuditEntry{Seq: 7, Action: "jobtype.set", Object: "jobtype/scrub", JobType: "scrub"}
 	e.Before, e.After = "policy.retry_limit: 2; policy.max_runtime: 2h; schedule: every 8h offset 10m", "policy.retry_limit: 0; policy.max_runtime: 1h; schedule: every 4h"
 	assert.Equal(t, "roundsman set scrub every=8h max_runtime=2h retry_limit=2", putBack(e))
+	e.Before, e.After, e.Restorable = "schedule: every 2h offset 5m", "schedule: every 3h offset 5m", true
+	assert.Equal(t, "roundsman set scrub every=2h", putBack(e))
+	e.After = "schedule: every 3h offset 5m jitter 5m"
+	assert.Equal(t, "roundsman set scrub --restore 7", putBack(e), "nobody can set the jitter on its own")
 	for _, change := range [][2]string{
 		{"", ""},
 		{"policy.retry_limit: 2; description: Moves; volumes", ""},

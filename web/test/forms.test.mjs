@@ -37,7 +37,10 @@ const press = (name, selector = 'main button, dialog[open] button') =>
       selector,
     ),
   );
-const tab = (name) => press(name, '[role=tab]');
+const tab = async (name) => {
+  await press(name, '[role=tab]');
+  await until(`${name} is shown`, () => page.$$eval('[role=tab][aria-selected=true]', (all, t) => all.some((e) => e.textContent.trim().startsWith(t)), name));
+};
 // type replaces the text of the field with that label.
 const type = async (label, text) => {
   const field = await page.waitForFunction((name) => [...document.querySelectorAll('label')].find((l) => l.textContent === name && l.htmlFor)?.control, {}, label);
@@ -74,7 +77,7 @@ const gap = async (name) => {
 };
 const document = async (name) => (await stage.get(`/job-types/${name}/settings`)).document;
 
-test('one setting by form, by text, and put back with its values', { skip, todo: 'typing over all text in the editor gives one report of style-src-attr', timeout: 600_000 }, async () => {
+test('one setting by form, by text, and put back with its values', { skip, todo: 'its last part, from Put back on, was not seen', timeout: 600_000 }, async () => {
   const was = await document('compact');
   assert.equal(await gap('compact'), 1);
   await stage.open(page, 'job-types/compact');
@@ -98,22 +101,36 @@ test('one setting by form, by text, and put back with its values', { skip, todo:
 
   await tab('YAML');
   await until('the new text', async () => /every: 2h/.test(await text()));
-  await write((await document('compact')).replace('every: 2h', 'every: 3h\n      jitter: 5m'));
+  const two = await document('compact');
+  await write(two.replace('every: 2h', 'every: 3h\n      jitter: 5m'));
   await says('jitter 5m', '.diff');
   await both();
   await press('Apply');
   await until('the Schedule every three hours', async () => (await gap('compact')) >= 2.9);
   assert.equal((await stage.get('/job-types/compact')).spec.schedule.jitter, '5m');
 
-  // The last change is put back, then the one before it.
-  for (const [hours, entry] of [[2, '.changes li:first-child button'], [1, '.changes button']]) {
-    await until('who changed it', () => page.$eval('.changes li', (e) => /admin/.test(e.textContent)));
-    await press('Put back', entry);
+  // The last change is put back with all its values, and so is putting it back.
+  const put = async (hours) => {
+    await until('who changed it', () => page.$eval('.changes li:first-child', (e) => /admin/.test(e.textContent) && e.querySelector('button') !== null));
+    await press('Put back', '.changes li:first-child button');
     await page.waitForSelector('dialog[open]');
     await press('Put back', 'dialog[open] button');
-    await until(`every ${hours} h`, async () => Math.abs((await gap('compact')) - hours) < 0.1);
+    await until(`every ${hours} h`, async () => (await stage.get('/job-types/compact')).spec.schedule.every === `${hours}h`);
     await page.reload();
-  }
+  };
+  const changed = await document('compact');
+  await put(2);
+  assert.equal(await document('compact'), two);
+  await until('the Schedule every two hours again', async () => (await gap('compact')) === 2);
+  await put(3);
+  assert.equal(await document('compact'), changed);
+  // By the form it is again what it was.
+  await tab('Form');
+  await tab('Schedule');
+  await type('jitter', '');
+  await type('every', '1h');
+  await press('Apply');
+  await until('the Schedule every hour', async () => (await gap('compact')) === 1);
   assert.equal(await document('compact'), was);
 });
 
@@ -134,7 +151,7 @@ test('somebody else changes the settings while one types', { skip, timeout: 600_
   });
 });
 
-test('a folder with a DAG is planned and applied, and the DAG runs', { skip, todo: 'no proposal after Ctrl End in the test', timeout: 600_000 }, async () => {
+test('a folder with a DAG is planned and applied, and the DAG runs', { skip, timeout: 600_000 }, async () => {
   const folder = join(stage.dir, 'site');
   mkdirSync(join(folder, 'dags'), { recursive: true });
   writeFileSync(join(folder, 'roundsman.yaml'), 'version: 1\nowner: site\njob_types:\n  nightly-report:\n    dag: dags/report.yaml\n    schedule: {every: 24h, first_run: scheduled}\n');
@@ -153,7 +170,9 @@ test('a folder with a DAG is planned and applied, and the DAG runs', { skip, tod
   await page.keyboard.up('Control');
   await page.keyboard.type('    descr');
   await until('a proposal', () => page.$eval('.editor', (e) => /description/.test(e.shadowRoot.querySelector('.cm-tooltip-autocomplete')?.textContent ?? '')));
-  await page.keyboard.press('Enter');
+  // By the mouse: the editor takes an Enter only 75 ms after the list opens.
+  await (await page.$('.editor >>> [role=option]')).click();
+  await until('the key', async () => /^ {4}description: $/m.test(await text()));
   await page.keyboard.type('Counts things.');
   // A fault in a DAG is at its file and line.
   await tab('dags/report.yaml');
@@ -222,11 +241,12 @@ test('a key is created, used, rotated and revoked', { skip, timeout: 600_000 }, 
   for (const action of ['key.create admin', 'key.rotate admin', 'key.revoke admin']) assert.ok(actions.includes(action), `${action} in ${actions}`);
 });
 
-test('who changed a job type, a worker and a run stands on their pages', { skip, todo: 'not run yet', timeout: 600_000 }, async () => {
+test('who changed a job type, a worker and a run stands on their pages', { skip, timeout: 600_000 }, async () => {
   await stage.shell('roundsman workers drain node-b');
   const run = await stage.openRun('slow');
   await stage.shell(`roundsman pause ${run}`).catch(() => stage.shell(`roundsman runs pause ${run}`));
-  for (const [route, wanted] of [['workers/node-b', /drain/], [`runs/${key(run)}`, /pause/], ['job-types/failing', /jobtype\.set.*5h/s]]) {
+  await stage.shell('roundsman jobtypes set failing every=7h');
+  for (const [route, wanted] of [['workers/node-b', /drain/], [`runs/${key(run)}`, /pause/], ['job-types/failing', /jobtype\.set.*7h/s]]) {
     await stage.open(page, route);
     await until(`who, on ${route}`, () => page.$$eval('.changes li', (all, [source]) => all.some((one) => new RegExp(source, 's').test(one.textContent) && /ann|admin/.test(one.textContent)), [wanted.source]));
   }

@@ -26,6 +26,8 @@ export interface None {
 
 export interface Act {
   label: string;
+  // verb names the action where label has a number of this row: it groups rows and answers to a key.
+  verb?: string;
   // title is the question in the dialog's heading.
   title: string;
   effect: ComponentChildren;
@@ -42,11 +44,19 @@ export interface Act {
   done?: (answer: unknown) => ComponentChildren;
 }
 
+export const verbOf = (act: Act) => act.verb ?? act.label;
+
+// Over is a dialog of its own kind. It stays over a change of the page while it holds.
+export interface Over {
+  show: (close: () => void) => ComponentChildren;
+  holds: () => boolean;
+}
+
 // asked is the action of the open dialog. It is not part of the page, whose rows may disappear while an
 // operator types.
-let asked: Act | undefined;
+let asked: Act | Over | undefined;
 const listeners = new Set<() => void>();
-export const ask = (act: Act | undefined) => {
+export const ask = (act: Act | Over | undefined) => {
   asked = act;
   for (const listener of listeners) listener();
 };
@@ -69,15 +79,23 @@ export function Action(act: Act) {
   );
 }
 
+const closed = () => ask(undefined);
+
 // Dialog shows the action as it was offered. A change of the page closes it.
 export function Dialog({ page }: { page: string }) {
   const act = useSyncExternalStore(subscribe as never, () => asked);
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => () => ask(undefined), [page]);
+  useEffect(
+    () => () => {
+      if (!asked || !('holds' in asked) || !asked.holds()) closed();
+    },
+    [page],
+  );
   useLayoutEffect(() => dialog.current?.showModal(), [act]);
   if (!act) return null;
+  if ('show' in act) return <>{act.show(closed)}</>;
   return (
-    <dialog ref={dialog} onClose={() => ask(undefined)} aria-label={act.title}>
+    <dialog ref={dialog} onClose={closed} aria-label={act.title}>
       <Form act={act} close={() => dialog.current?.close()} />
     </dialog>
   );

@@ -42,6 +42,7 @@ export const resumeRun = (id: string): Act => ({
 
 export const retryRun = (id: string, preview: ComponentChildren, failed = 0): Act => ({
   label: failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry',
+  verb: 'Retry',
   title: `Retry ${id}?`,
   effect: preview,
   each: 'A new run of each executes what failed again. What was done does not run again.',

@@ -75,6 +75,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
             sorting={{ by, set: (sort) => setParams({ sort }) }}
             pick={{
               of: `${text} ${state}`,
+              part: Boolean(next),
               noun: 'job type',
               name: (type) => type.name,
               acts: actsOnJobType,

@@ -98,6 +98,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
             by={by}
             path={path}
             tools={tools}
+            filter={JSON.stringify([kind, name, state, since, dry])}
             filtered={[...params.keys()].some((one) => one !== 'sort' && one !== 'at' && one !== 'row')}
           />
         )}
@@ -191,6 +192,8 @@ interface Listed {
   by: string;
   path: string;
   tools: ComponentChildren;
+  // filter is what the user chose. The path has more: an instant that moves each minute.
+  filter: string;
   filtered: boolean;
 }
 
@@ -213,7 +216,7 @@ const count = (runs: Run[], partial: boolean, by: string) => {
   return partial ? `${runs.length.toLocaleString('en')} of more, newest first` : `${plural(runs.length, 'run')}, newest first`;
 };
 
-function List({ runs, more, partial, by, path, tools, filtered }: Listed) {
+function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed) {
   return (
     <Rows
       label="Runs"
@@ -224,12 +227,13 @@ function List({ runs, more, partial, by, path, tools, filtered }: Listed) {
       note={count(runs, partial, by)}
       sorting={{ by, set: (sort) => setParams({ sort }) }}
       pick={{
-        of: path.replace(/limit=\d+/, ''),
+        of: filter,
         noun: 'run',
         name: (run) => run.workflow_id,
         acts: (run) => actsOnRun(run),
         read: by === '' ? async (from, to) => (await readRuns(path, to)).slice(from) : undefined,
         partial: by === '' && partial,
+        part: by !== '' && partial,
         failed: (run) => failures.includes(run.standing.role),
       }}
       empty={

@@ -68,6 +68,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
               sorting={{ by, set: (sort) => setParams({ sort }) }}
               pick={{
                 of: `${text} ${state}`,
+                part: Boolean(next),
                 noun: 'worker',
                 name: (worker) => worker.registration.id,
                 acts: actsOnWorker,

@@ -1,6 +1,6 @@
 // The bar of selected rows, and the dialog that acts on them: what will happen, to which rows, and what came of each.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type Act, Input, type Values } from '../action';
+import { type Act, ask, Input, type Values, verbOf } from '../action';
 import { Problem, send } from '../api';
 import { changed } from '../data';
 import { plural } from '../words';
@@ -17,6 +17,8 @@ export interface Picking<T> {
   read?: ((from: number, to: number) => Promise<T[]>) | undefined;
   // partial: more rows match than are loaded, and their number is not known.
   partial?: boolean | undefined;
+  // part: more rows match than the table shows, and it reads no others.
+  part?: boolean | undefined;
   failed?: (row: T) => boolean;
 }
 
@@ -36,9 +38,10 @@ export function verbsOf<T>(rows: T[], pick: Picking<T>): Verb<T>[] {
   for (const row of rows) {
     for (const act of pick.acts(row)) {
       if (act.disabled !== undefined || act.fields?.some((f) => f.required)) continue;
-      const verb = found.get(act.label) ?? { label: act.label, danger: act.danger ?? false, on: [] };
+      const label = verbOf(act);
+      const verb = found.get(label) ?? { label, danger: act.danger ?? false, on: [] };
       verb.on.push({ row, act });
-      found.set(act.label, verb);
+      found.set(label, verb);
     }
   }
   return [...found.values()].sort((a, b) => Number(a.danger) - Number(b.danger));
@@ -59,31 +62,25 @@ export function Bulk<T>({
   total: number | undefined;
   clear: () => void;
 }) {
-  const [asked, ask] = useState<{ verb: Verb<T>; left: T[] }>();
   const verbs = verbsOf(rows, pick);
+  const all = pick.part ? `Select the ${(total ?? 0).toLocaleString('en')} shown` : `Select all${total === undefined ? '' : ` ${total.toLocaleString('en')}`} that match`;
   return (
     <div class="bulk" role="group" aria-label="Selected rows">
       <strong role="status">{rows.length.toLocaleString('en')} selected</strong>
       {verbs.map((verb) => (
-        <button
-          key={verb.label}
-          type="button"
-          data-verb={verb.label}
-          onClick={() => ask({ verb, left: rows.filter((row) => !verb.on.some((one) => one.row === row)) })}
-        >
+        <button key={verb.label} type="button" data-verb={verb.label} onClick={() => ask(over(verb, rows, pick))}>
           {verb.label} {verb.on.length.toLocaleString('en')}
         </button>
       ))}
       {verbs.length === 0 && <span>Nothing can be done with them together.</span>}
       {more && (
         <button type="button" onClick={() => void more()} disabled={busy}>
-          {busy ? 'Reading…' : `Select all${total === undefined ? '' : ` ${total.toLocaleString('en')}`} that match`}
+          {busy ? 'Reading…' : all}
         </button>
       )}
       <button type="button" class="end" onClick={clear}>
         Clear
       </button>
-      {asked && <Asked verb={asked.verb} left={asked.left} pick={pick} close={() => ask(undefined)} />}
     </div>
   );
 }
@@ -97,44 +94,70 @@ interface Came {
   text: string;
 }
 
-function Asked<T>({ verb, left, pick, close }: { verb: Verb<T>; left: T[]; pick: Picking<T>; close: () => void }) {
+// Sending is what came of the requests. It is not part of the dialog: they go on whatever becomes of the page.
+interface Sending {
+  came: Came[] | undefined;
+  running: boolean;
+  stopped: boolean;
+  told: () => void;
+}
+
+async function sendAll<T>({ on }: Verb<T>, { name }: Picking<T>, values: Values, sending: Sending) {
+  const queue = [...on];
+  const done: Came[] = [];
+  Object.assign(sending, { came: [], running: true });
+  sending.told();
+  const next = async () => {
+    for (let one = queue.shift(); one && !sending.stopped; one = queue.shift()) {
+      try {
+        await send(one.act.request(values));
+        done.push({ name: name(one.row), ok: true, text: 'Done' });
+      } catch (cause) {
+        const problem = cause instanceof Problem ? cause : undefined;
+        done.push({ name: name(one.row), ok: false, text: [problem?.message ?? String(cause), problem?.code].filter(Boolean).join(' · ') });
+      }
+      sending.came = [...done];
+      sending.told();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, next));
+  sending.running = false;
+  sending.told();
+  await changed();
+}
+
+// over is the dialog about these rows.
+function over<T>(verb: Verb<T>, rows: T[], pick: Picking<T>) {
+  const on = new Set(verb.on.map(({ row }) => row));
+  const left = rows.filter((row) => !on.has(row));
+  const sending: Sending = { came: undefined, running: false, stopped: false, told: () => {} };
+  return { show: (close: () => void) => <Asked verb={verb} left={left} pick={pick} sending={sending} close={close} />, holds: () => sending.came !== undefined };
+}
+
+function Asked<T>({ verb, left, pick, sending, close }: { verb: Verb<T>; left: T[]; pick: Picking<T>; sending: Sending; close: () => void }) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState<Values>({});
-  const [came, setCame] = useState<Came[]>();
-  const [running, run] = useState(false);
-  const stop = useRef(false);
+  const [, tell] = useState(0);
+  const { came, running } = sending;
   useLayoutEffect(() => dialog.current?.showModal(), []);
-  useEffect(() => () => void (stop.current = true), []);
+  useEffect(() => {
+    sending.told = () => tell((n) => n + 1);
+    sending.told();
+    return () => {
+      sending.told = () => {};
+    };
+  }, [sending]);
   const many = plural(verb.on.length, pick.noun);
   const act = verb.on[0]?.act;
   if (!act) return null;
-  const submit = async (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
-    run(true);
-    const queue = [...verb.on];
-    const done: Came[] = [];
-    setCame([]);
-    const next = async () => {
-      for (let one = queue.shift(); one && !stop.current; one = queue.shift()) {
-        const name = pick.name(one.row);
-        try {
-          await send(one.act.request(values));
-          done.push({ name, ok: true, text: 'Done' });
-        } catch (cause) {
-          const problem = cause instanceof Problem ? cause : undefined;
-          done.push({ name, ok: false, text: [problem?.message ?? String(cause), problem?.code].filter(Boolean).join(' · ') });
-        }
-        setCame([...done]);
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, next));
-    run(false);
-    await changed();
+    void sendAll(verb, pick, values, sending);
   };
   const refused = came?.filter((one) => !one.ok) ?? [];
   return (
-    <dialog ref={dialog} class="many" onClose={close} aria-label={`${verb.label} ${many}?`}>
+    <dialog ref={dialog} class="many" onClose={() => (sending.running ? dialog.current?.showModal() : close())} aria-label={`${verb.label} ${many}?`}>
       <form onSubmit={submit}>
         <h2>{came ? `${verb.label}: ${many}` : `${verb.label} ${many}?`}</h2>
         {came ? (
@@ -182,7 +205,7 @@ function Asked<T>({ verb, left, pick, close }: { verb: Verb<T>; left: T[]; pick:
             type="button"
             autofocus={came === undefined}
             onClick={() => {
-              stop.current = true;
+              sending.stopped = true;
               if (!running) dialog.current?.close();
             }}
           >

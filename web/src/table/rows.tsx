@@ -2,8 +2,8 @@
 // arrows, J and K move in it.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask } from '../action';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ask, verbOf } from '../action';
 import { keepPlace, keepState, placeOf, stateOf } from '../place';
 import { parse } from '../route';
 import { classOf, type Column, Empty, Heading, type Sorting, useNarrow } from '../ui';
@@ -76,7 +76,9 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const current = indexOf(rows, id, at);
   const [picked, setPicked] = useState<Picked<T>>(() => stateOf<Picked<T>>(`picked ${label}`) ?? { of: '', rows: new Map(), anchor: -1 });
   const [busy, setBusy] = useState(false);
-  const [said, say] = useState('');
+  // The same text twice is announced twice, by another element.
+  const [said, setSaid] = useState({ text: '', n: 0 });
+  const say = (text: string) => setSaid(({ n }) => ({ text, n: n + 1 }));
   const chosen: Map<string, T> = pick && picked.of === pick.of ? picked.rows : new Map();
   const anchor = pick && picked.of === pick.of ? picked.anchor : -1;
 
@@ -93,9 +95,22 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     setBusy(true);
     try {
       return (await pick?.read?.(from, to)) ?? here.filter((row) => row !== undefined);
+    } catch (cause) {
+      say(`The rows cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`);
+      return [];
     } finally {
       setBusy(false);
     }
+  };
+  // between are the rows from one place to another. Rows that move while others are read would put those into the
+  // selection that nobody chose.
+  const between = async (a: number, b: number): Promise<T[] | undefined> => {
+    const ends = [rows[a], rows[b]];
+    const found = await taken(a, b + 1);
+    const moved = [found[0], found.at(-1)].some((row, i) => ends[i] !== undefined && (row === undefined || id(row) !== id(ends[i])));
+    if (!moved) return found;
+    if (found.length > 0) say('The list changed while its rows were read. Nothing more is selected: select again.');
+    return undefined;
   };
   const toggle = (i: number) => {
     const row = rows[i];
@@ -107,8 +122,10 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const range = async (to: number) => {
     const from = anchor < 0 ? Math.max(current, 0) : anchor;
     const [a, b] = [Math.min(from, to), Math.max(from, to)];
+    const found = await between(a, b);
+    if (!found) return;
     const next = new Map(chosen);
-    for (const row of await taken(a, b + 1)) next.set(id(row), row);
+    for (const row of found) next.set(id(row), row);
     settle(next, from);
   };
   const everything = async () => {
@@ -130,7 +147,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     const row = rows[current];
     if (row === undefined && chosen.size === 0) return;
     const button = scroll.current?.parentElement?.querySelector<HTMLElement>(`.bulk button[data-verb="${word}"]`);
-    const act = chosen.size > 0 || row === undefined ? undefined : pick?.acts(row).find((one) => one.label === word);
+    const act = chosen.size > 0 || row === undefined ? undefined : pick?.acts(row).find((one) => verbOf(one) === word);
     if (chosen.size > 0 && button) button.click();
     else if (act) ask(act);
     else say(`${word} is not possible here.`);
@@ -143,6 +160,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   };
   const press = (event: KeyboardEvent) => {
     if (event.target !== scroll.current || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (said.text !== '') say('');
     const page = Math.max(Math.floor((scroll.current?.clientHeight ?? 0) / height) - 2, 1);
     const steps: Record<string, number> = { ArrowDown: 1, j: 1, J: 1, ArrowUp: -1, k: -1, K: -1, PageDown: page, PageUp: -page };
     const step = steps[event.key];
@@ -177,7 +195,9 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
     const next = new Map(chosen);
     const left = rows[from];
     if (left !== undefined && (from < a || from > b)) next.delete(id(left));
-    for (const row of await taken(a, b + 1)) next.set(id(row), row);
+    const found = await between(a, b);
+    if (!found) return;
+    for (const row of found) next.set(id(row), row);
     settle(next, start);
   };
   // A smooth scroll to the end would load all pages on the way.
@@ -233,10 +253,25 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       </span>
     </div>
   );
+  const loaded = useMemo(() => new Map(chosen.size > 0 ? rows.flatMap((row): [string, T][] => (row === undefined ? [] : [[id(row), row]])) : []), [rows, chosen.size > 0]);
+  const bulk = pick && chosen.size > 0 && (
+    <Bulk
+      rows={[...chosen].map(([key, row]) => loaded.get(key) ?? row)}
+      pick={pick}
+      busy={busy}
+      more={chosen.size < Math.max(total ?? 0, rows.length) || pick.partial === true ? everything : undefined}
+      total={total ?? (pick.partial ? undefined : rows.length)}
+      clear={() => {
+        settle(new Map(), -1);
+        scroll.current?.focus();
+      }}
+    />
+  );
   if (rows.length === 0) {
     return (
       <div class={strip ? 'tabled' : undefined}>
         {strip}
+        {bulk}
         <Empty>{empty}</Empty>
       </div>
     );
@@ -247,19 +282,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   return (
     <div class={strip ? 'tabled' : undefined}>
       {strip}
-      {pick && chosen.size > 0 && (
-        <Bulk
-          rows={[...chosen.values()].map((row) => rows.find((one) => one !== undefined && id(one) === id(row)) ?? row)}
-          pick={pick}
-          busy={busy}
-          more={chosen.size < Math.max(total ?? 0, rows.length) || pick.partial === true ? everything : undefined}
-          total={total ?? (pick.partial ? undefined : rows.length)}
-          clear={() => {
-            settle(new Map(), -1);
-            scroll.current?.focus();
-          }}
-        />
-      )}
+      {bulk}
       <div
         class={small ? 'rows small' : 'rows'}
         ref={scroll}
@@ -284,7 +307,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
             <span role="columnheader" class="pick">
               <input
                 type="checkbox"
-                aria-label={`Select all of ${label}`}
+                aria-label={pick.part ? `Select the shown ones of ${label}` : `Select all of ${label}`}
                 checked={chosen.size > 0 && chosen.size >= rows.length}
                 onChange={(event) => (event.currentTarget.checked ? void everything() : settle(new Map(), -1))}
               />
@@ -321,8 +344,8 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
           })}
         </div>
       </div>
-      <span class="spoken" role="status">
-        {said}
+      <span class={said.text === '' ? 'spoken' : 'note'} role="status">
+        <span key={said.n}>{said.text}</span>
       </span>
     </div>
   );

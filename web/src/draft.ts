@@ -25,6 +25,16 @@ export function keepDraft<T>(key: string, value: T | undefined) {
   }
 }
 
+// forgetDrafts is for the next person at this tab.
+export function forgetDrafts() {
+  kept.clear();
+  try {
+    for (const one of Object.keys(sessionStorage)) if (one.startsWith(name(''))) sessionStorage.removeItem(one);
+  } catch {
+    // There was nowhere to keep them.
+  }
+}
+
 // useDraft is a state that is kept; undefined forgets it.
 export function useDraft<T>(key: string): [T | undefined, (value: T | undefined) => void] {
   const [value, setValue] = useState<T | undefined>(() => draftOf<T>(key));

@@ -40,6 +40,12 @@ export function keepState(what: string, value: unknown) {
 
 export const stateOf = <T>(what: string) => states.get(entry())?.get(what) as T | undefined;
 
+// forgetPlaces is for the next person at this tab.
+export function forgetPlaces() {
+  places.clear();
+  states.clear();
+}
+
 const page = ' page';
 
 // keepPage stores the scroll position of the page. It returns a function that stops this.

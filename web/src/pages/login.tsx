@@ -3,6 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'preact/hooks';
 import { client } from '../data';
 import { login } from '../connection';
+import { forgetDrafts } from '../draft';
+import { forgetPlaces } from '../place';
 import { stream } from '../stream';
 import { Problem, problemOf } from '../api';
 import { Empty, Failure, Page } from '../ui';
@@ -83,4 +85,7 @@ export async function logOut() {
   client.clear();
   login.set(true);
   stream.stop();
+  sessionStorage.removeItem(backKey);
+  forgetDrafts();
+  forgetPlaces();
 }

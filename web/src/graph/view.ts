@@ -93,6 +93,7 @@ export function useView(box: RefObject<HTMLElement | null>, world: Size, most: n
       fingers.set(event.pointerId, place(event));
     };
     const move = (event: PointerEvent) => {
+      if (event.buttons === 0) up(event); // It was released outside.
       const from = fingers.get(event.pointerId);
       if (!from) return;
       const to = place(event);

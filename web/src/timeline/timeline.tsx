@@ -406,6 +406,7 @@ function usePointer(body: { current: HTMLDivElement | null }, state: { current: 
     };
 
     const moved = (event: PointerEvent) => {
+      if (event.buttons === 0 && fingers.size > 0) up(event); // It was released outside.
       const finger = fingers.get(event.pointerId);
       if (finger) finger.x = event.clientX;
       const { view, whole, size } = state.current;

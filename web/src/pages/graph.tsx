@@ -142,10 +142,20 @@ function Counts({ of, states, roles }: { of: Record<string, number>; states: str
   );
 }
 
+// pathMoves is the delay in milliseconds after which the critical path of an open run is read again.
+const pathMoves = 60_000;
+
 // TaskMap has a cell per task, in columns by their layer.
 function TaskMap({ run, graph, states, chosen, goal }: { run: Snapshot; graph: RunGraph; states: Uint8Array; chosen: number; goal: { item: number; n: number } | undefined }) {
   const path = `${runPath(run.workflow_id)}/graph?shape=true`;
-  const found = useQuery<RunGraph, Error>({ queryKey: [path, graph.tasks], queryFn: ({ signal }: { signal: AbortSignal }) => get<RunGraph>(path, signal), staleTime: Number.POSITIVE_INFINITY } as never);
+  const open = isOpen(run);
+  const found = useQuery<RunGraph, Error>({
+    queryKey: [path, graph.tasks, open], // It is read again at the end.
+    queryFn: ({ signal }: { signal: AbortSignal }) => get<RunGraph>(path, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: open && pathMoves,
+    placeholderData: (before: unknown, query: { queryKey: unknown[] } | undefined) => (query?.queryKey[0] === path ? before : undefined),
+  } as never);
   const [active, choose] = useState<number>();
   const shape = found.data?.shape;
   const height = 420;

@@ -2,12 +2,13 @@
 // of somebody else is shown: a name must not look like another one.
 import { type ComponentChild, Fragment, h, options, type VNode } from 'preact';
 
-const hidden = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/;
-const split = new RegExp(`(${hidden.source})`);
-const name = (letter: string) => `U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+// Besides controls and marks of direction they are separators of lines, fillers of Hangul, and tags.
+const hidden = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e007f}]/u;
+const split = new RegExp(`(${hidden.source})`, 'u');
+const name = (letter: string) => `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
 // plain writes a text with names for hidden letters, where no element can stand.
-export const plain = (text: string): string => text.replace(new RegExp(hidden, 'g'), (letter) => `⟨${name(letter)}⟩`);
+export const plain = (text: string): string => text.replace(new RegExp(hidden, 'gu'), (letter) => `⟨${name(letter)}⟩`);
 
 const bare = new Set(['option', 'title', 'text', 'tspan', 'textarea', 'style', 'script']);
 

@@ -123,7 +123,7 @@ export function Cells({ places, states, roles, label, height, active, choose, op
       open(active);
       return;
     }
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? states.length - 1 : places.step(active ?? 0, event.key);
+    const to = event.key === 'Home' ? 0 : event.key === 'End' ? states.length - 1 : active === undefined && event.key.startsWith('Arrow') ? 0 : places.step(active ?? 0, event.key);
     if (to === undefined || to < 0 || to >= states.length) return;
     event.preventDefault();
     choose(to);
@@ -136,7 +136,8 @@ export function Cells({ places, states, roles, label, height, active, choose, op
       <canvas
         ref={canvas}
         tabIndex={0}
-        role="img"
+        role="application"
+        aria-roledescription="map"
         aria-label={label}
         onMouseMove={(event) => setOver(under(event))}
         onMouseLeave={() => setOver(undefined)}

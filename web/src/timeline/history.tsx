@@ -152,7 +152,7 @@ function Bars({ history }: { history: RunHistory }) {
           {textOf(on)}
         </p>
       )}
-      <p class="unseen" role="status">
+      <p class="aloud" role="status">
         {on && textOf(on)}
       </p>
     </div>

@@ -1,10 +1,10 @@
 // useSettled reads an answer about a run, which the stream follows while the run is open. It is read again at the end,
-// since what came last may be from before.
+// since what came last may be from before. A large answer is followed by no stream: it is read at the end only.
 import { useEffect, useRef } from 'preact/hooks';
 import { client, useGet } from '../data';
 
-export function useSettled<T>(path: string | undefined, open: boolean) {
-  const found = useGet<T>(path, open);
+export function useSettled<T>(path: string | undefined, open: boolean, streamed = true) {
+  const found = useGet<T>(path, open && streamed);
   const was = useRef(open);
   useEffect(() => {
     if (was.current && !open && path !== undefined) void client.invalidateQueries({ queryKey: [path] });

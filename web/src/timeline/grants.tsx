@@ -4,7 +4,7 @@ import { query } from '../api';
 import { useGet } from '../data';
 import { runHref } from '../route';
 import { itemHref } from '../runs';
-import { exact, span, useNow } from '../time';
+import { brief, exact, span, useNow } from '../time';
 import type { LaneList, PastGrantList, PoolList, ThingList, Use } from '../types';
 import { pastHref } from '../pages/past';
 import { Section } from '../ui';
@@ -59,9 +59,16 @@ export function GrantsTimeline({ params }: { params: URLSearchParams }) {
     return [...found.values()].sort((a, b) => order.indexOf(a.name.split(' ')[0] ?? '') - order.indexOf(b.name.split(' ')[0] ?? '') || a.name.localeCompare(b.name, 'en', { numeric: true }));
   }, [past.data, lanes.data, pools.data, objects.data, kind, only]);
   if (rows.length === 0) return null;
+  const { grants, kept = 0, released = 0, next } = past.data ?? {};
+  const oldest = grants?.at(-1)?.released_at;
+  const note = [
+    kind && `${kind} ${only}`,
+    oldest && (next || kept < released) && `releases since ${brief(oldest)}${next ? ', older ones not shown' : ', which are all that is kept'}`,
+    [lanes, pools, objects].some((list) => list.data?.next) && 'of each kind, the first 1,000 hold and wait here',
+  ].filter(Boolean);
   const from = rows.reduce((first, row) => row.bars.reduce((least, bar) => Math.min(least, bar.from), first), now - 60_000);
   return (
-    <Section title="Who held what, and who waited" note={kind && `${kind} ${only}`}>
+    <Section title="Who held what, and who waited" note={note.join(', ') || undefined}>
       <Timeline label="Holders and waiters over time" rows={rows} whole={{ from, to: now + (now - from) * 0.02 }} brush={chosenTime(params)} foot={<Legend of={['held', ['running', 'holds now'], 'waiting']} />} />
     </Section>
   );

@@ -20,7 +20,7 @@ function barOf(type: string, bar: NightBar, asOf: number): Bar {
   const from = Date.parse(bar.from);
   const until = bar.until ? Date.parse(bar.until) : undefined;
   const because = bar.code ? ` (${bar.code}${bar.object ? ` ${bar.object}` : ''})` : '';
-  const base = { id: `${bar.kind} ${bar.from} ${bar.run ?? ''}`, look: looks[bar.kind], role: 'plan', from, to: until };
+  const base = { id: `${type} ${bar.kind} ${bar.from} ${bar.run ?? bar.code ?? ''}`, look: looks[bar.kind], role: 'plan', from, to: until };
   switch (bar.kind) {
     case 'run': {
       const took = until === undefined ? `since ${span(asOf - from)}` : `took ${span(until - from)}`;
@@ -78,13 +78,19 @@ export function Tonight() {
 
 export function NightTimeline({ night, brush }: { night: Night; brush?: Chosen }) {
   const rows = useMemo(() => rowsOfNight(night), [night]);
+  const left = night.rows.filter((row) => row.left_out);
   return (
     <Timeline
       label={`Job types over time, ${zoneOf()}`}
       rows={rows}
       whole={{ from: Date.parse(night.from), to: Date.parse(night.until) }}
       {...(brush ? { brush } : {})}
-      foot={<Legend of={['done', 'failed', 'running', 'plan', 'forecast']} />}
+      foot={
+        <>
+          <Legend of={['done', 'failed', 'running', 'plan', 'forecast']} />
+          {left.length > 0 && <span>Later ones not shown: {left.map((row) => `${(row.left_out ?? 0).toLocaleString('en')} of ${row.job_type}`).join(', ')}</span>}
+        </>
+      }
     />
   );
 }

@@ -1,10 +1,10 @@
 // When the items of a run ran, and on which workers.
 import { useMemo, useState } from 'preact/hooks';
-import { useGet } from '../data';
 import { roleOf } from '../design/state';
+import { useSettled } from '../graph/ended';
 import { href } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
-import { exact, span, useNow } from '../time';
+import { clockOf, exact, span, useNow } from '../time';
 import type { RunTimes, Snapshot } from '../types';
 import { Empty, Loaded, Section } from '../ui';
 import { plural } from '../words';
@@ -18,7 +18,8 @@ const streamed = 2000;
 
 export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const many = (run.progress?.total ?? 0) > streamed;
-  const found = useGet<RunTimes>(`${runPath(run.workflow_id)}/times`, isOpen(run) && !many);
+  const open = isOpen(run);
+  const found = useSettled<RunTimes>(`${runPath(run.workflow_id)}/times`, open, !many);
   const dag = run.kind === 'dag';
   const [by, setBy] = useState<'worker' | 'item'>(dag ? 'item' : 'worker');
   const what = dag ? 'task' : 'job';
@@ -27,7 +28,7 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
       <Loaded of={found} what="When its items ran">
         {(times) =>
           times.bars.id.length === 0 ? (
-            <Empty>No {what} has begun{isOpen(run) ? ' yet' : ''}.</Empty>
+            <Empty>No {what} has begun{open ? ' yet' : ''}.</Empty>
           ) : (
             <Times run={run} times={times} by={by} params={params} dag={dag}>
               <span class="tl-seg" role="group" aria-label="Rows">
@@ -37,6 +38,14 @@ export function RunTimeline({ run, params }: { run: Snapshot; params: URLSearchP
                   </button>
                 ))}
               </span>
+              {open && many && (
+                <span>
+                  as of {clockOf(new Date(found.dataUpdatedAt))}{' '}
+                  <button type="button" class="small" disabled={found.isFetching} onClick={() => void found.refetch()}>
+                    Read again
+                  </button>
+                </span>
+              )}
             </Times>
           )
         }

@@ -246,12 +246,12 @@ function One({ box, row, on }: { box: Box; row: Packed; on: boolean }) {
 
 // Listed is what readers have in place of the canvas: the loudest bars in view.
 function Listed({ drawn, count }: { drawn: { row: Packed; boxes: Box[] }[]; count: number }) {
-  const bars = drawn.flatMap(({ boxes }) => boxes).filter(({ bar }) => bar.look !== 'closed');
+  const bars = drawn.flatMap(({ row, boxes }) => boxes.map(({ bar }) => ({ row, bar }))).filter(({ bar }) => bar.look !== 'closed');
   const first = [...bars.filter(({ bar }) => isLoud(bar.role)), ...bars.filter(({ bar }) => !isLoud(bar.role))].slice(0, mostListed);
   return (
     <ul class="tl-unseen" aria-label="Bars in view">
-      {first.map(({ bar }) => (
-        <li key={bar.id}>{bar.text}</li>
+      {first.map(({ row, bar }) => (
+        <li key={`${row.row.id} ${bar.id}`}>{bar.text}</li>
       ))}
       {count > mostListed && <li>{(count - mostListed).toLocaleString('en')} more; zoom in, or use the table</li>}
     </ul>

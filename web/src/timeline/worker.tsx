@@ -1,11 +1,12 @@
 // What a worker ran in the last hours.
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { query, segment } from '../api';
 import { useGet } from '../data';
 import { roleOf } from '../design/state';
 import { runHref } from '../route';
 import { itemHref } from '../runs';
-import { exact, span, useNow } from '../time';
+import { brief, exact, span, useNow } from '../time';
 import type { WorkerTimes } from '../types';
 import { Empty, Loaded, Section, Table, State } from '../ui';
 import { plural } from '../words';
@@ -20,15 +21,41 @@ export function WorkerTimeline({ id }: { id: string }) {
   const [hours, setHours] = useState(24);
   const found = useGet<WorkerTimes>(`/workers/${segment(id)}/times${query({ hours })}`);
   return (
-    <Section title="What it ran" note={found.data && `${plural(found.data.work.length, 'item')} in the last ${hours} hours${found.data.searched_since ? `, runs since ${exact(found.data.searched_since)} were searched` : ''}${found.data.missed ? ', not all runs answered' : ''}`}>
+    <Section title="What it ran" note={found.data && noteOf(found.data)}>
       <Loaded of={found} what="What it ran">
-        {(times) => (times.work.length === 0 ? <Empty>It ran nothing in the last {hours} hours.</Empty> : <Work times={times} hours={hours} setHours={setHours} />)}
+        {(times) =>
+          times.work.length === 0 ? (
+            <Empty>
+              It ran nothing since {brief(times.since)}. <Hours hours={hours} set={setHours} />
+            </Empty>
+          ) : (
+            <Work times={times}>
+              <Hours hours={hours} set={setHours} />
+            </Work>
+          )
+        }
       </Loaded>
     </Section>
   );
 }
 
-function Work({ times, hours, setHours }: { times: WorkerTimes; hours: number; setHours: (hours: number) => void }) {
+// noteOf says how far back it looked, and what it does not have.
+const noteOf = ({ work, since, searched_since, left_out: left = 0, missed }: WorkerTimes) =>
+  [`${plural(work.length, 'item')} of runs since ${brief(searched_since ?? since)}`, left > 0 && `${left.toLocaleString('en')} older not shown`, missed && 'not all runs answered'].filter(Boolean).join(', ');
+
+function Hours({ hours, set }: { hours: number; set: (hours: number) => void }) {
+  return (
+    <span class="tl-seg" role="group" aria-label="Hours">
+      {[6, 24, 168].map((one) => (
+        <button key={one} type="button" class="small" aria-pressed={hours === one} onClick={() => set(one)}>
+          {one === 168 ? '7 days' : `${one} h`}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function Work({ times, children }: { times: WorkerTimes; children: ComponentChildren }) {
   const now = useNow();
   const [band, setBand] = useState<View>();
   const rows = useMemo(() => {
@@ -38,7 +65,7 @@ function Work({ times, hours, setHours }: { times: WorkerTimes; hours: number; s
       const [from, to] = [Date.parse(work.started_at), work.ended_at ? Date.parse(work.ended_at) : undefined];
       const name = work.dedupe_key || work.id;
       row.bars.push({
-        id: `${work.workflow_id} ${work.id}`,
+        id: `${work.workflow_id} ${work.id} ${work.started_at}`,
         from,
         to,
         role: roleOf(work.state) ?? 'unknown',
@@ -63,13 +90,7 @@ function Work({ times, hours, setHours }: { times: WorkerTimes; hours: number; s
        
         foot={
           <>
-            <span class="tl-seg" role="group" aria-label="Hours">
-              {[6, 24, 168].map((one) => (
-                <button key={one} type="button" class="small" aria-pressed={hours === one} onClick={() => setHours(one)}>
-                  {one === 168 ? '7 days' : `${one} h`}
-                </button>
-              ))}
-            </span>
+            {children}
             <Legend of={['done', 'failed', 'running']} />
           </>
         }

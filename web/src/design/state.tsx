@@ -35,6 +35,10 @@ const roles = new Map(Object.entries(words).flatMap(([role, all]) => all.map((wo
 
 export const roleOf = (word: string): Role | undefined => roles.get(word);
 
+// isFailed is true of items; a run may also be a failure in part.
+export const isFailed = (role: string | undefined) => role === 'failed' || role === 'timeout';
+export const isFailure = (role: string | undefined) => isFailed(role) || role === 'partial';
+
 // looks returns the classes of a role, for its color and its glyph.
 export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : 'plain');
 
@@ -56,7 +60,7 @@ export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) 
 // icon marks the tab of the browser if the page has a failure or needs a person.
 export function icon(role: Role | undefined) {
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
-  const name = role === 'failed' || role === 'timeout' || role === 'partial' ? 'favicon-failed' : role === 'person' ? 'favicon-person' : 'favicon';
+  const name = isFailure(role) ? 'favicon-failed' : role === 'person' ? 'favicon-person' : 'favicon';
   const address = `./${name}.svg`;
   if (link && link.getAttribute('href') !== address) link.href = address;
 }

@@ -1,9 +1,9 @@
 // A map: a cell per item on a canvas, with the gestures of a graph. Failed cells are drawn last.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Role } from '../design/state';
+import { isFailed, type Role } from '../design/state';
 import { Minimap } from './minimap';
-import { colorOf, isFailed, loud, useTheme } from './roles';
+import { colorOf, loud, useTheme } from './roles';
 import { keyOf, type Size, useView } from './view';
 import { Zoom } from './zoom';
 

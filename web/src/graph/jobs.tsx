@@ -2,7 +2,7 @@
 // afterwards, from the record.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, query } from '../api';
-import { type Role, State } from '../design/state';
+import { isFailed, type Role, State } from '../design/state';
 import { go, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import type { Item, RunMap, Snapshot } from '../types';
@@ -11,7 +11,6 @@ import { plural } from '../words';
 import { Cells, grid } from './cells';
 import { useSettled } from './ended';
 import { bytesOf, useFailedKey } from './find';
-import { isFailed } from './roles';
 
 export const fewest = 20; // A run with fewer jobs has no map: the list shows them all.
 
@@ -64,6 +63,7 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   const [active, choose] = useState<number>();
   const [goal, setGoal] = useState<{ item: number; n: number }>();
   const states = useMemo(() => bytesOf(map.map), [map.map]);
+  useEffect(() => () => known.clear(), []);
   const narrow = innerWidth < 700;
   // Wide enough that 10,000 jobs are 200 in a row, narrow enough that a few hundred are no thin line.
   const columns = Math.max(Math.ceil(Math.sqrt(states.length * (narrow ? 1.4 : 4))), 10);
@@ -115,7 +115,18 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
   );
 }
 
+// known are the jobs that were named last.
 const known = new Map<string, Item>();
+const mostKnown = 200;
+
+function keep(name: string, job: Item) {
+  known.delete(name);
+  known.set(name, job);
+  for (const [oldest] of known) {
+    if (known.size <= mostKnown) return;
+    known.delete(oldest);
+  }
+}
 
 // read returns a job by its place in the map.
 async function read(run: string, item: number): Promise<Item | undefined> {
@@ -137,7 +148,7 @@ function Tip({ run, item, state, line }: { run: string; item: number; state: str
       read(run, item).then(
         (found) => {
           if (found && at.current === name) setJob(found);
-          if (found) known.set(name, found);
+          if (found) keep(name, found);
         },
         () => {}, // Its number and state are enough.
       );

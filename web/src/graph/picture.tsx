@@ -2,13 +2,13 @@
 // path for each role, and only the loud ones are elements.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { type Role, State } from '../design/state';
+import { isFailed, type Role, State } from '../design/state';
 import { span, useNow } from '../time';
 import type { Box, Drawing } from '../types';
 import { useNarrow } from '../ui';
 import { plural } from '../words';
 import { Minimap } from './minimap';
-import { colorOf, isFailed, loud, useTheme } from './roles';
+import { colorOf, loud, useTheme } from './roles';
 import { keyOf, type Looking, useView } from './view';
 import { Zoom } from './zoom';
 

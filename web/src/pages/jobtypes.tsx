@@ -1,4 +1,5 @@
 import { useGet } from '../data';
+import { isFailure, roleOf } from '../design/state';
 import { href, setParams } from '../route';
 import { Middle, Whole } from '../table/text';
 import { Time } from '../time';
@@ -23,8 +24,6 @@ function matches(type: JobType, text: string, state: string): boolean {
   }
   return true;
 }
-
-const failures = ['failed', 'timeout', 'partial'];
 
 export function JobTypes({ params }: { params: URLSearchParams }) {
   const found = useGet<JobTypeList>('/job-types?limit=1000');
@@ -79,7 +78,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
               noun: 'job type',
               name: (type) => type.name,
               acts: actsOnJobType,
-              failed: (type) => failures.includes((type.recent?.[0]?.outcome ?? '').toLowerCase()),
+              failed: (type) => isFailure(roleOf(type.recent?.[0]?.outcome ?? '')),
             }}
             empty={
               job_types.length === 0 ? (

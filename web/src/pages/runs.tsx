@@ -5,6 +5,7 @@ import { actsOnRun } from '../acts/runs';
 import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
+import { isFailure } from '../design/state';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref } from '../runs';
 import { Middle, Whole } from '../table/text';
@@ -210,7 +211,6 @@ async function readRuns(path: string, to: number): Promise<Run[]> {
   return found.slice(0, to);
 }
 
-const failures = ['failed', 'timeout', 'partial'];
 const count = (runs: Run[], partial: boolean, by: string) => {
   if (by !== '') return partial ? `the newest ${runs.length.toLocaleString('en')} of more are shown and sorted` : `${plural(runs.length, 'run')}, sorted`;
   return partial ? `${runs.length.toLocaleString('en')} of more, newest first` : `${plural(runs.length, 'run')}, newest first`;
@@ -234,7 +234,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
         read: by === '' ? async (from, to) => (await readRuns(path, to)).slice(from) : undefined,
         partial: by === '' && partial,
         part: by !== '' && partial,
-        failed: (run) => failures.includes(run.standing.role),
+        failed: (run) => isFailure(run.standing.role),
       }}
       empty={
         filtered ? (

@@ -2,26 +2,19 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { segment } from '../api';
 import { useGet } from '../data';
-import { looks, type Role } from '../design/state';
+import { isFailed, looks, type Role } from '../design/state';
 import { href, runHref } from '../route';
 import { exact, span, useZone, zoneOf } from '../time';
-import type { PastRun, RunHistory } from '../types';
+import type { RunHistory } from '../types';
 import { Loaded, Section, Table } from '../ui';
 import { plural } from '../words';
 import { labelOf, rounded } from './layout';
+import { textOf, tookOf } from './past';
 import { offsetOf } from './zone';
 import './history.css';
 
 // fine writes short durations with a decimal.
 const fine = (ms: number) => (ms >= 1000 && ms < 10_000 && ms % 1000 !== 0 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
-
-const tookOf = (run: PastRun) => (run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : Date.now() - Date.parse(run.started_at));
-
-// textOf names a run for readers and in its tip.
-export function textOf(run: PastRun): string {
-  const jobs = run.jobs ? `, ${run.jobs.failed > 0 ? `${run.jobs.failed.toLocaleString('en')} of ` : ''}${run.jobs.total.toLocaleString('en')} ${run.jobs.failed > 0 ? 'jobs failed' : 'jobs'}` : '';
-  return `${run.state.replaceAll('_', ' ')}, ${run.ended_at ? `took ${span(tookOf(run))}` : `since ${span(tookOf(run))}`}, ${exact(run.started_at)}${jobs}`;
-}
 
 export function History({ name }: { name: string }) {
   const found = useGet<RunHistory>(`/job-types/${segment(name)}/history`);
@@ -129,7 +122,7 @@ function Bars({ history }: { history: RunHistory }) {
           <Axis values={values} y={y} width={width} text={(value) => (value === 0 ? '0' : fine(value))} />
           {runs.map((run, i) => {
             const height = Math.max(y(0) - y(tookOf(run)), 2);
-            const failed = run.jobs && run.jobs.failed > 0 && run.role !== 'failed' && run.role !== 'timeout' ? Math.max((height * run.jobs.failed) / Math.max(run.jobs.total, 1), 4) : 0;
+            const failed = run.jobs && run.jobs.failed > 0 && !isFailed(run.role) ? Math.max((height * run.jobs.failed) / Math.max(run.jobs.total, 1), 4) : 0;
             return (
               <a key={run.workflow_id} href={runHref(run.workflow_id)} tabIndex={-1} aria-label={textOf(run)} class={`${run.role}${at === i ? ' on' : ''}`} onPointerEnter={() => setAt(i)} onPointerLeave={() => setAt(undefined)}>
                 <rect class="hit" x={x(i)} y={head - 8} width={slot} height={barsHigh - head + 8} />

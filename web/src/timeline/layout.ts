@@ -1,6 +1,8 @@
 // The geometry of timelines and charts: scales, ticks, packing and what is in view. It is pure: times are
 // milliseconds, lengths are pixels.
 
+import { isFailed, isFailure } from '../design/state';
+
 export interface View {
   from: number;
   to: number;
@@ -96,9 +98,9 @@ export function ticks(view: View, width: number, offset: (at: number) => number,
 }
 
 // rank orders bars for drawing: what an operator must not miss comes last, so that nothing covers it.
-const rank: Record<string, number> = { failed: 5, timeout: 5, partial: 4, person: 3, waiting: 2, running: 2 };
-export const isLoud = (role: string) => (rank[role] ?? 0) >= 4;
-export const byLoudness = <T extends { bar: Bar }>(boxes: T[]): T[] => [...boxes].sort((a, b) => (rank[a.bar.role] ?? 0) - (rank[b.bar.role] ?? 0));
+const rank = (role: string) => (isFailed(role) ? 5 : isFailure(role) ? 4 : ({ person: 3, waiting: 2, running: 2 }[role] ?? 0));
+export const isLoud = isFailure;
+export const byLoudness = <T extends { bar: Bar }>(boxes: T[]): T[] => [...boxes].sort((a, b) => rank(a.bar.role) - rank(b.bar.role));
 
 // overlaps reports whether a bar is in view.
 export const overlaps = (bar: Bar, view: View, now: number) => bar.from <= view.to && (bar.to ?? Math.max(now, bar.from)) >= view.from;

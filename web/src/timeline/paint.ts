@@ -1,19 +1,6 @@
 // Bars on a canvas, for rows with more bars than a page can have elements.
+import { bars } from '../design/paints';
 import { type Box, isLoud, type Packed, yOf } from './layout';
-
-const colors: Record<string, string> = {
-  failed: '--failed',
-  timeout: '--failed',
-  partial: '--failed',
-  person: '--person',
-  paused: '--person',
-  waiting: '--waiting',
-  running: '--running',
-  done: '--done-quiet',
-  canceled: '--idle',
-  skipped: '--idle-line',
-  upstream: '--idle-line',
-};
 
 interface Place {
   width: number;
@@ -46,7 +33,7 @@ export function paint(canvas: HTMLCanvasElement, drawn: { row: Packed; boxes: Bo
   if (!context) return;
   const style = getComputedStyle(canvas);
   const color = (name: string) => style.getPropertyValue(name).trim();
-  const fills = new Map(Object.entries(colors).map(([role, name]) => [role, color(name)]));
+  const fills = new Map<string, string>(Object.entries(bars).map(([role, name]) => [role, color(name)]));
   const [ground, idle] = [color('--surface'), color('--idle')];
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, width, height);

@@ -7,8 +7,8 @@ import type { Role } from '../design/state';
 import { Strip } from '../design/strip';
 import './strip.css';
 import { runHref } from '../route';
-import { exact, span } from '../time';
-import type { PastRun, RunStrips } from '../types';
+import type { RunStrips } from '../types';
+import { textOf, tookOf } from './past';
 
 // atOnce is the number of job types in one request. Names in fixed groups give many viewers the same picture.
 const atOnce = 50;
@@ -21,10 +21,6 @@ export function Strips({ names, children }: { names: string[]; children: preact.
   for (let i = 0; i < names.length; i += atOnce) for (const name of names.slice(i, i + atOnce)) groups.set(name, names.slice(i, i + atOnce));
   return <Known.Provider value={groups}>{children}</Known.Provider>;
 }
-
-export const tookOf = (run: PastRun) => (run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : 0);
-
-const textOf = (run: PastRun) => `${run.state.replaceAll('_', ' ')}, ${run.ended_at ? `took ${span(tookOf(run))}` : 'still runs'}, ${exact(run.started_at)}`;
 
 // LastRuns are the last 30 runs of a job type. The link leads to the run under the pointer, or to the one chosen with
 // the arrow keys: one element for all bars, since a list has hundreds of them.

@@ -2,6 +2,7 @@
 // finger. A drag chooses a time, Esc gives it up. The arrows go from bar to bar, Enter opens one.
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { isFailed } from '../design/state';
 import { useNow, useZone, zoneOf } from '../time';
 import type { Chosen } from './brush';
 import { type Bar, type Box, boxes, hit, isLoud, layout, lengthOf, overlaps, type Packed, panned, type Row, shown, ticks, timeAt, type View, within, xOf, yOf, zoomed } from './layout';
@@ -325,7 +326,7 @@ function stepped(event: KeyboardEvent, { packed, view, whole, at, now }: Steppin
       return to(rows[Math.max(index, 0)], bars(rows[Math.max(index, 0)]).at(-1));
     case 'f':
     case 'F': {
-      const failed = rows.flatMap((row) => bars(row).filter((bar) => bar.role === 'failed' || bar.role === 'timeout').map((bar) => ({ row, bar })));
+      const failed = rows.flatMap((row) => bars(row).filter((bar) => isFailed(bar.role)).map((bar) => ({ row, bar })));
       const here = failed.findIndex(({ row, bar }) => row.row.id === at?.row && bar.id === at?.bar);
       const next = failed[(here + 1) % Math.max(failed.length, 1)];
       return to(next?.row, next?.bar);

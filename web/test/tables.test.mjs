@@ -185,6 +185,22 @@ test('workers are drained together, runs are canceled together', options, async 
   await press('Escape');
 });
 
+test('a selection stays while the span of "Started within" moves', options, async () => {
+  await stage.open(page, 'runs?since=24');
+  await page.waitForSelector('.row');
+  await focusTable('Runs');
+  await press('Home', 'x');
+  await until_('one', '1 selected');
+  await page.evaluate(() => {
+    const now = Date.now;
+    Date.now = () => now() + 180_000;
+  });
+  await page.click('[aria-label="Runs"] [role=columnheader] button');
+  await until('another order', async () => /sort=/.test(page.url()));
+  assert.equal(await selected(), '1 selected');
+  await stage.open(page, 'runs');
+});
+
 test('a header sorts: by key too, with its direction in the address and in aria-sort', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');

@@ -39,32 +39,45 @@ func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswe
 	g.engine.Changed(now)
 }
 
-// refill brings jobs of the backlog into the window, or ends them if nothing starts any more. more
-// reports whether some came.
+// refill brings jobs of the backlog into the window. more reports whether something has changed.
 func (g *Group) refill(now time.Time) (more bool) {
-	switch {
-	case !g.begun || g.jobs.backlog.Len() == 0:
-		return false
-	case g.stopping != stopNone && !g.leaving:
-		state := StateNotStarted
-		switch g.stopping { //nolint:exhaustive // the others only keep jobs from starting
-		case stopCanceled:
-			state = StateCanceled
-		case stopLost:
-			state = StateFailed
-		}
-		g.endBacklog(state, g.why.String(), now)
+	if !g.begun || g.jobs.backlog.Len() == 0 || g.stopping != stopNone && !g.leaving {
 		return false
 	}
 	for g.refilled < refillStep {
 		next, ok := g.jobs.backlog.Next()
 		if !ok {
-			return more
+			return g.jobs.backlog.Len() > 0 && g.endUnfit(now) || more
 		}
 		g.refilled, more = g.refilled+1, true
 		g.open(next)
 	}
 	return more
+}
+
+// endUnfit ends the jobs of the window that do not end before the closing: they keep out others,
+// which may be shorter.
+func (g *Group) endUnfit(now time.Time) bool {
+	late, ended := g.engine.Late(), 0
+	if late > g.unfit {
+		for _, j := range g.jobs.sorted() {
+			if view, _ := g.engine.View(j.N); j.Ref != nil && view.Phase == run.PhaseLate {
+				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
+				ended++
+			}
+		}
+	}
+	g.unfit = late - ended
+	return ended > 0
+}
+
+// misfits counts the jobs that do not fit into the window. Before the end of a detected group,
+// only such jobs are not started.
+func (g *Group) misfits() int {
+	if g.cfg.Submitted {
+		return g.engine.Late()
+	}
+	return g.engine.Late() + g.counts.NotStarted
 }
 
 // open makes a job of the backlog one that may start. It has waited since the group began.
@@ -100,20 +113,18 @@ func (g *Group) refillAt() time.Time {
 
 // endBacklog ends the jobs that have not come into the window.
 func (g *Group) endBacklog(state State, why string, now time.Time) {
-	js := &g.jobs
-	n := js.backlog.Len()
+	js, count := &g.jobs, &g.counts.NotStarted
+	switch state { //nolint:exhaustive // it ends in no other
+	case StateCanceled:
+		count = &g.counts.Canceled
+	case StateFailed:
+		count = &g.counts.Failed
+	}
+	*count += js.backlog.Len()
 	for _, r := range js.backlog.Numbers() {
 		js.record.Add(record.Job{N: r.First, More: r.Last - r.First, State: string(state), Error: why, EndedAt: now, CreatedAt: g.startedAt})
 	}
 	js.backlog.Drop()
-	switch state { //nolint:exhaustive // it ends in no other
-	case StateCanceled:
-		g.counts.Canceled += n
-	case StateFailed:
-		g.counts.Failed += n
-	default:
-		g.counts.NotStarted += n
-	}
 }
 
 // saved splits the open jobs for a snapshot: those to which nothing has happened return to the

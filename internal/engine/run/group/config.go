@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -117,19 +118,8 @@ func (c Config) work() run.Work {
 	return run.Work{Handler: c.Handler, JobType: c.JobType, Policy: c.Policy, Bytes: c.StartBytes, PerWorker: c.Policy.PerWorkerExecutionConcurrency}
 }
 
-// Window is the span of time in which the group may start jobs.
-type Window struct {
-	// Closes is when it ends; zero if it does not end for a long time.
-	Closes time.Time `json:"closes,omitzero"`
-	// Next is when the next one begins, if that is known.
-	Next time.Time `json:"next,omitzero"`
-	// Longest is how long the longest one is; 0 if that is not known.
-	Longest time.Duration `json:"longest,omitempty"`
-	// Learned is how long a job without an estimate is taken to run, known from
-	// LearnedOf runs; 0: it is not.
-	Learned   time.Duration `json:"learned,omitempty"`
-	LearnedOf int           `json:"learned_of,omitempty"`
-}
+// Window is the maintenance window that a group runs in.
+type Window = spans.Window
 
 // Outcome is how a group ended.
 type Outcome = contract.Outcome

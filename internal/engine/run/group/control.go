@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -101,18 +102,24 @@ func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 	if !g.begun {
 		g.beginRunning(now) // Every proposal is counted where it ends.
 	}
+	g.endBacklog(openjobs.StateOf(cause.ends(), false), why.String(), now)
 	g.phase = PhaseRunning
+}
+
+// ends is the state in which jobs end that do not run.
+func (c stopCause) ends() run.State {
+	switch c { //nolint:exhaustive // the others only keep jobs from starting
+	case stopCanceled:
+		return run.Canceled
+	case stopLost:
+		return run.Failed
+	}
+	return run.NotStarted
 }
 
 // stopJobs ends what does not run, and cancels what does where the cause wants it.
 func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
-	state := run.NotStarted
-	switch cause { //nolint:exhaustive // the others only keep jobs from starting
-	case stopCanceled:
-		state = run.Canceled
-	case stopLost:
-		state = run.Failed
-	}
+	state := cause.ends()
 	for _, j := range g.jobs.sorted() {
 		view, known := g.engine.View(j.N)
 		switch {
@@ -120,7 +127,7 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 		case cause == stopBudget && view.Retries > 0:
 			g.engine.End(now, j.N, run.Failed, reason)
 		case view.Phase == run.PhaseLate && cause != stopLost:
-			g.engine.End(now, j.N, state, string(contract.CodeWindowFit)+": "+g.textLate(j))
+			g.engine.End(now, j.N, state, g.unfitText(j))
 		}
 	}
 	g.engine.Stop(now, state, reason)
@@ -228,13 +235,13 @@ func (g *Group) turnWake() time.Time {
 		if g.lastTick.Before(g.turn.HoldUntil) {
 			return g.turn.HoldUntil
 		}
-		if opens, closed := g.window.closedUntil(g.lastTick); closed && !g.window.asking {
+		if opens, closed := g.window.ClosedUntil(g.lastTick); closed && !g.window.Asking {
 			return instant.Earlier(opens, g.windowDeadline())
 		}
 	case stepWorker:
 		return g.workerDeadline()
 	case stepLane:
-		if span := g.window.at(g.lastTick); span != nil && g.cfg.Windows {
+		if span := g.window.At(g.lastTick); span != nil && g.cfg.Windows {
 			return instant.Earlier(g.laneDeadline(), span.Closes)
 		}
 		return g.laneDeadline()

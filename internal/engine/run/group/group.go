@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
+	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
@@ -24,7 +25,7 @@ type Group struct {
 	phase  Phase
 	turn   turn
 	after  after.Wait
-	window windows
+	window spans.Known
 	// closing is the window that the group runs in; zero: there is none.
 	closing Window
 
@@ -78,6 +79,8 @@ type Group struct {
 	values values.Run
 	// refilled counts the jobs that the last event has brought into the window.
 	refilled int
+	// unfit counts the jobs that do not fit into the window and are not of pages.
+	unfit int
 	// phases are those that the group has been in, oldest first.
 	phases []contract.GroupPhase
 
@@ -283,7 +286,7 @@ func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.detect.pages >= maxRunPages
-	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
+	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
 }
 
 // Notes returns what was refused or delayed since it was called last, for the audit

@@ -102,7 +102,7 @@ func (m *model) step(event Event) {
 		require.NoError(m.t, err)
 		restored, err = Restore(data, m.now)
 		require.NoError(m.t, err)
-		restored.turn.preparing, restored.window.asking = m.g.turn.preparing, m.g.window.asking
+		restored.turn.preparing, restored.window.Asking = m.g.turn.preparing, m.g.window.Asking
 	}
 	m.g.Observe(m.now, m.events, 0, 0)
 	commands := append([]Command(nil), m.g.Next(m.now, event)...)
@@ -507,7 +507,7 @@ func (m *model) act() {
 		m.step(PolicySet{Policy: policyGen().Draw(m.t, "policy")})
 	case 10:
 		m.step(CalendarSet{Windows: m.g.cfg.Windows})
-		m.asks = m.g.window.asking
+		m.asks = m.g.window.Asking
 	case 11:
 		if rarely && m.holds {
 			m.holds = false

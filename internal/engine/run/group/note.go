@@ -53,7 +53,7 @@ func (g *Group) noteDetection(v DetectionEnded) {
 // noteSkip notes a run that did not take its turn. A job type that ticks all day and
 // may run at night would fill the audit log with what its first tick said.
 func (g *Group) noteSkip(why reason, now time.Time) {
-	if opens, closed := g.window.closedUntil(now); closed && !opens.IsZero() && g.cfg.Windows && !g.cfg.Submitted {
+	if opens, closed := g.window.ClosedUntil(now); closed && !opens.IsZero() && g.cfg.Windows && !g.cfg.Submitted {
 		known := g.cfg.ClosedUntil.Equal(opens)
 		if g.cfg.ClosedUntil = opens; known {
 			return

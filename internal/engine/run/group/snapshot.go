@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
@@ -30,7 +31,7 @@ type snapshot struct {
 	Phase     Phase         `json:"phase"`
 	Turn      turn          `json:"turn"`
 	After     after.Wait    `json:"after,omitzero"`
-	Window    windows       `json:"window,omitzero"`
+	Window    spans.Known   `json:"window,omitzero"`
 	Closing   Window        `json:"closing,omitzero"`
 	CreatedAt time.Time     `json:"created_at"`
 	StartedAt time.Time     `json:"started_at,omitzero"`

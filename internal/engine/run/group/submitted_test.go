@@ -139,7 +139,7 @@ func (s *script) claimed(fence int64) {
 // comeBack opens the next window, until that long after.
 func (s *script) comeBack(d time.Duration) {
 	s.t.Helper()
-	s.now = s.g.window.Known.Open[len(s.g.window.Known.Open)-1].From
+	s.now = s.g.window.Last.Open[len(s.g.window.Last.Open)-1].From
 	s.step(Tick{})
 	_, asks := find[AskWindows](s.last)
 	require.True(s.t, asks, "what was known is from yesterday")

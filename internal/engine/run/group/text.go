@@ -9,7 +9,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
-	"github.com/roundsman/roundsman/jobtype"
 )
 
 // reason is why a group ends, or leaves.
@@ -152,7 +151,7 @@ func (g *Group) windowClosed() reason {
 	if next := g.closing.Next; !next.IsZero() {
 		text += ", the next one opens at " + at(next)
 	}
-	if late := g.engine.Late(); late > 0 {
+	if late := g.misfits(); late > 0 {
 		text += fmt.Sprintf("; %s into what was left of it%s", explain.TextDoNotFit(late), g.textNever())
 	}
 	return reason{Code: contract.CodeWindowEnd, Detail: text}
@@ -171,35 +170,19 @@ func (g *Group) textNever() string {
 			never++
 		}
 	}
-	switch never {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf("; 1 of them never fits: no window of the next weeks is longer than %s", jobtype.Duration(longest))
-	}
-	return fmt.Sprintf("; %d of them never fit: no window of the next weeks is longer than %s", never, jobtype.Duration(longest))
+	return g.closing.TextNever(never)
+}
+
+// unfitText is the error of a job that ends because it does not fit.
+func (g *Group) unfitText(j *job) string {
+	return reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String()
 }
 
 // textLate says why a job does not fit.
 func (g *Group) textLate(j *job) string {
-	w := g.closing
+	view, _ := g.engine.View(j.N) // One that is not known is ready.
 	rest, whole := g.engine.Estimate(j.N)
-	closes := "the window closes at " + at(w.Closes)
-	if view, known := g.engine.View(j.N); known && !view.ReadyAt.Before(w.Closes) {
-		return fmt.Sprintf("it does not start before %s, and %s", at(view.ReadyAt), closes)
-	}
-	what := "its estimated_runtime of " + jobtype.Duration(whole).String()
-	if j.Proposal.EstimatedRuntime == 0 {
-		what = fmt.Sprintf("the learned p95 of %d runs, %s,", w.LearnedOf, jobtype.Duration(whole))
-	}
-	if rest < whole {
-		what = fmt.Sprintf("what is left of %s after its checkpoint, %s,", what, jobtype.Duration(rest.Round(time.Second)))
-	}
-	text := fmt.Sprintf("%s does not fit before %s", what, closes)
-	if w.Longest > 0 && rest > w.Longest {
-		text += fmt.Sprintf("; it never fits: no window of the next weeks is longer than %s", jobtype.Duration(w.Longest))
-	}
-	return text
+	return g.closing.TextLate(view.ReadyAt, rest, whole, j.Proposal.EstimatedRuntime > 0)
 }
 
 // textHold says why a group that is away does not use the window that is open.
@@ -213,7 +196,7 @@ func (g *Group) tooLate(opens time.Time) reason {
 		return reason{Code: contract.CodeWindowEnd, Detail: fmt.Sprintf("it has been coming back for %d days: submit again what is still wanted", MaxAway/(24*time.Hour))}
 	}
 	closed := ""
-	if known := g.window.Known; known != nil {
+	if known := g.window.Last; known != nil {
 		closed = known.Closed
 	}
 	if !opens.IsZero() {

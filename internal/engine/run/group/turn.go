@@ -78,7 +78,7 @@ func (g *Group) advanceTurn(now time.Time) {
 // in the middle of it leaves a request behind, and what the task finds when it is
 // repeated may keep the group from its turn for long.
 func (g *Group) disclaim() {
-	waits := g.turn.Step == stepWorker || g.turn.Step == stepAfter || g.turn.Step == stepWindow && !g.window.asking
+	waits := g.turn.Step == stepWorker || g.turn.Step == stepAfter || g.turn.Step == stepWindow && !g.window.Asking
 	if waits && g.cfg.Turn && g.turn.AskedAt.IsZero() && !g.turn.disclaimed {
 		g.turn.disclaimed = true
 		g.do(LeaveTurn{Turn: g.turn.Number, Unasked: true})
@@ -229,7 +229,7 @@ func (v TurnLost) apply(g *Group, now time.Time) {
 
 // awaitTurn begins when it is the group's turn and the workers are known.
 func (g *Group) awaitTurn(now time.Time) {
-	switch opens, closed := g.window.closedUntil(now); {
+	switch opens, closed := g.window.ClosedUntil(now); {
 	case closed && g.cfg.Windows:
 		g.missTurn(opens, now)
 	case !g.turn.Granted:

@@ -189,7 +189,7 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 			return run.Wait{Code: contract.CodeAfter, Object: names[0], Since: t.Since, Until: g.after.Until, Detail: explain.TextAfter(names, g.after)}
 		}
 	case stepWindow:
-		opens, closed := g.window.closedUntil(now)
+		opens, closed := g.window.ClosedUntil(now)
 		if now.Before(g.turn.HoldUntil) {
 			return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: g.turn.HoldUntil, Detail: g.textHold()}
 		}
@@ -197,8 +197,8 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 			return run.Wait{}
 		}
 		wait := run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: opens}
-		if g.window.Known != nil {
-			wait.Detail = g.window.Known.Closed
+		if g.window.Last != nil {
+			wait.Detail = g.window.Last.Closed
 		}
 		return wait
 	case stepWorker:

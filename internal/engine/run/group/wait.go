@@ -98,14 +98,14 @@ func (g *Group) awaitSuccesses(now time.Time) {
 
 // awaitWindow continues when the window is open.
 func (g *Group) awaitWindow(now time.Time) {
-	switch opens, closed := g.window.closedUntil(now); {
+	switch opens, closed := g.window.ClosedUntil(now); {
 	case !g.cfg.Windows:
 		g.enter(stepPrepare, now)
 	case now.Before(g.turn.HoldUntil):
-	case g.window.asking:
+	case g.window.Asking:
 	case g.window.Broken != "":
 		g.skip(reason{Code: contract.CodeWindowClosed, Detail: g.window.Broken}, now)
-	case g.window.Known == nil || g.window.AskedAt.Before(instant.Later(g.turn.Since, g.turn.HoldUntil)):
+	case g.window.Last == nil || g.window.AskedAt.Before(instant.Later(g.turn.Since, g.turn.HoldUntil)):
 		g.askWindows(now) // The known window may have come to its end.
 	case !closed:
 		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
@@ -125,6 +125,6 @@ func (g *Group) opensTooLate(opens time.Time) bool {
 }
 
 func (g *Group) askWindows(now time.Time) {
-	g.window.asking, g.window.AskedAt = true, now
+	g.window.Asking, g.window.AskedAt = true, now
 	g.do(AskWindows{})
 }

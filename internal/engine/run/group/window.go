@@ -5,64 +5,18 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// windows is what the group knows of its maintenance windows.
-type windows struct {
-	// Known is the last answer; nil: none yet.
-	Known *contract.WindowsResult `json:"known,omitempty"`
-	// AskedAt is when it was asked for.
-	AskedAt time.Time `json:"asked_at,omitzero"`
-	// Broken is why the calendars cannot be read; then the window stays closed.
-	Broken string `json:"broken,omitempty"`
-	// asking: a question is on its way.
-	asking bool
-}
-
-// at is the open span that holds at now, or one that has closed; nil: there are no
-// windows.
-func (w *windows) at(now time.Time) *Window {
-	if w.Known == nil {
-		return nil
-	}
-	span := &Window{Closes: now, Longest: w.Known.Longest.Std()}
-	for i, open := range w.Known.Open {
-		switch {
-		case !open.To.IsZero() && !now.Before(open.To):
-			span.Closes = open.To
-			continue
-		case now.Before(open.From):
-			span.Next = open.From
-			return span
-		}
-		span.Closes = open.To
-		if i+1 < len(w.Known.Open) {
-			span.Next = w.Known.Open[i+1].From
-		}
-		return span
-	}
-	return span
-}
-
-// closedUntil says when the window opens if it is closed now; a zero time if it
-// never does.
-func (w *windows) closedUntil(now time.Time) (opens time.Time, closed bool) {
-	span := w.at(now)
-	if span == nil || span.Closes.IsZero() || now.Before(span.Closes) {
-		return time.Time{}, false
-	}
-	return span.Next, true
-}
-
 func (v WindowsKnown) apply(g *Group, now time.Time) {
-	g.window.asking, g.window.Known, g.window.Broken = false, &v.Windows, ""
+	g.window.Asking, g.window.Last, g.window.Broken = false, &v.Windows, ""
 	g.windowChanged(now)
 }
 
 func (v WindowsFailed) apply(g *Group, _ time.Time) {
-	g.window.asking = false
+	g.window.Asking = false
 	if g.turn.active() {
 		g.window.Broken = v.Reason // A group that runs continues with what it knows.
 	}
@@ -74,7 +28,7 @@ func (v CalendarSet) apply(g *Group, now time.Time) {
 		g.askWindows(now)
 		return
 	}
-	g.window = windows{}
+	g.window = spans.Known{}
 	g.windowChanged(now)
 }
 
@@ -93,7 +47,7 @@ func (g *Group) windowChanged(now time.Time) {
 
 // stayIfOpen takes other windows while the group is leaving. An open one keeps it.
 func (g *Group) stayIfOpen(now time.Time) {
-	opens, closed := g.window.closedUntil(now)
+	opens, closed := g.window.ClosedUntil(now)
 	switch {
 	case !closed:
 		g.stopping, g.why, g.leaving = stopNone, reason{}, false
@@ -112,7 +66,7 @@ func (g *Group) closes() time.Time { return g.closing.Closes }
 // setClosing bounds when jobs may start.
 func (g *Group) setClosing(now time.Time) {
 	g.closing = Window{}
-	if span := g.window.at(now); span != nil && g.cfg.Windows {
+	if span := g.window.At(now); span != nil && g.cfg.Windows {
 		g.closing = *span
 		g.closing.Learned, g.closing.LearnedOf = g.learned()
 	}
@@ -130,11 +84,11 @@ func (g *Group) learned() (p95 time.Duration, of int) {
 // drained is when jobs that still run after the closing are canceled.
 func (g *Group) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGrace.Std()) }
 
-// endIfNothingFits: nothing runs, and what is left cannot start before the closing.
+// endIfNothingFits: nothing runs, and what is left, of which none is in the backlog, cannot start before the closing.
 // Waiting for that would hold the lane for nothing.
 func (g *Group) endIfNothingFits(now time.Time) {
-	if late := g.engine.Late(); late > 0 && late == g.engine.Len() && g.stopping == stopNone {
-		g.shut(g.nothingFits(late), now)
+	if late := g.engine.Late(); late > 0 && late == g.engine.Len() && g.stopping == stopNone && g.jobs.backlog.Len() == 0 {
+		g.shut(g.nothingFits(g.misfits()), now)
 	}
 }
 
@@ -176,7 +130,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 	if longest := g.closing.Longest; longest > 0 && g.begun {
 		for _, j := range g.jobs.sorted() {
 			if rest, _ := g.engine.Estimate(j.N); rest > longest {
-				g.engine.End(now, j.N, run.NotStarted, reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String())
+				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
 			}
 		}
 	}
@@ -266,4 +220,5 @@ func (g *Group) stayAway(why reason, now time.Time) {
 	if !g.begun {
 		g.beginRunning(now)
 	}
+	g.endBacklog(StateNotStarted, why.String(), now)
 }

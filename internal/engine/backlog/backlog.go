@@ -100,9 +100,12 @@ func (b *Backlog) Len() int { return b.waiting }
 // Last is the highest number.
 func (b *Backlog) Last() int { return b.base + b.last }
 
+// Full reports whether no page can be added.
+func (b *Backlog) Full() bool { return len(b.pages) >= MaxPages }
+
 // Room reports how many jobs of a page may be added, without regard to the limits of the group.
 func (b *Backlog) Room(p contract.ProposalPage) int {
-	if len(b.pages) >= MaxPages {
+	if b.Full() {
 		return 0
 	}
 	more := 0

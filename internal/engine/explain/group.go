@@ -52,6 +52,11 @@ func TextFull(most int) string {
 	return fmt.Sprintf("the group is full before its turn: max_jobs_per_detection is %d", most)
 }
 
+// TextSurplus is the cause of proposals that a group does not take.
+func TextSurplus(most int) string {
+	return fmt.Sprintf("more than max_jobs_per_detection (%d), or more than a group holds: 32 MiB, 1,800 pages, or jobs of 10,000 combinations of priority, node and labels", most)
+}
+
 // TextBacklog explains the wait of a job of the backlog.
 func TextBacklog(open int) string {
 	return fmt.Sprintf("%d jobs of the group come first, by priority and number", open)

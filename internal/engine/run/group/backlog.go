@@ -29,9 +29,10 @@ func (g *Group) checkPaged(page Page) error {
 
 // takePaged takes a page of proposals that are stored apart.
 func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswer, now time.Time) {
-	n := min(g.jobs.backlog.Room(p), max(g.cfg.Policy.MaxJobsPerDetection-g.jobs.left(), 0))
+	room := g.jobs.backlog.Room(p)
+	n := min(room, max(g.cfg.Policy.MaxJobsPerDetection-g.jobs.left(), 0))
 	g.jobs.backlog.Add(p, n, now)
-	answer.Accepted, answer.Surplus = n, p.Count-n
+	answer.Accepted, answer.Surplus, answer.Full = n, p.Count-n, room < p.Count || g.jobs.backlog.Full()
 	s.Tally.Accepted += n
 	s.Tally.Surplus += p.Count - n
 	g.counts.Accepted += n

@@ -137,7 +137,7 @@ func (g *Group) advanceDetection(now time.Time) {
 	case g.cfg.DetectEvery:
 		g.detectOnEvery(now)
 		return
-	case now.Before(g.detect.RetryAt):
+	case now.Before(g.detect.RetryAt) || g.pagesSpent():
 		g.engine.Watch()
 		return
 	}

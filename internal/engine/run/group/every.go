@@ -29,6 +29,10 @@ const (
 	// maxRunPages is how many pages one workflow run takes: the server allows 2,000
 	// Updates, and a page may be sent twice.
 	maxRunPages = 1000
+	// maxUpdates is when a group is full because of that: the detection ends with the rest as surplus.
+	maxUpdates = 1900
+	// maxSpentPages is how many pages of failed attempts leave room for those of another one.
+	maxSpentPages = 50
 )
 
 func (g *Group) target(id string) *targets.Target { return g.detect.Targets.Get(id) }
@@ -86,7 +90,7 @@ func (g *Group) detectOnEvery(now time.Time) {
 // in the next workflow run. Cool is the end of the first cool-down of a worker.
 func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time) {
 	d := &g.detect
-	rolls = d.pages >= maxRunPages || g.engine.Rolling()
+	rolls = g.pagesSpent() || g.engine.Rolling()
 	waits = g.engine.Incomplete()
 	for _, w := range g.candidates() {
 		t := g.target(w.ID)
@@ -111,6 +115,11 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time
 		}
 	}
 	return rolls, waits, cool
+}
+
+// pagesSpent reports whether the next detection begins in the next workflow run.
+func (g *Group) pagesSpent() bool {
+	return g.detect.pages >= maxRunPages || !g.cfg.DetectEvery && g.detect.pages > maxSpentPages
 }
 
 // patience is how long workers are waited for that may become able to detect.

@@ -285,7 +285,7 @@ func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
 // ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
-	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.detect.pages >= maxRunPages
+	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.pagesSpent()
 	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
 }
 

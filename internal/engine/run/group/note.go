@@ -1,10 +1,10 @@
 package group
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -19,7 +19,7 @@ func (g *Group) noteDetected() {
 	}
 	for _, left := range []run.Note{
 		{Code: contract.CodeDuplicate, Count: g.counts.Duplicates, Detail: "another proposal of the run has the same dedupe key"},
-		{Code: contract.CodeSurplus, Count: g.counts.Surplus, Detail: fmt.Sprintf("more than max_jobs_per_detection (%d) or more than a group holds", g.cfg.Policy.MaxJobsPerDetection)},
+		{Code: contract.CodeSurplus, Count: g.counts.Surplus, Detail: explain.TextSurplus(g.cfg.Policy.MaxJobsPerDetection)},
 		{Code: contract.CodeInvalid, Count: g.counts.Invalid, Detail: invalid},
 	} {
 		if left.Count > 0 {

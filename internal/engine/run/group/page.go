@@ -69,7 +69,7 @@ func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
 	if page.Paged != nil {
 		g.takePaged(s, *page.Paged, &answer, now)
 	}
-	answer.Full = g.full()
+	answer.Full = answer.Full || g.full() || g.detect.pages >= maxUpdates
 	s.Answers = append(s.Answers, answer)
 	return answer
 }

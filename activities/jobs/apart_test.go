@@ -132,3 +132,28 @@ func (p *pagedRuns) Proposal(context.Context, string, contract.ProposalRef) (job
 	}
 	return p.proposal, nil
 }
+
+// TestARemoteDetectorsProposalsGoApart, though it sends a few at a time.
+func TestARemoteDetectorsProposalsGoApart(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, nil)
+	var sent Sent
+	for call := range 10 {
+		var list []jobtype.Proposal
+		for i := range 50 {
+			list = append(list, jobtype.Proposal{Summary: fmt.Sprint(call*50 + i)})
+		}
+		var err error
+		sent, _, err = SendPages(t.Context(), b.server, contract.DetectActivityInput{Attempt: 1}, sent, list)
+		require.NoError(t, err)
+	}
+	inline, apart := 0, 0
+	for _, page := range b.server.pages {
+		inline += len(page.Proposals)
+		if page.Paged != nil {
+			apart += page.Paged.Count
+		}
+	}
+	assert.Equal(t, []int{100, 400}, []int{inline, apart})
+	assert.Equal(t, 10, sent.Result.Pages)
+}

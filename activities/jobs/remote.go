@@ -90,7 +90,7 @@ func SendPages(ctx context.Context, pages Pages, in contract.DetectActivityInput
 			return before, nil, &RejectedError{Err: errors.New(refused.message)}
 		}
 	}
-	out.result, out.full = before.Result, before.Full
+	out.result, out.full, out.apart.sent = before.Result, before.Full, before.Result.Pages > 1
 	faults = out.Emit(ctx, proposals...)
 	if errors.Is(faults, jobtype.ErrSinkFull) && out.failed == nil {
 		faults = nil

@@ -117,9 +117,19 @@ type ExecuteInput struct {
 	Adopt bool `json:"adopt,omitempty"`
 }
 
-// ServerAwayActivity takes a duration. It returns whether the control plane saw the server fail within
-// that time, or did not run for all of it.
+// ServerAwayActivity takes a [ServerAwayInput]. It returns whether a silent attempt may still run: the
+// control plane saw the server fail, or did not run all that time, or its worker is remote or beats.
 const ServerAwayActivity = "roundsman.ServerAway"
+
+// ServerAwayInput is the argument of ServerAwayActivity.
+type ServerAwayInput struct {
+	Incarnation
+
+	// Within is the time in which a failure of the server counts, Silent that of a heartbeat of the
+	// worker.
+	Within jobtype.Duration `json:"within"`
+	Silent jobtype.Duration `json:"silent"`
+}
 
 // DefaultOrphanGrace gives a control plane that restarts with the server time to adopt attempts. The
 // run offers adoption before it places the job elsewhere, so a long grace does not cause second

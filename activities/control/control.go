@@ -160,7 +160,6 @@ func Register(r Registry, c *Control) {
 	r.RegisterActivityWithOptions(c.AdoptAudit, activity.RegisterOptions{Name: contract.AdoptAuditActivity})
 	r.RegisterActivityWithOptions(c.EntityEnd, activity.RegisterOptions{Name: contract.EntityEndActivity})
 	r.RegisterActivityWithOptions(c.CallAdmission, activity.RegisterOptions{Name: contract.CallAdmissionActivity})
-	r.RegisterActivityWithOptions(c.ServerAway, activity.RegisterOptions{Name: contract.ServerAwayActivity})
 	r.RegisterActivityWithOptions(c.PutPage, activity.RegisterOptions{Name: contract.PutPageActivity})
 	r.RegisterActivityWithOptions(c.ReadPage, activity.RegisterOptions{Name: contract.ReadPageActivity})
 	r.RegisterActivityWithOptions(c.ClosePages, activity.RegisterOptions{Name: contract.ClosePagesActivity})

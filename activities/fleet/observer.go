@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
@@ -45,6 +46,8 @@ type Observer struct {
 	service    Service
 	namespace  string
 	thresholds Thresholds
+	// reads are the calls of ServerAway.
+	reads singleflight.Group
 }
 
 // NewObserver returns an observer that reports thresholds to a registry that has none.

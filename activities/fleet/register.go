@@ -14,5 +14,6 @@ type Registry interface {
 // Register registers the observer's activities under their names.
 func Register(r Registry, o *Observer) {
 	r.RegisterActivityWithOptions(o.ObserveWorkers, activity.RegisterOptions{Name: contract.ObserveWorkersActivity})
+	r.RegisterActivityWithOptions(o.ServerAway, activity.RegisterOptions{Name: contract.ServerAwayActivity})
 	r.RegisterActivityWithOptions(o.ProbeWorker, activity.RegisterOptions{Name: contract.ProbeWorkerActivity})
 }

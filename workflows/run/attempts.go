@@ -80,10 +80,14 @@ func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 			Job: jobtype.Job{ID: name, Attempt: d.Attempt, Fence: d.Fence},
 		},
 	}
+	away := contract.ServerAwayInput{
+		Incarnation: contract.Incarnation{ID: d.Worker, Instance: d.Instance},
+		Within:      jobtype.Duration(d.HeartbeatTimeout + outageMargin), Silent: jobtype.Duration(d.HeartbeatTimeout),
+	}
 	never, _ := workflow.NewFuture(ctx)
 	r.attempts = append(r.attempts, attempt{
 		item: d.Item, n: d.Attempt, activity: call.activity, worker: d.Worker, future: never, cancel: cancel,
-		adoption: &adoption{ctx: ctx, call: call, away: callServerAway(r.ctx, d.HeartbeatTimeout+outageMargin)},
+		adoption: &adoption{ctx: ctx, call: call, away: callServerAway(r.ctx, away)},
 	})
 }
 

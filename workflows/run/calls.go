@@ -16,10 +16,10 @@ import (
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in docs/workers.md.
 const (
 	// adoptTimeout is [engine.TakeTimeout] for an adoption after an outage of the server, when
-	// workers come back one after the other.
+	// workers come back one after the other, and for a worker that beats or has a gateway.
 	adoptTimeout = 4 * time.Second
-	// adoptGone is the same while the server was there: a live worker waits at its queue, and
-	// takes the adoption in milliseconds.
+	// adoptGone is the same for a silent worker while the server was there: a live one waits at its
+	// queue, and takes the adoption in milliseconds.
 	adoptGone = 250 * time.Millisecond
 	// outageMargin is the longest time after an outage in which attempts still time out because of
 	// it, beyond their heartbeat timeout.
@@ -61,10 +61,10 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
 }
 
-// callServerAway asks the control plane whether the server failed within that time.
-func callServerAway(ctx workflow.Context, within time.Duration) workflow.Future {
+// callServerAway requests the view of the control plane on a silent attempt.
+func callServerAway(ctx workflow.Context, in contract.ServerAwayInput) workflow.Future {
 	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("was the server away?"))
-	return workflow.ExecuteLocalActivity(ctx, contract.ServerAwayActivity, within)
+	return workflow.ExecuteLocalActivity(ctx, contract.ServerAwayActivity, in)
 }
 
 type executeCall struct {

@@ -60,6 +60,16 @@ func (b Beat) Send(ctx context.Context, service Beats) error {
 	return err
 }
 
+// sdkName marks the heartbeats that are not from the SDK.
+const sdkName = "roundsman"
+
+// Remote reports whether a gateway sent that heartbeat for a remote worker: the SDK of a local one
+// sends that of its execute queue.
+func Remote(beat *workerpb.WorkerHeartbeat) bool {
+	_, _, detect, ok := contract.WorkerOfQueue(beat.GetTaskQueue())
+	return ok && !detect && beat.GetSdkName() == sdkName
+}
+
 // entry returns the heartbeat of one queue. The observer recognizes the worker by a queue name of its
 // incarnation.
 func (b Beat) entry(queue, key string) *workerpb.WorkerHeartbeat {
@@ -70,7 +80,7 @@ func (b Beat) entry(queue, key string) *workerpb.WorkerHeartbeat {
 	return &workerpb.WorkerHeartbeat{
 		TaskQueue: queue, WorkerInstanceKey: key, WorkerIdentity: Identity(b.Worker),
 		HostInfo: &workerpb.WorkerHostInfo{HostName: b.Worker.Host, CurrentHostCpuUsage: b.CPU, CurrentHostMemUsage: b.Memory},
-		SdkName:  "roundsman", SdkVersion: b.Worker.Version,
+		SdkName:  sdkName, SdkVersion: b.Worker.Version,
 		Status: status, StartTime: timestamppb.New(b.Started), HeartbeatTime: timestamppb.Now(),
 	}
 }

@@ -47,5 +47,5 @@ func (o *Outages) Observe(ctx context.Context, method string, req, reply any, cc
 func isAway(method string, code codes.Code, took time.Duration) bool {
 	name := path.Base(method)
 	brief := strings.HasPrefix(name, "Respond") || strings.HasPrefix(name, "Record")
-	return code == codes.Unavailable || brief && (code == codes.DeadlineExceeded || took > slowCall)
+	return code == codes.Unavailable || code == codes.ResourceExhausted || brief && (code == codes.DeadlineExceeded || took > slowCall)
 }

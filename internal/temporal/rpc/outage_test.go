@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"google.golang.org/grpc"
 
@@ -24,6 +25,7 @@ func TestOutagesAreThoseOfTheServer(t *testing.T) {
 	}
 	assert.True(t, after("PollActivityTaskQueue", serviceerror.NewUnavailable("the connection broke")))
 	assert.True(t, after("RecordActivityTaskHeartbeat", serviceerror.NewDeadlineExceeded("too slow")))
+	assert.True(t, after("RecordActivityTaskHeartbeat", serviceerror.NewResourceExhausted(enums.RESOURCE_EXHAUSTED_CAUSE_RPS_LIMIT, "too many")))
 	assert.False(t, after("PollActivityTaskQueue", serviceerror.NewDeadlineExceeded("no task")))
 	assert.False(t, after("RecordActivityTaskHeartbeat", serviceerror.NewNotFound("it has ended")))
 	assert.False(t, after("RespondWorkflowTaskCompleted", nil))

@@ -27,11 +27,14 @@ func JobStates() []string {
 	return []string{JobPending, JobAssigned, JobRunning, JobRecalling, JobHeld, JobCompleted, JobWarning, JobFailed, JobCanceled, JobStale, JobExpired, JobNotStarted}
 }
 
-// MarkJob sets the state of a job in a map, by its number from 1.
-func MarkJob(jobs []byte, number int, state string) []byte {
-	for len(jobs) < number {
+// MarkJobs sets the state of the jobs first to last in a map, by their numbers from 1.
+func MarkJobs(jobs []byte, first, last int, state string) []byte {
+	for len(jobs) < last {
 		jobs = append(jobs, JobMapUnknown)
 	}
-	jobs[number-1] = byte(slices.Index(JobStates(), state)) //nolint:gosec // there are twelve; -1 is JobMapUnknown
+	mark := byte(slices.Index(JobStates(), state)) //nolint:gosec // there are twelve; -1 is JobMapUnknown
+	for i := first - 1; i < last; i++ {
+		jobs[i] = mark
+	}
 	return jobs
 }

@@ -20,7 +20,8 @@ func Map(ctx context.Context, run Run, held contract.JobsQueryResult) ([]byte, e
 	jobs := held.Map
 	for _, part := range parts {
 		for i := range part.jobs {
-			jobs = contract.MarkJob(jobs, part.jobs[i].N, part.jobs[i].State)
+			j := &part.jobs[i]
+			jobs = contract.MarkJobs(jobs, j.N, j.N+j.More, j.State)
 		}
 	}
 	return jobs, nil

@@ -16,7 +16,7 @@ import (
 func TestAJobHasThePlaceOfItsNumber(t *testing.T) {
 	t.Parallel()
 	// Jobs of the record come after those that the run holds.
-	jobs := contract.MarkJob(contract.MarkJob(contract.MarkJob(nil, 4, contract.JobFailed), 1, contract.JobCompleted), 2, contract.JobCompleted)
+	jobs := contract.MarkJobs(contract.MarkJobs(nil, 4, 4, contract.JobFailed), 1, 2, contract.JobCompleted)
 	found := mapOf(starter.RunRef{WorkflowID: "group/a-1"}, jobs)
 	require.Len(t, found.Map, 4)
 	state := func(i int) string { return found.States[found.Map[i]] }

@@ -146,8 +146,25 @@ func (g *Group) saved(engine run.Snapshot) (open []*job, rest *backlog.Saved) {
 	return open, g.jobs.backlog.Save(back)
 }
 
+// numbered reports whether the jobs of the backlog have their numbers.
+func (g *Group) numbered() bool { return g.begun || g.phase == PhaseEnded }
+
+// mapBacklog adds the jobs of the backlog to a map.
+func (g *Group) mapBacklog(result *contract.JobsQueryResult) {
+	if !g.numbered() {
+		return
+	}
+	for _, r := range g.jobs.backlog.Numbers() {
+		result.Map = contract.MarkJobs(result.Map, r.First, r.Last, contract.JobPending)
+	}
+	result.Total += g.jobs.backlog.Len()
+}
+
 // listBacklog adds the jobs of the backlog to an answer.
 func (g *Group) listBacklog(in contract.JobsQueryInput, number, limit int, now time.Time, result *contract.JobsQueryResult) {
+	if !g.numbered() {
+		return
+	}
 	result.Proposals = g.jobs.backlog.Table()
 	if in.DedupeKey != "" || len(in.States) > 0 && !slices.Contains(in.States, contract.JobPending) {
 		return

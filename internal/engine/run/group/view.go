@@ -37,20 +37,27 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 	}
 	if in.Brief {
 		for _, j := range known {
-			result.Map = contract.MarkJob(result.Map, j.N, string(g.stateOf(j)))
+			result.Map = contract.MarkJobs(result.Map, j.N, j.N+j.More, string(g.stateOf(j)))
+			result.Total += 1 + j.More
 		}
-		result.Total = len(known)
+		g.mapBacklog(&result)
 		return result, nil
 	}
 	for _, j := range known {
-		if number != 0 && number != j.N || in.DedupeKey != "" && !j.Carries(in.DedupeKey) {
+		if number != 0 && (number < j.N || number > j.N+j.More) || in.DedupeKey != "" && !j.Carries(in.DedupeKey) {
 			continue
 		}
 		if len(in.States) > 0 && !slices.Contains(in.States, string(g.stateOf(j))) {
 			continue
 		}
-		if result.Total >= in.Offset && len(result.Jobs) < limit {
-			view := g.viewOf(j, now)
+		count := 1 + j.More
+		if number != 0 {
+			j.N, count = number, 1
+		}
+		for skip := max(in.Offset-result.Total, 0); skip < count && len(result.Jobs) < limit; skip++ {
+			one := *j
+			one.N += skip
+			view := g.viewOf(&one, now)
 			if in.JobID != "" || in.DedupeKey != "" {
 				view.Batch = j.ShortItems()
 			}
@@ -59,7 +66,7 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 			}
 			result.Jobs = append(result.Jobs, view)
 		}
-		result.Total++
+		result.Total += count
 	}
 	g.listBacklog(in, number, limit, now, &result)
 	return result, nil

@@ -86,9 +86,9 @@ type Job struct {
 	StartedAt time.Time `json:"sa,omitzero"`
 	EndedAt   time.Time `json:"ea,omitzero"`
 
+	// Counted: it has ended, and with it the More jobs with the next numbers, before they began.
 	Counted bool `json:"-"`
-	// Counted: it has ended.
-	//
+	More    int  `json:"-"`
 	// Left is the work of a job that has ended, or the data of one that was done.
 	Left string `json:"-"`
 }
@@ -112,7 +112,7 @@ func (j *Job) Record() record.Job {
 // FromRecord is the inverse of [Job.Record].
 func FromRecord(r *record.Job) *Job {
 	return &Job{
-		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		N: r.N, More: r.More, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 		Work: proposed.Work{Items: r.Items, Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}}, Counted: true, Left: r.Work,
 	}
 }

@@ -2,6 +2,7 @@ package pastjobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,7 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// propose adds the fields of proposals in pages, which the group does not know.
+// propose adds the fields of proposals in pages, which the group does not know. A lost page fails only
+// a list with the work of the jobs.
 func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) error {
 	table := run.Record.Proposals
 	if len(table) == 0 {
@@ -43,7 +45,10 @@ func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) 
 		}
 		reads.Go(func() error {
 			list, err := proposalsOf(ctx, run, table[at])
-			if err != nil {
+			switch {
+			case errors.Is(err, pages.ErrLost) && !f.Work:
+				return nil // The jobs are listed without their keys and summaries.
+			case err != nil:
 				return err
 			}
 			for _, i := range indexes {

@@ -31,15 +31,16 @@ func PackProposals(list []jobtype.Proposal) ([]byte, error) {
 	return pack.Bytes(plain), nil
 }
 
-// OpenProposals is the inverse of [PackProposals].
+// OpenProposals is the inverse of [PackProposals]. A page that cannot be decoded is lost: another try
+// would not help.
 func OpenProposals(data []byte) ([]jobtype.Proposal, error) {
 	plain, err := pack.Open(data, maxDecoded)
 	if err != nil {
-		return nil, fmt.Errorf("read a page of proposals: %w", err)
+		return nil, fmt.Errorf("read a page of proposals: %w: %w", ErrLost, err)
 	}
 	var list []jobtype.Proposal
 	if err := json.Unmarshal(plain, &list); err != nil {
-		return nil, fmt.Errorf("read a page of proposals: %w", err)
+		return nil, fmt.Errorf("read a page of proposals: %w: %w", ErrLost, err)
 	}
 	return list, nil
 }

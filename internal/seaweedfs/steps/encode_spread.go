@@ -52,7 +52,8 @@ func (e *Encode) likeThose(server string, seen View) bool {
 
 // compareHidden compares the replicas with one that is not loaded, next to all shards that were made of it. Its
 // index shows whether they have its objects, or the index of the shards if it was deleted. A server that was killed while it generated has no size of the volume that
-// the shards were made of (made is 0); they are removed then.
+// the shards were made of (made is 0); they are removed then. The index of the shards has each object once, so
+// a replica that has grown since may have others under the same keys.
 func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
 	e.unread = nil
 	hidden := e.hides(seen)
@@ -73,7 +74,7 @@ func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step,
 	}
 	for _, server := range replicas {
 		other := seen.Indexes[server]
-		if index.Presence != Present || index.OfShards && made == 0 || other.Presence != Present || other.Live != index.Live || other.Digest != index.Digest {
+		if index.Presence != Present || index.OfShards && (made == 0 || seen.Replicas[server].Dat > made) || other.Presence != Present || other.Live != index.Live || other.Digest != index.Digest {
 			return Step{}, false
 		}
 		agreed[server] = seen.Replicas[server].sizes()

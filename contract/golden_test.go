@@ -196,6 +196,7 @@ func wireTypes() []any {
 		RunRecord{},
 		RunSummary{},
 		ScheduleSpec{},
+		ServerAwayInput{},
 		SetCalendarInput{},
 		SetConcurrencyInput{},
 		SetPolicyInput{},

@@ -42,8 +42,8 @@ func TestClaimsBeyondTheLimit(t *testing.T) {
 	defer goOn()
 	large := p.submit(siteSpec(t, "large", ""), "first", at("large"))
 	testsuite.WaitFor(t, 20*time.Second, "the first group runs", func() bool { return s.present("large") == 1 })
-	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-a", 1, jobtype.MaxJobsLimit)
-	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-b", jobtype.MaxJobsLimit+1, admission.MaxKeys-jobtype.MaxJobsLimit-2)
+	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-a", 1, jobtype.MaxKeyedJobs)
+	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-b", jobtype.MaxKeyedJobs+1, admission.MaxKeys-jobtype.MaxKeyedJobs-2)
 	p.awaitAdmission("the keys are held", func(view contract.AdmissionView) bool { return view.Keys == admission.MaxKeys-1 })
 
 	spec := siteSpec(t, "small", "", at("a"), at("b"), at("c"))
@@ -70,6 +70,6 @@ func TestASettingBeyondTheLimit(t *testing.T) {
 	spec.Policy.MaxJobsPerDetection = 2 * jobtype.MaxJobsLimit
 	refused, _ := p.group(spec)
 	assert.Equal(t, contract.OutcomeFailed, refused.Outcome)
-	assert.Contains(t, refused.Reason, "INVALID: max_jobs_per_detection is 200000, a group claims at most 100000")
+	assert.Contains(t, refused.Reason, "INVALID: max_jobs_per_detection is 2000000, a group has at most 1000000")
 	assert.Empty(t, s.order(), "nothing is detected")
 }

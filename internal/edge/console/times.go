@@ -69,6 +69,9 @@ func addTimes(a *api.API, memory *calendar.Memory) {
 		May:         viewItems,
 	}, func(ctx context.Context, call *api.Call, in *workerTimesInput) (times.WorkerTimes, error) {
 		since := time.Now().UTC().Add(-time.Duration(in.Hours) * time.Hour)
+		if _, err := call.Client.Workers().Get(ctx, in.ID); err != nil {
+			return times.WorkerTimes{}, err
+		}
 		return times.OfWorker(ctx, call.Client.Runs(), in.ID, since)
 	})
 	addHistory(a)

@@ -14,7 +14,7 @@ import { Preview } from './retry';
 import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
-import { clockOf, localized, span, Time, Took, useNow } from '../time';
+import { Both, clockOf, localized, span, Time, Took, useNow } from '../time';
 import type { Explanation, Item, Reason, RunFailures, Snapshot } from '../types';
 import { Middle, Whole } from '../table/text';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
@@ -212,7 +212,7 @@ function Phases({ run }: { run: Snapshot }) {
           empty=""
           columns={[
             { name: 'Phase', show: (phase) => localized(phase.text ?? ''), wide: true },
-            { name: 'Began', show: (phase) => <Time at={phase.at} relative={false} />, optional: true },
+            { name: 'Began', show: (phase) => <Both at={phase.at} />, optional: true },
             { name: 'Took', show: took, number: true },
           ]}
         />

@@ -137,7 +137,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
             </span>
           );
         })}
-        {badge !== undefined && <b style={{ left: `${size.name + badge}px` }}>{clockOf(now + offset(now))}</b>}
+        {badge !== undefined && <span class="tl-clock" style={{ left: `${size.name + badge}px` }}>{clockOf(now + offset(now))}</span>}
       </div>
       <div class="tl-frame" style={{ height: `${high}px` }}>
         <div

@@ -95,7 +95,10 @@ test('a worker shows its slots over time', { skip, timeout: 600_000 }, async () 
 test('a run has its phases with their times, a job its command', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'runs/SLOW');
-  await until('its phases', () => page.$eval('[aria-label=Phases]', (e) => /detecting.*running jobs/s.test(e.textContent) && /\d\d:\d\d:\d\d, (now|\d+ (s|min|h) ago)/.test(e.textContent)));
+  const phases = await until('its phases', () => page.evaluateHandle(() => [...document.querySelectorAll('details summary')].find((e) => e.textContent.startsWith('Phases: '))).then((e) => e.asElement()));
+  assert.match(await phases.evaluate((e) => e.textContent), /detecting \d+ \w+, running/);
+  await phases.click();
+  await until('when each began', () => page.$eval('[aria-label=Phases]', (e) => e.checkVisibility() && /detecting.*running jobs/s.test(e.textContent) && /\d\d:\d\d:\d\d, (now|\d+ (s|min|h) ago)/.test(e.textContent)));
   await stage.open(page, 'runs/SLOW/items/job-00001');
   await until('its command', () => page.$$eval('section pre', (all) => all.some((e) => /^sh -c 'for i in .* sh sda$/.test(e.textContent))));
   await stage.open(page, 'runs/dag~steps~pages/items/broken');

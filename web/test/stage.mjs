@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
 
 const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-export const binary = process.env.ROUNDSMAN ?? join(top, 'bin', 'roundsman');
+export const binary = process.env.ROUNDSMAN || join(top, 'bin', 'roundsman');
 export const chromium = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 
 // missing says what a test cannot run without, or nothing.

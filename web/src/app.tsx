@@ -125,7 +125,7 @@ function Menu({ current }: { current: string }) {
   const menuOf = useRef<HTMLElement>(null);
   useEffect(() => {
     // A narrow screen shows only a part of the menu.
-    menuOf.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    menuOf.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [current]);
   return (
     <nav class="menu" aria-label="Pages" ref={menuOf}>

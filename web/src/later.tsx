@@ -29,8 +29,10 @@ export function later<P extends object>(read: () => Promise<ComponentType<P>>, b
   return function Later(props: P) {
     const [, done] = useState(false);
     const [error, failed] = useState<unknown>();
+    const missing = !found;
     useEffect(() => {
-      if (!found) fetched().then(() => done(true), failed);
+      // It may have come between the first drawing and this.
+      if (missing) fetched().then(() => done(true), failed);
     }, []);
     if (found) return h(found as ComponentType<object>, props);
     if (error !== undefined) return <Failure error={error} what="This page cannot be loaded; open it again" />;

@@ -23,7 +23,7 @@ type Session struct {
 	At   time.Time `json:"at"`
 }
 
-func (r record) ended(session Session) bool {
+func (r *record) ended(session Session) bool {
 	return slices.ContainsFunc(r.Ended, func(e Session) bool {
 		return e.ID != "" && e.ID == session.ID || e.ID == "" && e.Name == session.Name && !session.At.After(e.At)
 	})

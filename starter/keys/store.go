@@ -43,7 +43,7 @@ type record struct {
 }
 
 // has reports whether a key with this id was ever created.
-func (r record) has(id string) bool {
+func (r *record) has(id string) bool {
 	return slices.ContainsFunc(r.Keys, func(k stored) bool { return k.ID == id })
 }
 

@@ -96,7 +96,7 @@ test('a run has its phases with their times, a job its command', { skip, timeout
   const page = await stage.page();
   await stage.open(page, 'runs/SLOW');
   const phases = await until('its phases', () => page.evaluateHandle(() => [...document.querySelectorAll('details summary')].find((e) => e.textContent.startsWith('Phases: '))).then((e) => e.asElement()));
-  assert.match(await phases.evaluate((e) => e.textContent), /detecting \d+ \w+, running/);
+  assert.match(await phases.evaluate((e) => e.textContent), /detecting \d+ \w+, .*dispatching \d+/);
   await phases.click();
   await until('when each began', () => page.$eval('[aria-label=Phases]', (e) => e.checkVisibility() && /detecting.*running jobs/s.test(e.textContent) && /\d\d:\d\d:\d\d, (now|\d+ (s|min|h) ago)/.test(e.textContent)));
   await stage.open(page, 'runs/SLOW/items/job-00001');

@@ -39,7 +39,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
         {(snapshot) => {
           const task = Number(params.get('task') ?? '');
           // The graph shows the tasks; their list is one of its views, and that of a filter.
-          const listed = snapshot.kind !== 'dag' || ['state', 'id', 'find', 'sort'].some((key) => params.get(key)) || params.get('view') === 'list' || (snapshot.progress?.total ?? 0) < fewest;
+          const listed = snapshot.kind !== 'dag' || ['state', 'id', 'find', 'sort', 'since'].some((key) => params.get(key)) || params.get('view') === 'list' || (snapshot.progress?.total ?? 0) < fewest;
           return (
             <>
             <div class="cols">

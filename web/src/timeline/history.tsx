@@ -170,9 +170,9 @@ function Durations({ history }: { history: RunHistory }) {
   const line = (of: 'p50_ms' | 'p95_ms') => runs.map((run, i) => `${i === 0 ? 'M' : 'L'}${x(Date.parse(run.started_at)).toFixed(1)} ${y(run.jobs?.[of] ?? 0).toFixed(1)}`).join('');
   const changes = history.changes.filter((change) => Date.parse(change.at) >= from && Date.parse(change.at) <= to);
   const last = runs.at(-1)?.jobs;
+  if (runs.length < 2 || !last) return <p class="note">{runs.length === 0 ? 'No job has completed in these runs' : 'One run has durations of jobs'}: a trend needs two.</p>;
   const offset = offsetOf(zoneOf());
   const dates = [from, (from + to) / 2, to].map((at) => ({ at, label: `${labelOf(Math.floor((at + offset(at)) / 86_400_000) * 86_400_000, 1).slice(4)} ${labelOf(at + offset(at), 60_000)}` }));
-  if (runs.length < 2 || !last) return <p class="note">{runs.length === 0 ? 'No job has completed in these runs' : 'One run has durations of jobs'}: a trend needs two.</p>;
   const near = Math.abs(y(last.p50_ms) - y(last.p95_ms)) < 14;
   return (
     <div ref={element} class="chart">

@@ -108,7 +108,7 @@ test('the last runs of a job type are bars that lead to them', { skip, timeout: 
   assert.equal(changes.length, 1);
   assert.equal((await page.$$('.trend line.change')).length, 1);
   assert.match(await page.$eval('.trend .changes a', (e) => `${e.textContent} ${e.title}`), /^ann: .*30s.*40s/s);
-  assert.match(await page.$eval('.trend', (e) => e.textContent), /max runtime 1 h.*p95/s);
+  assert.match(await page.$eval('.trend', (e) => e.textContent), /max runtime 60 min.*p95/s);
   assert.match(await page.$eval('[aria-label="Numbers that its jobs returned"]', (e) => e.textContent), /bytes/);
   // By keyboard: the newest, the one before it, open it.
   await page.focus('.trend .chart');
@@ -148,7 +148,7 @@ test('10,000 items of a run: few elements, zoom, a brush filters the table', { s
   assert.ok(times.bars.id.length >= many - 10, `${times.bars.id.length} bars`);
   await page.goto('about:blank');
   const began = Date.now();
-  await stage.open(page, `runs/${key(run)}`);
+  await stage.open(page, `runs/${key(run)}?view=list`);
   await page.waitForSelector('.tl-canvas, .tl-bar');
   console.log(`${times.bars.id.length} bars after ${Date.now() - began} ms, ${JSON.stringify(times).length} bytes of JSON; ${await elements()} elements`);
   for (const by of ['By task', 'By worker']) {

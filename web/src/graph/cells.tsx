@@ -136,6 +136,7 @@ export function Cells({ places, states, roles, label, height, active, choose, op
       <canvas
         ref={canvas}
         tabIndex={0}
+        data-keys="f"
         role="application"
         aria-roledescription="map"
         aria-label={label}

@@ -77,7 +77,7 @@ test('the shape of 1,200 tasks', { skip, timeout: 600_000 }, async () => {
   assert.match(await page.$eval(box('index'), (e) => e.textContent), /0 of 2/);
   const look = (id) => page.$eval(`${box(id)} .box`, (e) => getComputedStyle(e).fill);
   for (const theme of ['light', 'dark']) {
-    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
     const failed = await page.evaluate(() => {
       const probe = document.createElement('i');
       probe.style.color = 'var(--failed)';

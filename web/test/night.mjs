@@ -102,6 +102,6 @@ export async function begin(stage) {
   stage.scrub = key(await stage.openRun('scrub'));
   await until('6,200 volumes', async () => {
     const { runs } = await stage.get('/runs?running=true&counts=true&job_type=scrub');
-    return runs[0]?.progress?.completed >= 6100;
+    return runs[0]?.progress?.ended >= 6250;
   }, 300_000);
 }

@@ -190,7 +190,7 @@ func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]cont
 	// Equal hashes over different contents: the argument was edited by hand.
 	edited := stored.Hash == wanted.Hash
 	if len(changes) == 0 && !edited {
-		changes = []contract.FieldChange{{Path: "format", Before: stored.Hash, After: wanted.Hash}}
+		changes = []contract.FieldChange{sameSettings(stored.Hash, wanted.Hash)}
 	}
 	for i := range changes {
 		changes[i].Drift = edited
@@ -207,6 +207,17 @@ func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]cont
 		drift[i].Drift = true
 	}
 	return append(changes, drift...), nil
+}
+
+// sameSettings is the difference between equal settings with other hashes. They have another format, or an operator
+// made the stored ones of another configuration: then apply adopts them.
+func sameSettings(stored, wanted string) contract.FieldChange {
+	before, _, _ := strings.Cut(stored, "-")
+	after, _, _ := strings.Cut(wanted, "-")
+	if before != after {
+		return contract.FieldChange{Path: "format", Before: stored, After: wanted}
+	}
+	return contract.FieldChange{Path: "configuration", Before: "changed by hand", After: "as written"}
 }
 
 // unreadable returns the difference to a Schedule whose argument is not a spec.

@@ -90,6 +90,15 @@ func TestNewFormatIsAnUpdate(t *testing.T) {
 	assert.Equal(t, []contract.FieldChange{{Path: "format", Before: "v1-first", After: "v2-first"}}, fields)
 }
 
+// Settings that an operator has changed are adopted by a configuration that has them.
+func TestAConfigurationWithTheSettingsInForceAdoptsThem(t *testing.T) {
+	t.Parallel()
+	s, current := heldAs(t, specNamed("a"))
+	fields, err := s.difference(current, specNamed("a", func(spec *contract.JobTypeSpec) { spec.Hash = "v1-second" }))
+	require.NoError(t, err)
+	assert.Equal(t, []contract.FieldChange{{Path: "configuration", Before: "changed by hand", After: "as written"}}, fields)
+}
+
 func TestEveryHandEditIsDrift(t *testing.T) {
 	t.Parallel()
 	action := func(schedule *schedulepb.Schedule) *workflowpb.NewWorkflowExecutionInfo {

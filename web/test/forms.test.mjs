@@ -77,7 +77,7 @@ const gap = async (name) => {
 };
 const document = async (name) => (await stage.get(`/job-types/${name}/settings`)).document;
 
-test('one setting by form, by text, and put back with its values', { skip, todo: 'the last Put back was not in force within its time on a busy machine', timeout: 600_000 }, async () => {
+test('one setting by form, by text, and put back with its values', { skip, timeout: 600_000 }, async () => {
   const was = await document('compact');
   assert.equal(await gap('compact'), 1);
   await stage.open(page, 'job-types/compact');
@@ -110,8 +110,9 @@ test('one setting by form, by text, and put back with its values', { skip, todo:
   assert.equal((await stage.get('/job-types/compact')).spec.schedule.jitter, '5m');
 
   // The last change is put back with all its values, and so is putting it back.
-  const put = async (hours) => {
-    await until('who changed it', () => page.$eval('.changes li:first-child', (e) => /admin/.test(e.textContent) && e.querySelector('button') !== null));
+  const put = async (from, hours) => {
+    // An older entry has the button too, until the list has the new one.
+    await until('who changed it', () => page.$eval('.changes li:first-child', (e, to) => e.textContent.includes('admin') && e.textContent.split('→')[1]?.includes(to) && e.querySelector('button') !== null, `every ${from}h`));
     await press('Put back', '.changes li:first-child button');
     await page.waitForSelector('dialog[open]');
     await press('Put back', 'dialog[open] button');
@@ -119,10 +120,10 @@ test('one setting by form, by text, and put back with its values', { skip, todo:
     await page.reload();
   };
   const changed = await document('compact');
-  await put(2);
+  await put(3, 2);
   assert.equal(await document('compact'), two);
   await until('the Schedule every two hours again', async () => (await gap('compact')) === 2);
-  await put(3);
+  await put(2, 3);
   assert.equal(await document('compact'), changed);
   // By the form it is again what it was.
   await tab('Form');
@@ -198,12 +199,23 @@ test('a folder with a DAG is planned and applied, and the DAG runs', { skip, tim
   await until('the DAG has run', async () => (await stage.get('/job-types/nightly-report')).recent?.some((run) => run.outcome === 'completed'), 90_000);
 });
 
-// After a set by the shell and an apply by the form, the hash of failing is not the one of its document.
-test('what is in force is loaded, and changes nothing', { skip, todo: 'the plan has an update of failing, of its format alone', timeout: 600_000 }, async () => {
-  await stage.open(page, 'plan');
-  await press('Load what is in force');
-  await says('4 job types in force');
-  await press('Plan', '.title button');
+test('what is in force is loaded: apply adopts what was changed by hand, and then nothing changes', { skip, timeout: 600_000 }, async () => {
+  const planned = async () => {
+    await stage.open(page, 'plan');
+    await press('Load what is in force');
+    await says('job types in force');
+    await press('Plan', '.title button');
+  };
+  await stage.shell('roundsman jobtypes set failing every=7h');
+  await planned();
+  await says('changed by hand');
+  await press('Apply', 'main button');
+  await page.waitForSelector('dialog[open]');
+  await press('Apply', 'dialog[open] button');
+  await until('what was applied', () => page.$eval('dialog [role=status]', (e) => /failing/.test(e.textContent)));
+  await page.keyboard.press('Escape');
+  assert.equal((await stage.get('/job-types/failing')).spec.schedule.every, '7h');
+  await planned();
   await says('Everything is as this configuration says');
 });
 

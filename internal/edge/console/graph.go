@@ -2,17 +2,12 @@ package console
 
 import (
 	"context"
-	"encoding/binary"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
@@ -60,29 +55,6 @@ type RunGraph struct {
 	Task    *starter.Item `json:"task,omitempty"`
 	Omitted int           `json:"omitted,omitempty"`
 	AsOf    time.Time     `json:"as_of"`
-}
-
-// Shape has the places of tasks in a map. It changes only if tasks are added.
-type Shape struct {
-	// Layers has four bytes for each task, the lowest first: the number of its layer.
-	Layers []byte `json:"layers"`
-	// Lines has eight bytes for each dependency: the numbers of the need and of the task, from 0. It is
-	// empty for more than 20,000 dependencies.
-	Lines []byte `json:"lines,omitempty"`
-	// Names has the ids of the tasks, of at most 5,000.
-	Names []string `json:"names,omitempty"`
-	// Critical lists the tasks of the longest chain, from 0.
-	Critical []int `json:"critical,omitempty"`
-}
-
-// FoundTask is a task of a search.
-type FoundTask struct {
-	ID string `json:"id"`
-	// At is the number of the task in the map, counted from 1. Box is the id of its box.
-	At    int          `json:"at"`
-	Box   string       `json:"box"`
-	State string       `json:"state"`
-	Role  explain.Role `json:"role" enum:"failed,person,waiting,running,done,skipped,upstream,canceled,plan"`
 }
 
 type graphInput struct {
@@ -159,52 +131,8 @@ func addGraph(a *api.API) {
 	})
 }
 
-// graphView reads tasks of a picture.
-type graphView struct {
-	ctx     context.Context //nolint:containedctx // of one request
-	client  *starter.Client
-	picture starter.DAGPicture
-	items   map[int]starter.Item
-}
-
 // needsApproval is the state of a waiting approval in a map.
 const needsApproval = "needs_approval"
-
-// mostLive bounds the running tasks whose start and wait are read.
-const mostLive = 1000
-
-// live reads the start and the wait of running tasks, which only the run has.
-func (v *graphView) live(counts map[string]int) {
-	if !v.picture.Open || counts[contract.JobRunning] == 0 {
-		return
-	}
-	items, _, err := v.client.Runs().Items(v.ctx, v.picture.RunRef, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: mostLive})
-	if err != nil {
-		return // The boxes are shown without them.
-	}
-	for _, item := range items {
-		if i, known := v.picture.Index(item.ID); known && v.picture.State(i) == item.State {
-			v.items[i] = item
-		}
-	}
-}
-
-func (v *graphView) task(i int) starter.Item {
-	item, known := v.items[i]
-	if !known {
-		item = v.picture.Task(i)
-		v.items[i] = item
-	}
-	return item
-}
-
-func (v *graphView) tasks(of []int) []starter.Item {
-	all := make([]starter.Item, len(of))
-	for k, i := range of {
-		all[k] = v.task(i)
-	}
-	return all
-}
 
 // mostWeighed bounds the tasks among which the longest chain is looked for.
 const mostWeighed = 5000
@@ -350,84 +278,6 @@ func linesOf(picture starter.DAGPicture, groups []group, boxes map[int]int) (lin
 		}
 	}
 	return lines, blocked
-}
-
-// mostSubDAGs bounds the runs of sub-DAGs that are read for their progress.
-const mostSubDAGs = 16
-
-// subDAGs adds the runs of sub-DAGs with their progress, as far as it can be read.
-func (v *graphView) subDAGs(groups []group, boxes []Box) {
-	var reads errgroup.Group
-	reads.SetLimit(mostSubDAGs / 2)
-	left := mostSubDAGs
-	for k := range boxes {
-		box := &boxes[k]
-		if len(groups[k].tasks) > 1 || !isSubDAG(v.task(groups[k].tasks[0])) || box.StartedAt.IsZero() && box.EndedAt.IsZero() {
-			continue
-		}
-		box.Run, box.Tasks, box.Ended, box.Failed = contract.SubDAGWorkflowID(v.picture.WorkflowID, box.ID), 0, 0, 0
-		if left--; left < 0 {
-			continue
-		}
-		reads.Go(func() error {
-			run, err := v.client.Runs().Show(v.ctx, starter.RunRef{WorkflowID: box.Run})
-			if err == nil && run.Progress != nil {
-				box.Tasks, box.Ended, box.Failed = run.Progress.Total, run.Progress.Ended, run.Progress.Failed
-			}
-			return nil // Its progress stays unknown.
-		})
-	}
-	_ = reads.Wait()
-}
-
-// Limits of a shape.
-const (
-	mostLines = 20_000
-	mostNames = 5_000
-)
-
-func shapeOf(picture starter.DAGPicture) *Shape {
-	shape := &Shape{Critical: critical(picture, picture.Task)}
-	lines := 0
-	for i, layer := range layers(picture.Len(), picture.Needs, picture.Dependants) {
-		shape.Layers = binary.LittleEndian.AppendUint32(shape.Layers, uint32(layer)) //nolint:gosec // small
-		if picture.Len() <= mostNames {
-			shape.Names = append(shape.Names, picture.ID(i))
-		}
-		needs := picture.Needs(i)
-		if lines += len(needs); lines > mostLines {
-			shape.Lines = nil
-			continue
-		}
-		for _, need := range needs {
-			shape.Lines = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(shape.Lines, uint32(need)), uint32(i)) //nolint:gosec // small
-		}
-	}
-	return shape
-}
-
-// mostFound bounds the tasks of a search.
-const mostFound = 100
-
-func (g *RunGraph) find(picture starter.DAGPicture, in graphInput) {
-	g.Found = []FoundTask{}
-	boxes := map[int]string{}
-	for _, of := range groupsOf(picture, every(picture.Len()), in.Open) {
-		for _, i := range of.tasks {
-			boxes[i] = of.name
-		}
-	}
-	text := strings.ToLower(in.Find)
-	for i := range picture.Len() {
-		id := picture.ID(i)
-		if !strings.Contains(strings.ToLower(id), text) {
-			continue
-		}
-		if g.FoundTotal++; len(g.Found) < mostFound {
-			state := picture.State(i)
-			g.Found = append(g.Found, FoundTask{ID: id, At: i + 1, Box: boxes[i], State: state, Role: explain.ItemRole(state)})
-		}
-	}
 }
 
 func every(n int) []int {

@@ -2,7 +2,6 @@ package steps
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -142,27 +141,6 @@ func (e *Encode) decide(seen View) Step {
 	return e.generate(replicas, seen)
 }
 
-// present lists the replicas that are there. S1: none may be unknown, and no server
-// that can have shards.
-func (e *Encode) present(seen View) ([]string, *End) {
-	var replicas []string
-	for _, server := range e.Replicas {
-		switch replica := seen.Replicas[server]; replica.Presence {
-		case Unknown:
-			return nil, failed(CannotRead).at(server, replica.Why)
-		case Present:
-			replicas = append(replicas, server)
-		case Absent:
-		}
-	}
-	for _, server := range e.shardServers() {
-		if shards := seen.Shards[server]; shards.Presence == Unknown {
-			return nil, failed(CannotRead).at(server, shards.Why)
-		}
-	}
-	return replicas, nil
-}
-
 func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 	for _, server := range replicas {
 		if seen.Replicas[server].ReadOnly {
@@ -241,68 +219,6 @@ func (e *Encode) place(replicas []string, seen View) Step {
 	return e.deleteReplica(replicas, seen)
 }
 
-// complete reports whether all shards are where they belong, made of one of these replicas.
-func (e *Encode) complete(replicas []string, seen View) bool {
-	_, made := e.union(seen)
-	return e.placed(seen) && e.origin(replicas, made, seen) != ""
-}
-
-// placed reports whether every shard is mounted where it belongs. A server that
-// restarts mounts what was generated there: fourteen shards on one server are none.
-func (e *Encode) placed(seen View) bool {
-	for _, target := range e.Targets {
-		if !e.mounted(target, seen) {
-			return false
-		}
-	}
-	return true
-}
-
-func (e *Encode) mounted(target Placement, seen View) bool { return len(missing(target, seen)) == 0 }
-
-// missing are the shards of a target that it does not offer.
-func missing(target Placement, seen View) (shards []uint32) {
-	for _, shard := range target.Shards {
-		if !seen.Shards[target.Server].has(shard) {
-			shards = append(shards, shard)
-		}
-	}
-	return shards
-}
-
-// union collects the mounted shards; made is the size of the volume that all of
-// them come from, 0 if they disagree or one of them does not fit that size.
-func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
-	sizes = map[uint32]int64{}
-	known, agree := e.known(seen), true
-	for _, server := range e.shardServers() {
-		shards := seen.Shards[server]
-		if len(shards.Sizes) == 0 {
-			continue
-		}
-		agree = agree && shards.sameRun(known) && shards.fit(known.Made)
-		for _, id := range slices.Sorted(maps.Keys(shards.Sizes)) {
-			if shards.has(id) {
-				sizes[id] = shards.Sizes[id]
-			}
-		}
-	}
-	if !agree {
-		return sizes, 0
-	}
-	return sizes, known.Made
-}
-
-// known are the first shards that have a .vif file with a size.
-func (e *Encode) known(seen View) Shards {
-	for _, server := range e.shardServers() {
-		if shards := seen.Shards[server]; shards.Made > 0 && len(shards.Sizes) > 0 {
-			return shards
-		}
-	}
-	return Shards{}
-}
-
 // deleteReplica deletes the next replica. S2: all shards are there now, made of a
 // volume with the objects of this one, which takes no writes.
 func (e *Encode) deleteReplica(replicas []string, seen View) Step {
@@ -372,10 +288,6 @@ func (e *Encode) tidy(server string, seen View) (Step, bool) {
 		return step, true
 	}
 	return ended(e.leave(failed(CallFailed).at(server, e.lastFail.Err), seen)), true
-}
-
-func (e *Encode) belongs(server string, shard uint32) bool {
-	return slices.ContainsFunc(e.Targets, func(p Placement) bool { return p.Server == server && slices.Contains(p.Shards, shard) })
 }
 
 // Took implements [Job].

@@ -59,7 +59,7 @@ func TestAFileOfHolidaysIsReadToItsEnd(t *testing.T) {
 	require.ErrorContains(t, load(64<<10+1), "free.txt has more than 64 KiB: remove the dates of past years and long texts")
 }
 
-// TestCalendarsOfAScheduleAreBounded: the product of cron expressions and days is what the server reads.
+// TestCalendarsOfAScheduleAreBounded: the server reads one calendar for each pair of a cron expression and a day.
 func TestCalendarsOfAScheduleAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -125,8 +125,8 @@ const ServerAwayActivity = "roundsman.ServerAway"
 type ServerAwayInput struct {
 	Incarnation
 
-	// Within is the time in which a failure of the server counts, Silent that of a heartbeat of the
-	// worker.
+	// Within is the age up to which a failure of the server counts. Silent is the same for a heartbeat of
+	// the worker.
 	Within jobtype.Duration `json:"within"`
 	Silent jobtype.Duration `json:"silent"`
 }

@@ -176,7 +176,7 @@ type JobsQueryInput struct {
 	Limit  int `json:"limit,omitempty"`
 	// Work adds the work of the jobs that were not done.
 	Work bool `json:"work,omitempty"`
-	// Brief asks for Map alone.
+	// Brief requests only Map.
 	Brief bool `json:"brief,omitempty"`
 }
 

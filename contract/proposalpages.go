@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// JobClass is what a group must understand of a job whose proposal is in a page. Jobs of one class
-// can run on the same workers, and are equally urgent.
+// JobClass is the part of a proposal in a page that the group needs. Jobs of one class run on the same
+// workers and have the same priority.
 type JobClass struct {
 	Priority jobtype.Priority  `json:"priority,omitempty"`
 	Node     string            `json:"node,omitempty"`
@@ -39,7 +39,7 @@ type ProposalPage struct {
 	Runs    []ClassRun `json:"runs"`
 }
 
-// ClassRun says that the next Count proposals of a page have that class.
+// ClassRun is the class of the next Count proposals of a page.
 type ClassRun struct {
 	Class int `json:"c"`
 	Count int `json:"n"`

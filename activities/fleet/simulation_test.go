@@ -136,7 +136,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// tell does the work of the registry. It stores the report and observes again.
+// tell acts as the registry: it stores the report and observes again.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation

@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// pageApart has proposals that the group need not know. They go to a page, and the group gets its
-// name and what the jobs need to be placed.
+// pageApart collects plain proposals. They go to a page. The group gets the name of the page and the
+// classes of its jobs.
 type pageApart struct {
 	list  []jobtype.Proposal
 	bytes int
@@ -37,7 +37,7 @@ func (s *sink) addApart(ctx context.Context, proposal jobtype.Proposal, size int
 	s.apart.list, s.apart.bytes = append(s.apart.list, proposal), s.apart.bytes+size
 }
 
-// sendApart stores the proposals, and tells the group of them.
+// sendApart stores the proposals and sends the description of their page to the group.
 func (s *sink) sendApart(ctx context.Context) {
 	list := s.apart.list
 	page := describe(list)

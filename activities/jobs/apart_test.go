@@ -34,8 +34,8 @@ func emitAll(list []jobtype.Proposal) detector {
 	}
 }
 
-// TestProposalsGoApart: the first page, and what the group must know, goes to the group. All other
-// proposals are in pages; nothing is lost, and nothing is there twice.
+// TestProposalsGoApart: the group gets the first page and all proposals with needs of their own. The
+// others are in pages. None is lost or doubled.
 func TestProposalsGoApart(t *testing.T) {
 	t.Parallel()
 	b := emitting(t, emitAll(many()))

@@ -33,7 +33,7 @@ type Document struct {
 	Files map[string]string
 }
 
-// Of writes the job types of one owner as a configuration. disabled are those that the configuration turned off.
+// Of writes the job types of one owner as a configuration. disabled lists the ones with enabled: false.
 func Of(owner string, specs []contract.JobTypeSpec, disabled map[string]bool, known []jobtype.Descriptor) (Document, error) {
 	d := around(owner, specs)
 	d.JobTypes = map[string]entry{}
@@ -108,7 +108,7 @@ func One(name string, entry json.RawMessage) (string, error) {
 	return string(text), err
 }
 
-// awaited returns the job types that one waits for, directly or not, without itself.
+// awaited returns the job types before one in `after`, directly or not, without itself.
 func awaited(name string, all []contract.JobTypeSpec) []contract.JobTypeSpec {
 	known := map[string]contract.JobTypeSpec{}
 	for _, spec := range all {

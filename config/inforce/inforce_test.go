@@ -127,7 +127,7 @@ func TestTheWrittenConfigurationMeansTheSame(t *testing.T) {
 	assert.Contains(t, written.Text, "  plain:\n    handler: own\n    schedule:\n      every: 1h\n  written:", "defaults are not written")
 }
 
-// An entry with what is around it means the same as in the whole configuration.
+// An entry has the same spec alone and in the whole configuration.
 func TestAnEntryAloneMeansTheSame(t *testing.T) {
 	t.Parallel()
 	was := specs(t, load(t, config.Source{Name: "a", Data: []byte(every), Files: files()}))

@@ -101,7 +101,7 @@ func scrub(path string) contract.JobTypeSpec {
 	}
 }
 
-// Another change follows between the write and its read. The caller hears of it, and the log has what was written.
+// Another change follows between the write and its read. The caller gets an error, and the log has the first change.
 func TestAnEditThatAnotherFollowsAtOnceIsRecorded(t *testing.T) {
 	t.Parallel()
 	server, c := scheduled(t, scrub("/a"))

@@ -60,7 +60,7 @@ type Options struct {
 	Denied func(caller Caller, operation string)
 	Guard  guard.Options
 	Roles  []access.Role
-	// Bindings, Keys and LogIn are of the configuration: what the page of access shows.
+	// Bindings, Keys and LogIn are of the configuration, for the page of access.
 	Bindings []access.Binding
 	Keys     bool
 	LogIn    bool

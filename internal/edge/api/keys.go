@@ -137,7 +137,7 @@ func keyPosition(k keys.Key) string {
 	return k.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000") + k.ID
 }
 
-// withSecret tells the secret of a key that may have replaced another one, in the remedy: it is not logged.
+// withSecret adds the secret of a key to the remedy if it may have replaced another one. Remedies are not logged.
 func withSecret(err error, secret string) error {
 	if _, unseen := errors.AsType[*keys.UnseenError](err); !unseen {
 		return err

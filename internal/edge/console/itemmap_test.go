@@ -15,7 +15,7 @@ import (
 
 func TestAJobHasThePlaceOfItsNumber(t *testing.T) {
 	t.Parallel()
-	// Jobs of the record come after those that the run holds.
+	// Jobs of the record come after the jobs in the run.
 	jobs := contract.MarkJobs(contract.MarkJobs(nil, 4, 4, contract.JobFailed), 1, 2, contract.JobCompleted)
 	found := mapOf(starter.RunRef{WorkflowID: "group/a-1"}, jobs)
 	require.Len(t, found.Map, 4)

@@ -182,7 +182,7 @@ func (q *queue) push(first, count int) {
 	q.runs = append(q.runs, run{first, count})
 }
 
-// recount notes that a queue has changed, and with it, perhaps, the shares of all.
+// recount updates the place of a changed queue, and the shares of all queues if their number changed.
 func (b *Backlog) recount(q *queue) {
 	b.place(q)
 	active := 0
@@ -212,7 +212,7 @@ func (b *Backlog) place(q *queue) {
 	}
 }
 
-// Next moves the next job into the window; false: there is none, or no room.
+// Next moves the next job into the window. It returns false without a job or without room.
 func (b *Backlog) Next() (Job, bool) {
 	if len(b.ready) == 0 || b.open >= b.window {
 		return Job{}, false
@@ -234,14 +234,14 @@ func (b *Backlog) entered(q *queue) {
 	b.place(q)
 }
 
-// Left notes that a job of that queue has left the window: it has ended.
+// Left records the end of a job of the window, by its queue.
 func (b *Backlog) Left(index int) {
 	q := b.queues[index]
 	q.open, b.open = q.open-1, b.open-1
 	b.recount(q)
 }
 
-// Enter moves a certain job into the window, whether there is room or not; false: it does not wait.
+// Enter moves one job into the window, even a full one. It returns false if the job does not wait.
 func (b *Backlog) Enter(number int) (Job, bool) {
 	q, at := b.find(number - b.base)
 	if q == nil {
@@ -263,7 +263,7 @@ func (b *Backlog) Enter(number int) (Job, bool) {
 	return b.job(relative, q), true
 }
 
-// find returns the queue of a waiting number, and its run; nil: it does not wait.
+// find returns the queue of a waiting number and its run. The queue is nil if the number does not wait.
 func (b *Backlog) find(relative int) (*queue, int) {
 	for _, q := range b.queues {
 		at, found := slices.BinarySearchFunc(q.runs, relative, func(r run, n int) int {

@@ -11,7 +11,7 @@ import (
 
 // Failure is an error message shared by failed jobs of a run. Sizes and long numbers in it may differ.
 type Failure struct {
-	// Message is that of the first job, with KEY in place of its key.
+	// Message is the first job's, with KEY in place of its key.
 	Message string `json:"message"`
 	Count   int    `json:"count"`
 	// Example is the first such job.

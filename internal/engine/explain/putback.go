@@ -98,7 +98,7 @@ var (
 	sizeOfPool  = regexp.MustCompile(`^size: (\d+)( \(resized\))?$`)
 	onePolicy   = regexp.MustCompile(`^policy\.(\w+): (\S+)$`)
 	oneInterval = regexp.MustCompile(`^schedule: every (\w+)( |$)`)
-	// restOfInterval is what follows the length: offset and jitter.
+	// restOfInterval matches the offset and jitter behind the length.
 	restOfInterval = regexp.MustCompile(`(?:^|; )schedule: every \w+([^;]*)`)
 	newInterval    = regexp.MustCompile(`(^|; )schedule: every `)
 )
@@ -143,8 +143,7 @@ func settingsBefore(before, after string) action.Args {
 	return settings
 }
 
-// moreThanInterval is whether an entry changed more of an interval than its length, like the jitter, which nobody can
-// set on its own.
+// moreThanInterval reports whether an entry changed the offset or jitter of an interval. `set` changes only its length.
 func moreThanInterval(before, after string) bool {
 	rest := func(text string) string {
 		found := restOfInterval.FindStringSubmatch(text)

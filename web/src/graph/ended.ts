@@ -1,5 +1,5 @@
-// useSettled reads an answer about a run, which the stream follows while the run is open. It is read again at the end,
-// since what came last may be from before. A large answer is followed by no stream: it is read at the end only.
+// useSettled reads an answer about a run. The stream updates it while the run is open. It is read again at the end,
+// since the last update may be older. A large answer has no stream: it is read at the end.
 import { useEffect, useRef } from 'preact/hooks';
 import { client, useGet } from '../data';
 

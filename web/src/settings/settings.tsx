@@ -204,7 +204,7 @@ function Refused({ error, shown }: { error: unknown; shown: number }) {
   return <Failure error={error} what="It cannot be applied" />;
 }
 
-// Moved says that somebody else changed the settings since the first key. What was typed stays.
+// Moved shows a change by somebody else since the first key. The typed text stays.
 function Moved({ type, keep }: { type: ShownJobType; keep: () => void }) {
   const { by = 'Somebody', at, before, after } = type.changed ?? {};
   return (

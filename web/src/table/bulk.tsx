@@ -94,7 +94,7 @@ interface Came {
   text: string;
 }
 
-// Sending is what came of the requests. It is not part of the dialog: they go on whatever becomes of the page.
+// Sending has the results of the requests. It lives outside of the dialog, because the requests continue without it.
 interface Sending {
   came: Came[] | undefined;
   running: boolean;

@@ -40,7 +40,7 @@ function barOf(type: string, bar: NightBar, asOf: number): Bar {
 export const rowsOfNight = (night: Night): Row[] =>
   night.rows.map((row) => ({ id: row.job_type, name: row.job_type, href: href('job-types', row.job_type), bars: (row.bars ?? []).map((bar) => barOf(row.job_type, bar, Date.parse(night.as_of))) }));
 
-// quiet says what has no row.
+// Quiet names the job types without a row.
 export function Quiet({ of }: { of: Night['quiet'] }) {
   if (of.job_types === 0) return null;
   return (

@@ -39,7 +39,7 @@ export function WorkerTimeline({ id }: { id: string }) {
   );
 }
 
-// noteOf says how far back it looked, and what it does not have.
+// noteOf is the searched time and the number of missing items.
 const noteOf = ({ work, since, searched_since, left_out: left = 0, missed }: WorkerTimes) =>
   [`${plural(work.length, 'item')} of runs since ${brief(searched_since ?? since)}`, left > 0 && `${left.toLocaleString('en')} older not shown`, missed && 'not all runs answered'].filter(Boolean).join(', ');
 

@@ -27,7 +27,7 @@ type InForce struct {
 	AsOf     time.Time         `json:"as_of"`
 }
 
-// Schemas are the JSON Schemas of what is written by hand.
+// Schemas are the JSON Schemas of files.
 type Schemas struct {
 	Configuration json.RawMessage `json:"configuration" doc:"Of a configuration, with the handlers of the fleet"`
 	DAG           json.RawMessage `json:"dag" doc:"Of a file with a DAG"`

@@ -227,7 +227,7 @@ func (e *edit) over(ctx context.Context, now jobtypes.Settings) (contract.JobTyp
 	if len(missing) > 0 {
 		return spec, starter.Invalidf("%s is %s, which stands for a secret: write the value itself", missing[0], contract.Hidden)
 	}
-	// The hash is that of the configuration, so that plan finds the change.
+	// The hash stays the one of the configuration, so that plan finds the change.
 	after.AwaitedBy, after.Hash, after.Resources = spec.AwaitedBy, spec.Hash, spec.Resources
 	e.made = &after
 	return after, nil
@@ -254,7 +254,7 @@ func (e *edit) source(spec contract.JobTypeSpec) (config.Source, error) {
 }
 
 // writesSecret reports whether a spec has a secret value itself. Such a spec is compared with the settings only for
-// those who may change the configuration: the answer tells whether the secret is the one in force.
+// those who may change the configuration, because the answer would confirm a guessed secret.
 func writesSecret(spec contract.JobTypeSpec) bool {
 	return slices.ContainsFunc(jobtypes.Changes(spec.WithoutSecrets(), spec), func(c contract.FieldChange) bool {
 		return c != c.WithoutSecrets()

@@ -70,7 +70,7 @@ type StartJob struct {
 	run.Decision
 
 	Proposal *jobtype.Proposal
-	// Ref is the place of a proposal of which the group has only a part; nil: it has the whole.
+	// Ref is the place of the proposal in a page. It is nil if the group has the whole proposal.
 	Ref *contract.ProposalRef
 	// Batch lists what the job stands for, at least one; nil in a job type without
 	// batches.

@@ -84,8 +84,8 @@ func (g *Group) learned() (p95 time.Duration, of int) {
 // drained is when jobs that still run after the closing are canceled.
 func (g *Group) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGrace.Std()) }
 
-// endIfNothingFits: nothing runs, and what is left, of which none is in the backlog, cannot start before the closing.
-// Waiting for that would hold the lane for nothing.
+// endIfNothingFits ends the group if no job runs or waits in the backlog, and no open job can start before the closing.
+// A wait would hold the lane for nothing.
 func (g *Group) endIfNothingFits(now time.Time) {
 	if late := g.engine.Late(); late > 0 && late == g.engine.Len() && g.stopping == stopNone && g.jobs.backlog.Len() == 0 {
 		g.shut(g.nothingFits(g.misfits()), now)

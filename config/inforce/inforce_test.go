@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -139,12 +140,12 @@ func TestAnEntryAloneMeansTheSame(t *testing.T) {
 		text, err := inforce.One(spec.Name, entry)
 		require.NoError(t, err)
 		loaded := load(t, config.Source{Name: "one", Data: []byte(text), Files: own}, config.Source{Name: "around", Data: []byte(around.Text), Files: around.Files})
-		for _, again := range specs(t, loaded) {
-			if again.Name == spec.Name {
-				again.AwaitedBy, again.Hash = spec.AwaitedBy, spec.Hash
-				assert.Equal(t, spec, again, "%s\n%s", text, around.Text)
-			}
-		}
+		all := specs(t, loaded)
+		at := slices.IndexFunc(all, func(one contract.JobTypeSpec) bool { return one.Name == spec.Name })
+		require.GreaterOrEqual(t, at, 0, text)
+		again := all[at]
+		again.AwaitedBy, again.Hash = spec.AwaitedBy, spec.Hash
+		assert.Equal(t, spec, again, "%s\n%s", text, around.Text)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/forecast"
 	"github.com/roundsman/roundsman/internal/engine/window"
@@ -236,16 +237,19 @@ func approvalOf(ctx context.Context, client *starter.Client, snapshot starter.Sn
 	if snapshot.Group == nil || snapshot.Group.DAG == "" {
 		return ""
 	}
-	return approvalIn(ctx, client, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(snapshot.WorkflowID, contract.JobID(1))}, maxDepth)
+	return approvalIn(ctx, client, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(snapshot.WorkflowID, contract.JobID(1))}, spec.MaxDepth)
 }
 
-// maxDepth bounds the sub-DAGs below each other, in which approvals are looked for.
-const maxDepth = 10
+// mostInside bounds the open sub-DAGs of a DAG in which approvals are searched.
+const mostInside = 8
 
 func approvalIn(ctx context.Context, client *starter.Client, ref starter.RunRef, depth int) string {
+	if depth == 0 {
+		return ""
+	}
 	below, err := client.Runs().Show(ctx, ref)
 	switch {
-	case err != nil || below.DAGStatus == nil || depth == 0:
+	case err != nil || below.DAGStatus == nil:
 		return ""
 	case len(below.DAGStatus.Approvals) > 0:
 		return below.DAGStatus.Approvals[0].ID
@@ -254,7 +258,7 @@ func approvalIn(ctx context.Context, client *starter.Client, ref starter.RunRef,
 	if err != nil {
 		return ""
 	}
-	for _, task := range inside.SubDAGs {
+	for _, task := range inside.SubDAGs[:min(mostInside, len(inside.SubDAGs))] {
 		if approval := approvalIn(ctx, client, starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(ref.WorkflowID, task)}, depth-1); approval != "" {
 			return task + "/" + approval
 		}

@@ -146,8 +146,11 @@ func nightOf(now, from, until time.Time, runs []starter.Run, ahead Forecast) Nig
 
 // restOf returns the expected remainder of an open run, from the usual duration of its job type.
 func restOf(run starter.Run, ahead Forecast, now time.Time) (NightBar, bool) {
+	if !run.Open() {
+		return NightBar{}, false
+	}
 	at := slices.IndexFunc(ahead.Types, func(t ForecastType) bool { return t.JobType == run.JobType })
-	if !run.Open() || at < 0 || ahead.Types[at].Of == 0 {
+	if at < 0 || ahead.Types[at].Of == 0 {
 		return NightBar{}, false
 	}
 	ends := run.Started.Add(ahead.Types[at].Typical.Std())

@@ -1,6 +1,7 @@
 package jobtypes
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,18 @@ func flatCalendar(into map[string]string, prefix string, calendar *jobtype.Calen
 	}
 	if len(blackouts) > 0 {
 		into[prefix+"blackouts"] = strings.Join(blackouts, "; ")
+	}
+}
+
+// flatDates adds a digest of a calendar with more dates than its text names.
+func flatDates(into map[string]string, path string, calendar *jobtype.Calendar) {
+	if calendar == nil {
+		return
+	}
+	if slices.ContainsFunc(calendar.Windows, func(w jobtype.Window) bool { return window.Counted(w.Days) }) ||
+		slices.ContainsFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return window.Counted(b.Days) }) {
+		text, _ := json.Marshal(calendar) // It was read from JSON.
+		into[path] = digestText(string(text))
 	}
 }
 

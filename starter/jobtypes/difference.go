@@ -58,6 +58,8 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	}
 	flatCalendar(flat, "", spec.Calendar)
 	flatCalendar(flat, "lanes."+spec.Lane+".", spec.LaneCalendar)
+	flatDates(flat, "calendar.dates", spec.Calendar)
+	flatDates(flat, "lanes."+spec.Lane+".dates", spec.LaneCalendar)
 	maps.Copy(flat, override.Flat(spec.Policy))
 	for _, path := range spec.FromHandler {
 		if path == contract.PathEvery {

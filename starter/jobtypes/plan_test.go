@@ -90,6 +90,21 @@ func TestNewFormatIsAnUpdate(t *testing.T) {
 	assert.Equal(t, []contract.FieldChange{{Path: "format", Before: "v1-first", After: "v2-first"}}, fields)
 }
 
+// A text counts more than five dates, so that two lists with other dates between have one text.
+func TestEveryDateOfALongListIsASetting(t *testing.T) {
+	t.Parallel()
+	with := func(fourth string) contract.JobTypeSpec {
+		return specNamed("a", func(spec *contract.JobTypeSpec) {
+			days := []string{"2027-01-01", "2027-01-02", "2027-01-03", fourth, "2027-02-05", "2027-02-06", "2027-02-07"}
+			spec.Calendar = &jobtype.Calendar{Blackouts: []jobtype.Blackout{{Days: days}}}
+		})
+	}
+	changes := Changes(with("2027-02-01"), with("2027-02-02"))
+	require.Len(t, changes, 1)
+	assert.Equal(t, "calendar.dates", changes[0].Path)
+	assert.Empty(t, Changes(with("2027-02-01"), with("2027-02-01")))
+}
+
 // Settings that an operator has changed are adopted by a configuration that has them.
 func TestAConfigurationWithTheSettingsInForceAdoptsThem(t *testing.T) {
 	t.Parallel()

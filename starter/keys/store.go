@@ -16,6 +16,7 @@ import (
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
@@ -118,7 +119,7 @@ func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
 type UnseenError struct{ Err error }
 
 func (e *UnseenError) Error() string {
-	return "whether the keys have changed is not known: " + e.Err.Error()
+	return "whether the keys have changed is not known, see `roundsman keys`: " + e.Err.Error()
 }
 
 func (e *UnseenError) Unwrap() error { return e.Err }
@@ -138,7 +139,7 @@ func (s *Store) Rotate(ctx context.Context, id, by string) (Key, string, error) 
 	}
 	entry := contract.AuditEntry{Action: "key.rotate", Object: "key/" + id, After: "key/" + next, Detail: made.Name}
 	if err != nil {
-		entry.Detail += "; written, but not read again: it may have had no effect"
+		entry.Detail += "; sent, but not confirmed: it may have had no effect"
 	}
 	s.client.Audit().Record(ctx, entry)
 	return made, secret, err
@@ -191,7 +192,7 @@ func (s *Store) change(ctx context.Context, edit func(*record) error, done func(
 			return err
 		}
 		if err := s.write(ctx, held, token); err != nil {
-			return &UnseenError{err}
+			return err
 		}
 		after, _, err := s.read(ctx)
 		if err != nil {
@@ -255,10 +256,14 @@ func (s *Store) write(ctx context.Context, held record, token []byte) error {
 	if errors.As(err, &exists) || errors.As(err, &started) || errors.As(err, &changed) {
 		return nil // Another writer was faster, so the caller tries again.
 	}
-	if err != nil {
+	switch rpc.Code(err) {
+	case codes.OK:
+		return nil
+	case codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument, codes.NotFound: // It was not carried out.
 		return fmt.Errorf("write the keys: %w", err)
+	default:
+		return &UnseenError{fmt.Errorf("write the keys: %w", err)}
 	}
-	return nil
 }
 
 // holder returns a paused Schedule that is never due.

@@ -33,6 +33,7 @@ func textOf(id string, v reboot.Verdict) Reboot {
 	for _, one := range v.Alone {
 		said.Alone = append(said.Alone, one.Name)
 	}
+	said.Draining = v.Draining
 	return Reboot{v, said.Text()}
 }
 

@@ -2,6 +2,7 @@ package gatewaye2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -509,13 +510,19 @@ func (e every) settings() {
 	faults := list(e.ask("PATCH", "/job-types/{name}/settings", object{"settings": object{"policy": object{"retry_limit": 777}, "schedule": object{"every": "soon"}}}, 422, "tidy"), "errors")
 	require.Len(e.t, faults, 2)
 	assert.Equal(e.t, "job_types.tidy.schedule.every", faults[0]["location"])
+	planned := func() answer {
+		inForce := e.ask("GET", "/configuration", nil, 200)
+		return e.ask("POST", "/plan?allow_unregistered=true", object{"document": inForce.text("document"), "files": inForce.body["files"]}, 200)
+	}
+	adopted := list(planned(), "changes")
+	require.NotEmpty(e.t, adopted)
+	assert.Contains(e.t, fmt.Sprint(adopted), "changed by hand")
 	e.ask("PATCH", "/job-types/{name}/settings", object{"document": read.text("document")}, 200, "tidy")
 	restored := e.ask("GET", "/job-types/{name}/settings", nil, 200, "tidy")
 	assert.Equal(e.t, read.text("document"), restored.text("document"), "the document has the values before")
 	assert.NotEqual(e.t, version, restored.text("version"), "each write gives another version")
-	inForce := e.ask("GET", "/configuration", nil, 200)
-	planned := e.ask("POST", "/plan?allow_unregistered=true", object{"document": inForce.text("document"), "files": inForce.body["files"]}, 200)
-	assert.Equal(e.t, true, planned.body["empty"], "%v", planned.body)
+	last := planned()
+	assert.Equal(e.t, true, last.body["empty"], "%v", last.body)
 	e.ask("GET", "/configuration/schema", nil, 200)
 }
 

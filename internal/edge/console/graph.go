@@ -61,7 +61,7 @@ type graphInput struct {
 	api.RunPath
 	At    int      `query:"at" minimum:"0" doc:"Only the task with this number in the map, counted from 1, and those next to it"`
 	Task  string   `query:"task" maxLength:"1000" doc:"Only this task and those next to it"`
-	Open  []string `query:"open" doc:"Fan-outs whose tasks have boxes of their own"`
+	Open  []string `query:"open" maxItems:"100" doc:"Fan-outs whose tasks have boxes of their own"`
 	Shape bool     `query:"shape" doc:"Only the places of all tasks in the map"`
 	Find  string   `query:"find" maxLength:"1000" doc:"Only the tasks whose id contains this text"`
 }

@@ -3,9 +3,9 @@ package console
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
@@ -23,18 +23,13 @@ type group struct {
 	folds, rest bool
 }
 
-func entryOf(id string) string {
-	entry, _, _ := strings.Cut(id, ".")
-	return entry
-}
-
 // groupsOf puts the tasks of each fan-out into one box, except those of opened fan-outs, which get boxes of
 // their own, the gravest first.
 func groupsOf(picture starter.DAGPicture, tasks []int, opened []string) []group {
 	var groups []group
 	at := map[string]int{}
 	for _, i := range tasks {
-		name := entryOf(picture.ID(i))
+		name := spec.Entry(picture.ID(i))
 		k, known := at[name]
 		if !known {
 			k = len(groups)
@@ -137,7 +132,7 @@ type Drawing struct {
 func boxOf(g group, tasks []starter.Item) Box {
 	gravest := slices.MinFunc(tasks, func(a, b starter.Item) int { return cmp.Compare(gravity(a.State), gravity(b.State)) })
 	b := Box{
-		ID: g.name, At: g.tasks[0] + 1, Kind: gravest.Kind, State: gravest.State, Role: roleOf(gravest),
+		ID: g.name, At: g.tasks[0] + 1, Kind: gravest.Kind, State: gravest.State, Role: explain.TaskRole(gravest.Kind, gravest.State),
 		Tasks: len(tasks), Folds: g.folds, Rest: g.rest,
 	}
 	open := false
@@ -145,7 +140,7 @@ func boxOf(g group, tasks []starter.Item) Box {
 		if task.Standing.Ended {
 			b.Ended++
 		}
-		if task.State == "failed" {
+		if task.State == contract.JobFailed {
 			b.Failed++
 		}
 		if !task.StartedAt.IsZero() && (b.StartedAt.IsZero() || task.StartedAt.Before(b.StartedAt)) {
@@ -165,8 +160,22 @@ func boxOf(g group, tasks []starter.Item) Box {
 	return b
 }
 
-func roleOf(task starter.Item) explain.Role {
-	return explain.TaskRole(task.Kind, task.State)
+// inOrder returns the tasks so that each one follows its needs.
+func inOrder(n int, needs, dependants func(int) []int) []int {
+	waits, queue := make([]int, n), make([]int, 0, n)
+	for i := range n {
+		if waits[i] = len(needs(i)); waits[i] == 0 {
+			queue = append(queue, i)
+		}
+	}
+	for head := 0; head < len(queue); head++ {
+		for _, k := range dependants(queue[head]) {
+			if waits[k]--; waits[k] == 0 {
+				queue = append(queue, k)
+			}
+		}
+	}
+	return queue
 }
 
 // chain returns the tasks of the longest chain of needs by duration, then by number of tasks.
@@ -176,17 +185,9 @@ func chain(n int, needs func(int) []int, dependants func(int) []int, took func(i
 		tasks int
 	}
 	compare := func(a, b length) int { return cmp.Or(cmp.Compare(a.took, b.took), cmp.Compare(a.tasks, b.tasks)) }
-	waits, before, best := make([]int, n), make([]int, n), make([]length, n)
-	var queue []int
-	for i := range n {
-		before[i] = -1
-		if waits[i] = len(needs(i)); waits[i] == 0 {
-			queue = append(queue, i)
-		}
-	}
+	before, best := slices.Repeat([]int{-1}, n), make([]length, n)
 	last := -1
-	for head := 0; head < len(queue); head++ {
-		i := queue[head]
+	for _, i := range inOrder(n, needs, dependants) {
 		best[i].took += took(i)
 		best[i].tasks++
 		if last < 0 || compare(best[i], best[last]) > 0 {
@@ -195,9 +196,6 @@ func chain(n int, needs func(int) []int, dependants func(int) []int, took func(i
 		for _, k := range dependants(i) {
 			if before[k] < 0 || compare(best[i], best[k]) > 0 {
 				best[k], before[k] = best[i], i
-			}
-			if waits[k]--; waits[k] == 0 {
-				queue = append(queue, k)
 			}
 		}
 	}
@@ -211,19 +209,10 @@ func chain(n int, needs func(int) []int, dependants func(int) []int, took func(i
 
 // layers returns the layer of each task: the first after its needs.
 func layers(n int, needs func(int) []int, dependants func(int) []int) []int {
-	waits, layer := make([]int, n), make([]int, n)
-	var queue []int
-	for i := range n {
-		if waits[i] = len(needs(i)); waits[i] == 0 {
-			queue = append(queue, i)
-		}
-	}
-	for head := 0; head < len(queue); head++ {
-		for _, k := range dependants(queue[head]) {
-			layer[k] = max(layer[k], layer[queue[head]]+1)
-			if waits[k]--; waits[k] == 0 {
-				queue = append(queue, k)
-			}
+	layer := make([]int, n)
+	for _, i := range inOrder(n, needs, dependants) {
+		for _, k := range dependants(i) {
+			layer[k] = max(layer[k], layer[i]+1)
 		}
 	}
 	return layer

@@ -31,7 +31,7 @@ const (
 type RunMap struct {
 	WorkflowID string `json:"workflow_id"`
 	Total      int    `json:"total"`
-	// Map has one byte per job by its number: an index into States and Roles. 255 means that nothing is
+	// Map has one byte per job by its number: an index into States and Roles. [contract.JobMapUnknown] means that nothing is
 	// known of the job.
 	Map    []byte         `json:"map"`
 	States []string       `json:"states"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // PutBack is the action that reverts an operator's action, or the reason why there is none.
@@ -34,7 +35,7 @@ func revert(e contract.AuditEntry) PutBack {
 	case "jobtype.resume":
 		return by(action.PauseJobType, action.Args{"name": e.JobType})
 	case "jobtype.set", "apply.update", "apply.drift", contract.AuditRestore:
-		if former := settingsBefore(e.Before, e.After); former != nil && !(e.Restorable && moreThanInterval(e.Before, e.After)) {
+		if former := settingsBefore(e.Before, e.After); former != nil && !(e.Restorable && moreThanInterval(e)) {
 			former["name"] = e.JobType
 			return by(action.SetJobType, former)
 		}
@@ -99,7 +100,8 @@ var (
 	onePolicy   = regexp.MustCompile(`^policy\.(\w+): (\S+)$`)
 	oneInterval = regexp.MustCompile(`^schedule: every (\w+)( |$)`)
 	// restOfInterval matches the offset and jitter behind the length.
-	restOfInterval = regexp.MustCompile(`(?:^|; )schedule: every \w+([^;]*)`)
+	restOfInterval = regexp.MustCompile(`(?:^|; )schedule: every (\w+)([^;]*)`)
+	offsetIn       = regexp.MustCompile(` offset \w+`)
 	newInterval    = regexp.MustCompile(`(^|; )schedule: every `)
 )
 
@@ -143,16 +145,26 @@ func settingsBefore(before, after string) action.Args {
 	return settings
 }
 
-// moreThanInterval reports whether an entry changed the offset or jitter of an interval. `set` changes only its length.
-func moreThanInterval(before, after string) bool {
+// moreThanInterval reports whether an entry changed the offset or jitter of an interval. `set` changes only its length,
+// and the offset that follows from it.
+func moreThanInterval(e contract.AuditEntry) bool {
 	rest := func(text string) string {
 		found := restOfInterval.FindStringSubmatch(text)
 		if found == nil {
 			return ""
 		}
-		return found[1]
+		every, err := jobtype.ParseDuration(found[1])
+		if err != nil {
+			return found[2]
+		}
+		return offsetIn.ReplaceAllStringFunc(found[2], func(text string) string {
+			if offset, err := jobtype.ParseDuration(strings.Fields(text)[1]); err == nil && offset == contract.SpreadOffset(e.JobType, every) {
+				return ""
+			}
+			return text
+		})
 	}
-	return rest(before) != rest(after)
+	return rest(e.Before) != rest(e.After)
 }
 
 func lasting(action string) string {

@@ -2,11 +2,13 @@ package explain_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 func putBack(e contract.AuditEntry) string {
@@ -55,6 +57,11 @@ func TestSettingsAreReverted(t *testing.T) {
 	assert.Equal(t, "roundsman set scrub every=2h", putBack(e))
 	e.After = "schedule: every 3h offset 5m jitter 5m"
 	assert.Equal(t, "roundsman set scrub --restore 7", putBack(e), "nobody can set the jitter on its own")
+	spread := func(every jobtype.Duration) string {
+		return "schedule: every " + every.String() + " offset " + contract.SpreadOffset("scrub", every).String()
+	}
+	e.Before, e.After = spread(jobtype.Duration(2*time.Hour)), spread(jobtype.Duration(3*time.Hour))
+	assert.Equal(t, "roundsman set scrub every=2h", putBack(e), "the offset follows from the length")
 	for _, change := range [][2]string{
 		{"", ""},
 		{"policy.retry_limit: 2; description: Moves; volumes", ""},

@@ -13,6 +13,8 @@ type Reboot struct {
 	Running, Lost        int
 	Alone                []string
 	Reported, Unsearched bool
+	// Draining means that it takes no new work.
+	Draining bool
 }
 
 // Text returns the verdict in one line: the code, the reasons, and the command.
@@ -40,10 +42,10 @@ func (r Reboot) Text() string {
 		why = append(why, "only it serves "+strings.Join(r.Alone, ", "))
 	}
 	text := r.Code + ": " + strings.Join(why, ", ")
-	if r.Code == "DRAINING" {
+	switch {
+	case r.Draining:
 		return text + "; it takes no new work"
-	}
-	if r.Reported && r.Running > 0 {
+	case r.Reported && r.Running > 0:
 		text += ": " + act(about(action.DrainWorker, "id", r.Worker)).Text()
 	}
 	return text

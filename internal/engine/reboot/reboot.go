@@ -78,11 +78,13 @@ type Verdict struct {
 	// searched.
 	Reported   bool `json:"reported"`
 	Unsearched bool `json:"unsearched,omitempty"`
+	// Draining means that the worker takes no new work, whatever the code.
+	Draining bool `json:"-"`
 }
 
 // Decide returns the verdict on the facts.
 func Decide(f Facts) Verdict {
-	v := Verdict{Attempts: slices.Clone(f.Attempts), Alone: f.alone(), Reported: f.Reported, Unsearched: f.Unsearched}
+	v := Verdict{Attempts: slices.Clone(f.Attempts), Alone: f.alone(), Reported: f.Reported, Unsearched: f.Unsearched, Draining: f.Worker.Mode != ""}
 	lost := 0
 	for _, attempt := range f.Attempts {
 		if attempt.Lost {

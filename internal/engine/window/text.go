@@ -22,7 +22,20 @@ const shownDates = 5
 
 // DaysText writes days on one line; many dates are counted.
 func DaysText(days []string) string {
-	var names, dates []string
+	names, dates := split(days)
+	if len(dates) > shownDates {
+		dates = []string{strconv.Itoa(len(dates)) + " dates " + dates[0] + ".." + dates[len(dates)-1]}
+	}
+	return strings.Join(append(names, dates...), ",")
+}
+
+// Counted reports whether [DaysText] counts the dates of these days. Other days may have the same text then.
+func Counted(days []string) bool {
+	_, dates := split(days)
+	return len(dates) > shownDates
+}
+
+func split(days []string) (names, dates []string) {
 	for _, text := range days {
 		if _, err := time.Parse(time.DateOnly, text); err == nil {
 			dates = append(dates, text)
@@ -30,10 +43,7 @@ func DaysText(days []string) string {
 		}
 		names = append(names, text)
 	}
-	if len(dates) > shownDates {
-		dates = []string{strconv.Itoa(len(dates)) + " dates " + dates[0] + ".." + dates[len(dates)-1]}
-	}
-	return strings.Join(append(names, dates...), ",")
+	return names, dates
 }
 
 // BlackoutText writes a blackout on one line, with its note.

@@ -60,7 +60,7 @@ type sent map[string]string
 func (s sent) Read(name string, limit int) ([]byte, error) {
 	text, known := s[name]
 	if !known {
-		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	if len(text) > limit {
 		return nil, ErrTooLong

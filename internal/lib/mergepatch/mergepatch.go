@@ -25,10 +25,22 @@ func Over(document, patch json.RawMessage) (json.RawMessage, error) {
 	if !isObject {
 		return nil, errors.New("the patch must be an object of settings")
 	}
-	return merge(document, changes)
+	return merge(document, changes, 1)
 }
 
-func merge(document json.RawMessage, changes []field) (json.RawMessage, error) {
+// Bounds of a patch: each level reads the rest of the text again, and each key is searched.
+const (
+	maxDepth = 64
+	maxKeys  = 5000
+)
+
+func merge(document json.RawMessage, changes []field, depth int) (json.RawMessage, error) {
+	switch {
+	case depth > maxDepth:
+		return nil, fmt.Errorf("the patch is nested deeper than %d objects: send a document instead", maxDepth)
+	case len(changes) > maxKeys:
+		return nil, fmt.Errorf("the patch has more than %d keys in one object: send a document instead", maxKeys)
+	}
 	merged, _, err := fields(document)
 	if err != nil {
 		return nil, fmt.Errorf("the document is no JSON: %w", err)
@@ -56,7 +68,7 @@ func merge(document json.RawMessage, changes []field) (json.RawMessage, error) {
 		if inner, isObject, err := fields(change.value); err != nil {
 			return nil, err
 		} else if isObject {
-			if merged[at].value, err = merge(before, inner); err != nil {
+			if merged[at].value, err = merge(before, inner, depth+1); err != nil {
 				return nil, err
 			}
 		}

@@ -2,6 +2,8 @@ package mergepatch_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,4 +36,17 @@ func TestOver(t *testing.T) {
 		_, err := mergepatch.Over(json.RawMessage(`{}`), json.RawMessage(patch))
 		assert.Error(t, err, patch)
 	}
+}
+
+func TestLargePatchesAreRefused(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)
+	_, err := mergepatch.Over(json.RawMessage("{}"), json.RawMessage(deep))
+	assert.ErrorContains(t, err, "nested deeper than 64 objects: send a document instead")
+	var wide strings.Builder
+	for i := range 5001 {
+		fmt.Fprintf(&wide, `,"k%d":1`, i)
+	}
+	_, err = mergepatch.Over(json.RawMessage("{}"), json.RawMessage("{"+wide.String()[1:]+"}"))
+	assert.ErrorContains(t, err, "more than 5000 keys in one object: send a document instead")
 }

@@ -113,6 +113,9 @@ func (p *Proposals) find(name string) ([]jobtype.Proposal, bool) {
 func (p *Proposals) keep(name string, list []jobtype.Proposal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if _, known := p.known[name]; known {
+		return // Another reader was faster.
+	}
 	p.known[name], p.order = list, append(p.order, name)
 	if len(p.order) > decodedPages {
 		delete(p.known, p.order[0])

@@ -14,8 +14,8 @@ import (
 // slowCall is the duration from which a call counts as one to a server that is away.
 const slowCall = 2 * time.Second
 
-// Outages records when the server failed last, as this process sees it. The zero value has seen
-// no failure; create it when the process starts.
+// Outages records when the server failed last, as this process sees it. Create it with
+// [NewOutages].
 type Outages struct{ last atomic.Int64 }
 
 // Server is the view of this process. It begins with the process: there is no knowledge of the

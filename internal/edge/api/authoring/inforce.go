@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/config"
@@ -39,7 +38,7 @@ const mostInForce = 1 << 20
 func (s *service) inForce() {
 	api.Add(s.api, api.Operation{
 		ID: "get-configuration", Method: http.MethodGet, Path: "/configuration", Tag: tag, Summary: "Write the applied job types as a configuration, with the DAG files that it names",
-		Description: "To plan it changes nothing. Settings with their default value are left out.",
+		Description: "A plan of it changes no setting. With only, or for a caller who sees a part of the job types, a plan lists the others as deletions. Settings with their default value are left out.",
 		May:         viewConfiguration, Reach: api.Some,
 	}, s.getInForce)
 	api.Add(s.api, api.Operation{
@@ -95,7 +94,7 @@ func (s *service) getInForce(ctx context.Context, call *api.Call, in *struct {
 	}
 	if size > mostInForce {
 		return answer, problem.Newf(http.StatusUnprocessableEntity, problem.CodeTooLarge, "the %d job types have %d bytes, more than one configuration may have", len(specs), size).
-			With("name some with only, like only=" + strings.Join(answer.JobTypes[:1], ""))
+			With("name some with only, like only=" + answer.JobTypes[0])
 	}
 	answer.Document, answer.Files = written.Text, written.Files
 	return answer, nil

@@ -3,10 +3,14 @@ package authoring
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
+
+// restoreWithin bounds a restore, also of a caller that has left.
+const restoreWithin = time.Minute
 
 func (s *service) restores() {
 	api.Add(s.api, api.Operation{
@@ -21,6 +25,9 @@ func (s *service) restores() {
 		}
 	},
 	) (jobtypes.Change, error) {
+		// A restore that has begun is recorded, even if its caller leaves.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreWithin)
+		defer cancel()
 		return jobtypes.Of(call.Client).Restore(ctx, in.Name, in.Body.Entry)
 	})
 }

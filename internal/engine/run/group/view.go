@@ -50,13 +50,13 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		if len(in.States) > 0 && !slices.Contains(in.States, string(g.stateOf(j))) {
 			continue
 		}
-		count := 1 + j.More
+		first, count := j.N, 1+j.More
 		if number != 0 {
-			j.N, count = number, 1
+			first, count = number, 1
 		}
 		for skip := max(in.Offset-result.Total, 0); skip < count && len(result.Jobs) < limit; skip++ {
 			one := *j
-			one.N += skip
+			one.N = first + skip
 			view := g.viewOf(&one, now)
 			if in.JobID != "" || in.DedupeKey != "" {
 				view.Batch = j.ShortItems()

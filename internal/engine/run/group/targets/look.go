@@ -1,6 +1,10 @@
 package targets
 
-import "time"
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/instant"
+)
 
 // Look is the last look at all workers while the run lasts. It does not travel.
 type Look struct {
@@ -13,13 +17,10 @@ type Look struct {
 	Due, Until time.Time
 }
 
-// Looked notes a look. Cool is the end of the first cool-down of a worker; zero: none cools down.
+// Looked returns a look. Cool is the end of the first cool-down of a worker, or zero.
 func (b *Book) Looked(known bool, changes uint64, cool, now time.Time) Look {
-	l := Look{Known: known, Changes: changes, Due: b.DueAt(now)}
-	if l.Until = l.Due; l.Until.IsZero() || !cool.IsZero() && cool.Before(l.Until) {
-		l.Until = cool
-	}
-	return l
+	due := b.DueAt(now)
+	return Look{Known: known, Changes: changes, Due: due, Until: instant.Earlier(due, cool)}
 }
 
 // Holds reports whether another look would find nothing new.

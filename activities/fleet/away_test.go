@@ -34,3 +34,12 @@ func TestOnlyASilentLocalWorkerIsGone(t *testing.T) {
 	s.faults = []error{serviceerror.NewUnavailable("away")}
 	assert.True(t, away(s), "nothing is known")
 }
+
+// TestAYoungProcessHasNoViewOfTheServer: it was not there, so it cannot exclude an outage.
+func TestAYoungProcessHasNoViewOfTheServer(t *testing.T) {
+	t.Parallel()
+	in := contract.ServerAwayInput{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, Silent: jobtype.Duration(time.Minute), Within: jobtype.Duration(time.Hour)}
+	away, err := NewObserver(newServer(), "default", Fixed(*fast())).ServerAway(t.Context(), in)
+	require.NoError(t, err)
+	assert.True(t, away)
+}

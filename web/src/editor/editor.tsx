@@ -158,9 +158,10 @@ export function Editor({ label, value, set, faults = [], schema, document = '', 
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value }, userEvent: 'from.page' });
   }, [value, document]);
 
+  const wrong = faults.some((one) => !one.warning);
   useEffect(() => {
-    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ 'aria-label': label, 'aria-invalid': String(faults.some((one) => !one.warning)) })) });
-  }, [label, faults.length]);
+    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ 'aria-label': label, 'aria-invalid': String(wrong), ...(describedBy ? { 'aria-description': describedBy } : {}) })) });
+  }, [label, wrong, describedBy, document]);
 
   const known = JSON.stringify(faults);
   useEffect(() => {

@@ -1,5 +1,6 @@
 // A small picture of the whole, with a frame around the part in sight.
 import { useEffect, useRef } from 'preact/hooks';
+import { useTheme } from './roles';
 import type { Looking, Size } from './view';
 
 const most = { width: 116, height: 46 };
@@ -10,6 +11,7 @@ export function Minimap({ world, looking, paint, of }: { world: Size; looking: L
   const scale = Math.min(most.width / Math.max(world.width, 1), most.height / Math.max(world.height, 1));
   const [width, height] = [Math.max(Math.round(world.width * scale), 4), Math.max(Math.round(world.height * scale), 4)];
   const { view, size } = looking;
+  const theme = useTheme();
   useEffect(() => {
     const picture = document.createElement('canvas');
     const dots = devicePixelRatio || 1;
@@ -20,7 +22,7 @@ export function Minimap({ world, looking, paint, of }: { world: Size; looking: L
     context.scale(dots, dots);
     paint(context, scale);
     whole.current = picture;
-  }, [of, width, height]);
+  }, [of, width, height, theme]);
   useEffect(() => {
     const context = canvas.current?.getContext('2d');
     if (!context || !canvas.current || !whole.current) return;

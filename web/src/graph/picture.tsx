@@ -8,7 +8,7 @@ import type { Box, Drawing } from '../types';
 import { useNarrow } from '../ui';
 import { plural } from '../words';
 import { Minimap } from './minimap';
-import { colorOf, loud, useTheme } from './roles';
+import { colorOf, loud } from './roles';
 import { keyOf, type Looking, useView } from './view';
 import { Zoom } from './zoom';
 
@@ -63,7 +63,6 @@ export interface Acting {
 export function Picture({ drawing, label, acting }: { drawing: Drawing; label: string; acting: Acting }) {
   const frame = useRef<HTMLDivElement>(null);
   const narrow = useNarrow();
-  const theme = useTheme();
   const now = useNow();
   const gravest = drawing.boxes.find((box) => isFailed(box.role as Role)) ?? drawing.boxes.find((box) => box.role === 'person') ?? drawing.boxes[0];
   // A narrow screen begins at the gravest box, where its text can be read.
@@ -147,7 +146,7 @@ export function Picture({ drawing, label, acting }: { drawing: Drawing; label: s
       <Minimap
         world={drawing}
         looking={looking}
-        of={`${theme} ${drawing.boxes.length} ${drawing.boxes.map((box) => box.role).join()}`}
+        of={drawing.boxes}
         paint={(context, scale) => {
           const styles = getComputedStyle(document.documentElement);
           for (const box of [...drawing.boxes].sort((a, b) => Number(loud(a.role as Role)) - Number(loud(b.role as Role)))) {

@@ -1,6 +1,7 @@
 // Actions on API keys.
 import type { Act } from '../action';
 import { quote, segment } from '../api';
+import { clock } from '../clock';
 import type { Key } from '../types';
 import { filled, flag } from './shell';
 
@@ -13,7 +14,7 @@ const globs = (values: Record<string, string>, name: string) => {
   const found = list(values[name]);
   return found.length > 0 ? found : undefined;
 };
-const until = (days: string | undefined) => (days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString().replace(/\.\d+/, '') : undefined);
+const until = (days: string | undefined) => (days ? new Date(clock() + Number(days) * 86_400_000).toISOString().replace(/\.\d+/, '') : undefined);
 
 export const createKey = (roles: string[]): Act => ({
   label: 'Create a key',

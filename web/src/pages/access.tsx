@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Action, Line } from '../action';
 import { createKey, endSessions, revokeKey, rotateKey } from '../acts/keys';
 import { Problem, query } from '../api';
+import { clock } from '../clock';
 import { useGet } from '../data';
 import { Time } from '../time';
 import type { Access as AccessShown, CreatedKey, Key, KeyList, Me } from '../types';

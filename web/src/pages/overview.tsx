@@ -2,6 +2,7 @@
 // night. Counts come last.
 import { Action } from '../action';
 import { retryRun } from '../acts/runs';
+import { clock } from '../clock';
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
@@ -25,7 +26,7 @@ const most = 10;
 const hour = 3_600_000;
 
 // yesterday keeps the same address for an hour, so that viewers share one picture.
-const yesterday = () => new Date(Math.floor(Date.now() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
+const yesterday = () => new Date(Math.floor(clock() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export function Overview() {
   const needs = useGet<Needs>('/needs');

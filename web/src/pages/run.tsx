@@ -6,6 +6,7 @@ import { WhoChanged } from './changes';
 import { actsOnItem } from '../acts/items';
 import { get, query, segment } from '../api';
 import { useGet, useWindow } from '../data';
+import { isFailed } from '../design/state';
 import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
@@ -335,8 +336,6 @@ async function readItems(path: string, from: number, to: number): Promise<Item[]
   return found;
 }
 
-const failedStates = ['failed', 'expired', 'stale'];
-
 function List({ run, items, show, label, none, sorting, tools, path, total }: Listed) {
   return (
     <Rows
@@ -354,7 +353,7 @@ function List({ run, items, show, label, none, sorting, tools, path, total }: Li
         name: (item) => (item.dedupe_key ? `${item.dedupe_key} (${item.id})` : item.id),
         acts: actsOnItem,
         read: (from, to) => readItems(path, from, to),
-        failed: (item) => failedStates.includes(item.state),
+        failed: (item) => isFailed(item.standing.role),
       }}
       columns={[
         { name: label.slice(0, -1), show: (item) => <a href={itemHref(run.workflow_id, item.id)}><Middle of={item.id} /></a>, width: '20rem' },

@@ -95,7 +95,7 @@ function Secret({ of }: { of: CreatedKey }) {
   );
 }
 
-const ended = (key: Key) => Boolean(key.revoked_at) || (key.expires_at !== undefined && Date.parse(key.expires_at) <= Date.now());
+const ended = (key: Key) => Boolean(key.revoked_at) || (key.expires_at !== undefined && Date.parse(key.expires_at) <= clock());
 
 function Keys({ of }: { of: { data: KeyList | undefined; error: unknown; isPending: boolean } }) {
   const [past, setPast] = useState(false);

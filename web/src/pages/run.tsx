@@ -390,7 +390,7 @@ function emptyOf(run: Snapshot) {
 }
 
 const keyOf = (item: Item) => (
-  <span class="keyed">
+  <span>
     <Middle of={item.dedupe_key ?? ''} />
     {(item.items ?? 0) > 1 && <small> and {(item.items ?? 0) - 1} more</small>}
   </span>

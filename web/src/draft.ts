@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 const name = (key: string) => `roundsman.draft.${key}`;
 const kept = new Map<string, unknown>();
 
-export function draftOf<T>(key: string): T | undefined {
+function draftOf<T>(key: string): T | undefined {
   if (kept.has(key)) return kept.get(key) as T;
   try {
     const text = sessionStorage.getItem(name(key));

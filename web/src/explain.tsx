@@ -132,7 +132,7 @@ export function linkOfThing(kind: string, name: string): string | undefined {
 }
 
 // ObjectLink links the object of a code.
-export function ObjectLink({ code, object }: { code: string; object: string }) {
+function ObjectLink({ code, object }: { code: string; object: string }) {
   const link = linkOf(code, object);
   return link ? <a href={link}>{object}</a> : <span>{object}</span>;
 }

@@ -5,7 +5,7 @@ import { heard } from './clock';
 import { connection } from './connection';
 
 // News is a picture of a topic, or the reason why it is stale.
-export interface News {
+interface News {
   data?: unknown;
   problem?: Problem;
 }

@@ -8,7 +8,6 @@ type Schemas = components['schemas'];
 type Filled<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
 export type RunRef = Schemas['RunRef'];
-export type Hold = Schemas['AdmissionHold'];
 export type Holds = Schemas['HeldList'];
 export type Calendar = Schemas['Calendar'];
 export type JobType = Schemas['ListedJobType'];

@@ -57,7 +57,6 @@ before(async () => {
 });
 after(() => stage?.down());
 
-const settled = () => page.waitForFunction(() => !document.querySelector('[aria-busy]'));
 const elements = () => page.evaluate(() => document.querySelectorAll('body *').length);
 const hashIs = (pattern) => until(`an address like ${pattern}`, async () => pattern.test(await page.evaluate(() => location.hash)));
 const rect = (selector) => page.$eval(selector, (e) => { const { x, y, width, height } = e.getBoundingClientRect(); return { x, y, width, height }; });

@@ -34,7 +34,7 @@ export const removeWorker = (id: string) =>
     danger: true,
   });
 
-export interface Caps {
+interface Caps {
   max_execute: number;
   max_detect: number;
 }

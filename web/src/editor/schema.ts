@@ -18,7 +18,7 @@ interface Place {
   root: Full;
 }
 
-export interface Offer {
+interface Offer {
   label: string;
   detail?: string;
   info?: string;

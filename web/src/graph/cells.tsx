@@ -8,7 +8,7 @@ import { keyOf, type Size, useView } from './view';
 import { Zoom } from './zoom';
 
 // Places are the cells of the items, in units of one cell.
-export interface Places extends Size {
+interface Places extends Size {
   x: Float32Array;
   y: Float32Array;
   // at returns the item in a cell.
@@ -21,7 +21,7 @@ export interface Places extends Size {
   marked?: number[] | undefined;
 }
 
-export interface CellsProps {
+interface CellsProps {
   places: Places;
   // states has a byte for each item: an index into roles.
   states: Uint8Array;
@@ -46,7 +46,7 @@ export function Cells({ places, states, roles, label, height, active, choose, op
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
   const [over, setOver] = useState<number>();
-  const looking = useView(frame, places, largest, undefined);
+  const looking = useView(frame, places, largest);
   const { view, size } = looking;
   const groups = useMemo(() => {
     const by: number[][] = roles.map(() => []);
@@ -57,7 +57,7 @@ export function Cells({ places, states, roles, label, height, active, choose, op
   useEffect(() => {
     if (!goal || goal.n === centered.current || size.width === 0) return;
     centered.current = goal.n;
-    looking.center((places.x[goal.item] ?? 0) + 0.5, (places.y[goal.item] ?? 0) + 0.5, Math.min(8, largest));
+    looking.center((places.x[goal.item] ?? 0) + 0.5, (places.y[goal.item] ?? 0) + 0.5, 8);
   }, [goal, size.width]);
   useEffect(() => {
     const element = canvas.current;

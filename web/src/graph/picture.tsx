@@ -49,7 +49,7 @@ export function says(box: Box, now: number): string {
 
 const stacked = (box: Box) => box.folds || box.rest || box.kind === 'dag';
 
-export interface Acting {
+interface Acting {
   // open is called by a click or Enter, choose by a movement of the keyboard.
   open: (box: Box) => void;
   active: string;

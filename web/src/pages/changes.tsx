@@ -28,10 +28,12 @@ export function Back({ entry }: { entry: AuditEntry }) {
   return <Action {...act} effect={effect} small />;
 }
 
+const most = 5;
+
 // WhoChanged lists the last changes by people of a job type, or of an object by the beginning of its name.
-export function WhoChanged({ of, shown = 5 }: { of: { job_type: string } | { object: string }; shown?: number }) {
+export function WhoChanged({ of }: { of: { job_type: string } | { object: string } }) {
   const filter = { kind: 'operator', ...of };
-  const found = useGet<AuditList>(`/audit${query({ ...filter, limit: shown })}`);
+  const found = useGet<AuditList>(`/audit${query({ ...filter, limit: most })}`);
   return (
     <Section title="Who changed it" note={<a href={`#/audit${query(filter)}`}>Audit</a>}>
       <Loaded of={found} what="The audit log">

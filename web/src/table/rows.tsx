@@ -13,7 +13,7 @@ import { rowHeight, useDensity } from './density';
 import { hideTip, showTip } from './tip';
 import './table.css';
 
-export interface Rowed<T> {
+interface Rowed<T> {
   // Rows not loaded yet are undefined.
   rows: (T | undefined)[];
   columns: Column<T>[];

@@ -7,7 +7,7 @@ export interface Chosen {
   set: (view: View | undefined) => void;
 }
 
-export function brushOf(params: URLSearchParams): View | undefined {
+function brushOf(params: URLSearchParams): View | undefined {
   const [from, to] = ['since', 'until'].map((name) => Date.parse(params.get(name) ?? '')) as [number, number];
   return Number.isNaN(from) || Number.isNaN(to) ? undefined : { from, to };
 }

@@ -6,7 +6,6 @@ import { exact, span, useZone, zoneOf } from '../time';
 import type { Night, NightBar } from '../types';
 import { Empty, Loaded, Section } from '../ui';
 import { plural } from '../words';
-import type { Chosen } from './brush';
 import type { Bar, Look, Row } from './layout';
 import { Legend } from './legend';
 import { Timeline } from './timeline';
@@ -37,7 +36,7 @@ function barOf(type: string, bar: NightBar, asOf: number): Bar {
   }
 }
 
-export const rowsOfNight = (night: Night): Row[] =>
+const rowsOfNight = (night: Night): Row[] =>
   night.rows.map((row) => ({ id: row.job_type, name: row.job_type, href: href('job-types', row.job_type), bars: (row.bars ?? []).map((bar) => barOf(row.job_type, bar, Date.parse(night.as_of))) }));
 
 // Quiet names the job types without a row.
@@ -76,7 +75,7 @@ export function Tonight() {
   );
 }
 
-export function NightTimeline({ night, brush }: { night: Night; brush?: Chosen }) {
+function NightTimeline({ night }: { night: Night }) {
   const rows = useMemo(() => rowsOfNight(night), [night]);
   const left = night.rows.filter((row) => row.left_out);
   return (
@@ -84,7 +83,6 @@ export function NightTimeline({ night, brush }: { night: Night; brush?: Chosen }
       label={`Job types over time, ${zoneOf()}`}
       rows={rows}
       whole={{ from: Date.parse(night.from), to: Date.parse(night.until) }}
-      {...(brush ? { brush } : {})}
       foot={
         <>
           <Legend of={['done', 'failed', 'running', 'plan', 'forecast']} />

@@ -34,15 +34,13 @@ function nextBar(tick: ForecastTick): Bar {
   return { id: `next ${tick.at}`, look: 'plan', role, from, to, href: href('job-types', tick.job_type), text: `${tick.job_type}: ${runs ? 'will run' : `will be ${tick.state}`} at ${exact(new Date(from))}${runs && to - from >= 1000 ? ` for ${span(to - from)}` : ''}${because(tick)}` };
 }
 
-const isPast = (tick: ForecastTick | LedgerTick): tick is LedgerTick => 'outcome' in tick || 'run' in tick || 'started_at' in tick;
-
 // Ticks has a row for each job type.
 export function Ticks({ ticks, past, whole, brush }: { ticks: (ForecastTick | LedgerTick)[]; past: boolean; whole: View; brush: Chosen }) {
   const rows = useMemo(() => {
     const found = new Map<string, Row>();
     for (const tick of ticks) {
       const row = found.get(tick.job_type) ?? { id: tick.job_type, name: tick.job_type, href: href('job-types', tick.job_type), bars: [] };
-      row.bars.push(past || isPast(tick) ? pastBar(tick as LedgerTick) : nextBar(tick as ForecastTick));
+      row.bars.push(past ? pastBar(tick as LedgerTick) : nextBar(tick as ForecastTick));
       found.set(tick.job_type, row);
     }
     return [...found.values()].sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));

@@ -64,8 +64,8 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
   const offset = offsetOf(zoneOf());
   const marks = ticks(view, size.width, offset, size.width < 500 ? 54 : 84);
 
-  const state = useRef({ view, whole, size, packed, top, brush, drawn });
-  state.current = { view, whole, size, packed, top, brush, drawn };
+  const state = useRef({ view, whole, size, top, brush, drawn });
+  state.current = { view, whole, size, top, brush, drawn };
 
   const move = useCallback((next: View) => {
     const { whole } = state.current;
@@ -360,7 +360,7 @@ function usePointer(body: { current: HTMLDivElement | null }, state: { current: 
     if (!element) return;
     const xIn = (event: { clientX: number }) => event.clientX - element.getBoundingClientRect().left - state.current.size.name;
     const time = (event: { clientX: number }) => timeAt(state.current.view, state.current.size.width, xIn(event));
-    const fingers = new Map<number, { x: number; began: number }>();
+    const fingers = new Map<number, { x: number }>();
     let start: { x: number; view: View; pan: boolean; moved: boolean; id: number } | undefined;
     let apart = 0;
     let dragged = false;
@@ -395,7 +395,7 @@ function usePointer(body: { current: HTMLDivElement | null }, state: { current: 
     const down = (event: PointerEvent) => {
       if (event.button !== 0 || xIn(event) < 0) return;
       dragged = false;
-      fingers.set(event.pointerId, { x: event.clientX, began: event.clientX });
+      fingers.set(event.pointerId, { x: event.clientX });
       if (fingers.size === 2) {
         const [a, b] = [...fingers.values()];
         apart = Math.abs((a?.x ?? 0) - (b?.x ?? 0));

@@ -1,2 +1,2 @@
 // Words with numbers.
-export const plural = (n: number, what: string) => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`;
+export const plural = (n: number, what: string, many = `${what}s`) => `${n.toLocaleString('en')} ${n === 1 ? what : many}`;

@@ -34,7 +34,7 @@ export function Graph({ run, params }: { run: Snapshot; params: URLSearchParams 
   return (
     <section class="graphs">
       <h2>
-        Graph <small>{graph && [plural(graph.tasks, 'task'), graph.drawing && graph.drawing.boxes.length < graph.tasks && plural(graph.drawing.boxes.length, 'box').replace('boxs', 'boxes')].filter(Boolean).join(', ')}</small>
+        Graph <small>{graph && [plural(graph.tasks, 'task'), graph.drawing && graph.drawing.boxes.length < graph.tasks && plural(graph.drawing.boxes.length, 'box', 'boxes')].filter(Boolean).join(', ')}</small>
         {able.length > 1 && (
           <span class="seg" role="group" aria-label="How the tasks are shown">
             {able.map((name) => (
@@ -112,7 +112,7 @@ function Shown({ run, graph, view, opened, params }: { run: Snapshot; graph: Run
         <Counts of={graph.counts} states={graph.states} roles={graph.roles as Role[]} />
       </div>
       {view === 'graph' && graph.drawing && <Picture drawing={graph.drawing} label={`Graph of ${plural(graph.tasks, 'task')}`} acting={acting} />}
-      {view === 'list' && graph.drawing && <List drawing={graph.drawing} label={`List of ${plural(graph.drawing.boxes.length, 'box').replace('boxs', 'boxes')}`} acting={acting} />}
+      {view === 'list' && graph.drawing && <List drawing={graph.drawing} label={`List of ${plural(graph.drawing.boxes.length, 'box', 'boxes')}`} acting={acting} />}
       {view === 'map' && <TaskMap run={run} graph={graph} states={states} chosen={chosen} goal={goal} />}
       <p class="graph-note">
         <span>

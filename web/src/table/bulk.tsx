@@ -33,7 +33,7 @@ interface Verb<T> {
 
 // verbsOf are the actions that at least one of the rows offers, with the rows of each. An action that needs an input
 // of its own is not for many.
-export function verbsOf<T>(rows: T[], pick: Picking<T>): Verb<T>[] {
+function verbsOf<T>(rows: T[], pick: Picking<T>): Verb<T>[] {
   const found = new Map<string, Verb<T>>();
   for (const row of rows) {
     for (const act of pick.acts(row)) {
@@ -248,7 +248,7 @@ function Names({ label, of }: { label: string; of: [string, string][] }) {
             <span>{name}</span> {why !== '' && <small>{why}</small>}
           </li>
         ))}
-        {found.length > listed && <li class="note">and {plural(found.length - listed, 'more entry').replace('entrys', 'entries')}: search for one</li>}
+        {found.length > listed && <li class="note">and {plural(found.length - listed, 'more entry', 'more entries')}: search for one</li>}
         {found.length === 0 && <li class="note">None of {of.length.toLocaleString('en')} matches.</li>}
       </ul>
     </div>

@@ -52,7 +52,7 @@ export function State({ word, role, title, quiet }: { word: string; role?: Role;
 }
 
 // spoken writes upstream_failed as words. A code in capitals stays unchanged.
-const spoken = (word: string) => (word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
+export const spoken = (word: string) => (word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
 
 // Pill is the state of a page, in its header.
 export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{spoken(word)}</span>;

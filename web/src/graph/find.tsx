@@ -1,6 +1,7 @@
 // A search among tasks: Enter goes to the next hit, which moves into the middle.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
+import { spoken } from '../design/state';
 import type { Found, RunGraph } from '../types';
 
 export const bytesOf = (text: string) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -55,7 +56,7 @@ export function Find({ path, show, what }: { path: string; show: (hit: Found) =>
     <span class="find-task">
       <input type="search" aria-label={what} placeholder={what} value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={press} />
       <small role="status">
-        {hits && (hits.total === 0 ? `No task has ${hits.of} in its name` : hit && `${(at + 1).toLocaleString('en')} of ${hits.total.toLocaleString('en')}: ${hit.id}, ${hit.state.replaceAll('_', ' ')}`)}
+        {hits && (hits.total === 0 ? `No task has ${hits.of} in its name` : hit && `${(at + 1).toLocaleString('en')} of ${hits.total.toLocaleString('en')}: ${hit.id}, ${spoken(hit.state)}`)}
       </small>
     </span>
   );

@@ -2,7 +2,7 @@
 // afterwards, from the record.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, query } from '../api';
-import { isFailed, type Role, State } from '../design/state';
+import { isFailed, type Role, spoken, State } from '../design/state';
 import { go, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import type { Item, RunMap, Snapshot } from '../types';
@@ -80,7 +80,7 @@ function Shown({ run, map }: { run: Snapshot; map: RunMap }) {
     setGoal({ item: to, n: (goal?.n ?? 0) + 1 });
   };
   useFailedKey(nextFailed);
-  const said = (item: number) => map.states[states[item] ?? 0]?.replaceAll('_', ' ') ?? 'not known';
+  const said = (item: number) => spoken(map.states[states[item] ?? 0] ?? 'not known');
   const open = async (item: number) => {
     const job = await read(run.workflow_id, item);
     if (job) go(itemHref(run.workflow_id, job.id));

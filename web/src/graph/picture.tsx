@@ -2,7 +2,7 @@
 // path for each role, and only the loud ones are elements.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { isFailed, type Role, State } from '../design/state';
+import { isFailed, type Role, spoken, State } from '../design/state';
 import { span, useNow } from '../time';
 import type { Box, Drawing } from '../types';
 import { useNarrow } from '../ui';
@@ -170,7 +170,7 @@ function One({ box, far, acting, line }: { box: Box; far: boolean; acting: Actin
       {...({ transform: `translate(${box.x} ${box.y})` } as object)}
       href={acting.href(box)}
       tabIndex={-1}
-      aria-label={[`${name} ${under}`, box.state.replaceAll('_', ' '), name !== box.id && box.id, box.note].filter(Boolean).join(', ')}
+      aria-label={[`${name} ${under}`, spoken(box.state), name !== box.id && box.id, box.note].filter(Boolean).join(', ')}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();

@@ -5,7 +5,7 @@ import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { get, query } from '../api';
 import { useGet } from '../data';
-import { isFailed, type Role } from '../design/state';
+import { isFailed, type Role, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { bytesOf, Find, numbersOf, useFailedKey } from '../graph/find';
 import { useSettled } from '../graph/ended';
@@ -17,8 +17,6 @@ import { isOpen, itemHref, runPath } from '../runs';
 import type { Box, Found, RunGraph, Snapshot } from '../types';
 import { Empty, Loaded, State } from '../ui';
 import { plural } from '../words';
-
-const words = (state: string) => state.replaceAll('_', ' ');
 
 const views = ['graph', 'map', 'list'] as const;
 type ViewName = (typeof views)[number];
@@ -169,7 +167,7 @@ function TaskMap({ run, graph, states, chosen, goal }: { run: Snapshot; graph: R
     if (chosen > 0) choose(chosen - 1);
   }, [chosen]);
   const name = (item: number) => shape?.names?.[item] ?? `Task ${(item + 1).toLocaleString('en')}`;
-  const said = (item: number) => words(graph.states[states[item] ?? 0] ?? '');
+  const said = (item: number) => spoken(graph.states[states[item] ?? 0] ?? '');
   const at = active ?? (chosen > 0 ? chosen - 1 : undefined);
   return (
     <Loaded of={found} what="The map">

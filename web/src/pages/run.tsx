@@ -6,7 +6,7 @@ import { WhoChanged } from './changes';
 import { actsOnItem } from '../acts/items';
 import { get, query, segment } from '../api';
 import { useGet, useWindow } from '../data';
-import { isFailed } from '../design/state';
+import { isFailed, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
@@ -230,7 +230,7 @@ function Counts({ of }: { of: Record<string, number> }) {
     <p class="counts">
       {shown.map(([name, n]) => (
         <span key={name} class="chip">
-          {n.toLocaleString('en')} {name.replaceAll('_', ' ')}
+          {n.toLocaleString('en')} {spoken(name)}
         </span>
       ))}
     </p>
@@ -259,7 +259,7 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
         <Choice
           label="State"
           value={state}
-          of={[['', 'all'], ...states[run.kind].map((word): [string, string] => [word, word.replaceAll('_', ' ')])]}
+          of={[['', 'all'], ...states[run.kind].map((word): [string, string] => [word, spoken(word)])]}
           set={(value) => setParams({ state: value })}
         />
         {of !== '' && (
@@ -302,7 +302,7 @@ function noneOf(run: Snapshot, what: string, find: string, state: string, timed:
   return (
     <>
       None of {total === undefined ? 'its' : total.toLocaleString('en')} {what.toLowerCase()} {timed ? 'ran in this time and is' : 'is'} {find !== '' && <code>{find}</code>} {find !== '' && state !== '' && 'and '}
-      {state !== '' && `in the state ${state.replaceAll('_', ' ')}`}.{' '}
+      {state !== '' && `in the state ${spoken(state)}`}.{' '}
       <button type="button" onClick={() => setParams({ find: '', id: '', state: '', since: '', until: '' })}>
         Show all
       </button>

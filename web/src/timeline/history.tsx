@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { segment } from '../api';
 import { useGet } from '../data';
-import { isFailed, looks, type Role } from '../design/state';
+import { isFailed, looks, type Role, spoken } from '../design/state';
 import { href, runHref } from '../route';
 import { exact, span, useZone, zoneOf } from '../time';
 import type { RunHistory } from '../types';
@@ -21,7 +21,7 @@ export function History({ name }: { name: string }) {
   useZone();
   const runs = found.data?.runs ?? [];
   if (found.data && runs.length === 0) return null;
-  const counts = Object.entries(found.data?.counts ?? {}).map(([state, n]) => `${n.toLocaleString('en')} ${state.replaceAll('_', ' ')}`);
+  const counts = Object.entries(found.data?.counts ?? {}).map(([state, n]) => `${n.toLocaleString('en')} ${spoken(state)}`);
   return (
     <Section title={runs.length > 1 ? `Last ${runs.length} runs` : 'Last runs'} note={counts.join(', ') || undefined}>
       <Loaded of={found} what="The last runs">
@@ -81,7 +81,7 @@ function Limit({ name, ms, top, y, width }: { name: string; ms: number; top: num
     <g class="limit">
       {ms <= top && <line x1={left} x2={width - right} y1={at} y2={at} />}
       <text x={left} y={at - 4}>
-        {name.replaceAll('_', ' ')} {span(ms)}
+        {spoken(name)} {span(ms)}
         {ms > top && ' ↑'}
       </text>
     </g>

@@ -1,6 +1,6 @@
 // When the items of a run ran, and on which workers.
 import { useMemo, useState } from 'preact/hooks';
-import { roleOf } from '../design/state';
+import { roleOf, spoken } from '../design/state';
 import { useSettled } from '../graph/ended';
 import { href } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
@@ -104,7 +104,7 @@ function rowsOf(run: Snapshot, times: RunTimes, by: 'worker' | 'item'): Row[] {
       look: 'past',
       href: itemHref(run.workflow_id, id),
       short: by === 'worker' ? name : took < 0 ? state : span(took),
-      text: `${name}: ${state.replaceAll('_', ' ')}, ${lasts}, began ${exact(new Date(from))}${worker ? ` on ${worker}` : ''}${attempt > 1 ? `, attempt ${attempt}` : ''}`,
+      text: `${name}: ${spoken(state)}, ${lasts}, began ${exact(new Date(from))}${worker ? ` on ${worker}` : ''}${attempt > 1 ? `, attempt ${attempt}` : ''}`,
     };
     const key = by === 'item' ? id : (worker ?? '');
     const row = rows.get(key);

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { query, segment } from '../api';
 import { useGet } from '../data';
-import { roleOf } from '../design/state';
+import { roleOf, spoken } from '../design/state';
 import { runHref } from '../route';
 import { itemHref } from '../runs';
 import { brief, exact, span, useNow } from '../time';
@@ -72,7 +72,7 @@ function Work({ times, children }: { times: WorkerTimes; children: ComponentChil
         look: 'past',
         href: itemHref(work.workflow_id, work.id),
         short: name,
-        text: `${name}: ${work.state.replaceAll('_', ' ')}, ${to === undefined ? 'still runs' : `took ${span(to - from)}`}, began ${exact(work.started_at)}`,
+        text: `${name}: ${spoken(work.state)}, ${to === undefined ? 'still runs' : `took ${span(to - from)}`}, began ${exact(work.started_at)}`,
       });
       found.set(work.name, row);
     }

@@ -1,6 +1,7 @@
 // Times in the chosen zone with its name, and relative to now.
 import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
 import { clock, frozen } from './clock';
+import { offsetOf } from './timeline/zone';
 
 const key = 'roundsman.zone';
 const listeners = new Set<() => void>();
@@ -95,10 +96,7 @@ export const localized = (text: string, zone = zoneOf()): string => text.replace
 export function instant(local: string, zone = zoneOf()): Date | undefined {
   const wanted = Date.parse(`${local}${local.length === 16 ? ':00' : ''}Z`);
   if (Number.isNaN(wanted)) return undefined;
-  const offset = (at: number) => {
-    const p = parts(new Date(at), zone);
-    return Date.parse(`${p.day} ${p.month} ${p.year} ${p.hour}:${p.minute}:${p.second} UTC`) - at;
-  };
+  const offset = offsetOf(zone);
   const found = [wanted - 86_400_000, wanted + 86_400_000].map((near) => wanted - offset(near));
   return new Date(found.find((at) => at + offset(at) === wanted) ?? found[0] ?? wanted);
 }

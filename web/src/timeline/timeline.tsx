@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isFailed } from '../design/state';
-import { useNow, useZone, zoneOf } from '../time';
+import { clockOf, useNow, useZone, zoneOf } from '../time';
 import type { Chosen } from './brush';
 import { type Bar, type Box, boxes, hit, isLoud, layout, lengthOf, overlaps, type Packed, panned, type Row, shown, ticks, timeAt, type View, within, xOf, yOf, zoomed } from './layout';
 import { paint } from './paint';
@@ -137,7 +137,7 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
             </span>
           );
         })}
-        {badge !== undefined && <span class="tl-clock" style={{ left: `${size.name + badge}px` }}>{clockOf(now + offset(now))}</span>}
+        {badge !== undefined && <span class="tl-clock" style={{ left: `${size.name + badge}px` }}>{clockOf(new Date(now)).slice(0, 5)}</span>}
       </div>
       <div class="tl-frame" style={{ height: `${high}px` }}>
         <div
@@ -191,8 +191,6 @@ export function Timeline({ label, rows, whole, brush, most = 312, foot }: Props)
     </div>
   );
 }
-
-const clockOf = (local: number) => new Date(local).toISOString().slice(11, 16);
 
 function tipPlace({ row, box }: { row: Packed; box: Box }, size: { width: number; name: number }, top: number, high: number) {
   const x = size.name + Math.max(box.x, 0);

@@ -60,7 +60,8 @@ function pressed(key: string): boolean {
   return button !== undefined;
 }
 
-const typed = (event: KeyboardEvent) => event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
+// inField reports whether the key is typed into a field.
+export const inField = (event: KeyboardEvent) => event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
 
 // patience is the time for the second letter of a chord in milliseconds.
 const patience = 1500;
@@ -75,7 +76,7 @@ export function listen(open: (what: 'search' | 'sheet') => void, go: (path: stri
       open('search');
       return;
     }
-    if (typed(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (inField(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     const second = Date.now() - began < patience;
     began = 0;
     if (event.key === '/' || event.key === '?') {

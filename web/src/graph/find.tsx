@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
 import { spoken } from '../design/state';
+import { inField } from '../keys';
 import type { Found, RunGraph } from '../types';
 
 export const bytesOf = (text: string) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -68,8 +69,7 @@ export function useFailedKey(act: () => void) {
   latest.current = act;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector('dialog[open]')) return;
-      if (event.target instanceof HTMLElement && event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return;
+      if (event.key.toLowerCase() !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || inField(event) || document.querySelector('dialog[open]')) return;
       event.preventDefault();
       latest.current();
     };

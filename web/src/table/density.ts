@@ -37,4 +37,7 @@ export const useDensity = () =>
     density,
   );
 
-export const rowHeight = (_: string) => Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 34;
+export function useRowHeight(): number {
+  useDensity();
+  return Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 34;
+}

@@ -9,7 +9,7 @@ import { parse } from '../route';
 import { classOf, type Column, Empty, Heading, type Sorting, useNarrow } from '../ui';
 import { Bulk, mostPicked, type Picking } from './bulk';
 import { ColumnMenu, useHidden } from './columns';
-import { rowHeight, useDensity } from './density';
+import { useRowHeight } from './density';
 import { hideTip, showTip } from './tip';
 import './table.css';
 
@@ -48,7 +48,7 @@ interface Picked<T> {
 
 export function Rows<T>({ rows: given, columns: all, id, label, empty, total, onEnd, onShown, sorting, pick, tools, note }: Rowed<T>) {
   const small = useNarrow();
-  const height = rowHeight(useDensity());
+  const height = useRowHeight();
   const [hidden, hide] = useHidden(label);
   const columns = small ? all.filter((c) => !c.optional || c.second) : all.filter((c, i) => i === 0 || !hidden.has(c.name));
   const rows = sorted(given, all, sorting?.by ?? '');

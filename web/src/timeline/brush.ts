@@ -17,9 +17,11 @@ export const chosenTime = (params: URLSearchParams): Chosen => ({
   set: (view) => setParams(view ? { since: new Date(view.from).toISOString(), until: new Date(view.to).toISOString() } : { since: '', until: '' }),
 });
 
+// touches reports whether a time overlaps a view. What has not ended lasts.
+export const touches = (view: View, from: string | undefined, to: string | undefined) => Date.parse(from ?? '') <= view.to && (!to || Date.parse(to) >= view.from);
+
 // isIn reports whether a time overlaps the chosen one.
 export function isIn(params: URLSearchParams, from: string | undefined, to: string | undefined): boolean {
   const view = brushOf(params);
-  if (!view) return true;
-  return Date.parse(from ?? '') <= view.to && (to === undefined || Date.parse(to) >= view.from);
+  return !view || touches(view, from, to);
 }

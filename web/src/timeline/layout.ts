@@ -143,7 +143,7 @@ export function pack(bars: Bar[], now: number): { bars: Bar[]; lanes: number[]; 
   return { bars: sorted, lanes, count: Math.max(ends.length, 1) };
 }
 
-export const rowHeight = 26;
+const laneRow = 26;
 
 export interface Packed {
   row: Row;
@@ -163,7 +163,7 @@ export function layout(rows: Row[], now: number): { rows: Packed[]; height: numb
   const packed = rows.map((row) => {
     const { bars, lanes, count } = pack(row.bars, now);
     const lane = count === 1 ? 14 : count <= 4 ? 9 : 6;
-    const height = Math.max(rowHeight, count * lane + 8);
+    const height = Math.max(laneRow, count * lane + 8);
     const one = { row, bars, lanes, count, top, height, lane, bar: count === 1 ? 14 : lane - 1 };
     top += height;
     return one;

@@ -10,6 +10,7 @@ import { brief, exact, span, useNow } from '../time';
 import type { WorkerTimes } from '../types';
 import { Empty, Loaded, Section, Table, State } from '../ui';
 import { plural } from '../words';
+import { touches } from './brush';
 import type { Row, View } from './layout';
 import { Legend } from './legend';
 import { Timeline } from './timeline';
@@ -79,7 +80,7 @@ function Work({ times, children }: { times: WorkerTimes; children: ComponentChil
     return [...found.values()];
   }, [times]);
   const first = rows.reduce((least, row) => row.bars.reduce((one, bar) => Math.min(one, bar.from), least), now - 60_000);
-  const chosen = band ? times.work.filter((work) => Date.parse(work.started_at) <= band.to && (!work.ended_at || Date.parse(work.ended_at) >= band.from)) : [];
+  const chosen = band ? times.work.filter((work) => touches(band, work.started_at, work.ended_at)) : [];
   return (
     <>
       <Timeline
@@ -87,7 +88,6 @@ function Work({ times, children }: { times: WorkerTimes; children: ComponentChil
         rows={rows}
         whole={{ from: first, to: now + (now - first) * 0.02 }}
         brush={{ view: band, set: setBand }}
-       
         foot={
           <>
             {children}

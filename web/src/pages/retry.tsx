@@ -1,7 +1,7 @@
 // The effect of a retry: the items executed again, those taken over with their run, and those left out with the
 // reason.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { send } from '../api';
 import { runHref } from '../route';
 import { runPath } from '../runs';
@@ -66,17 +66,18 @@ function Jobs({ plan }: { plan: NonNullable<RetryPreview['jobs']> }) {
 
 // Names is a list with a search above ten rows.
 function Names({ title, of, total = of.length }: { title: ComponentChildren; of: { name: string; why?: string }[]; total?: number }) {
+  const id = useId();
   const [text, setText] = useState('');
   if (of.length === 0) return null;
   const wanted = text.trim().toLowerCase();
   const found = wanted === '' ? of : of.filter(({ name, why }) => name.toLowerCase().includes(wanted) || why?.toLowerCase().includes(wanted));
   return (
     <>
-      <h3>
+      <h3 id={id}>
         {title}: {total.toLocaleString('en')}
       </h3>
       {of.length > searched && <input type="search" aria-label="Find in the list" placeholder="Find in the list" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()} />}
-      <ul tabIndex={0} aria-label="What it executes">
+      <ul tabIndex={0} aria-labelledby={id}>
         {found.slice(0, most).map(({ name, why }, i) => (
           <li key={`${name} ${i}`}>
             <span>{name}</span>

@@ -5,14 +5,14 @@ import { Dialog } from './action';
 import { useConnection, useLogIn } from './connection';
 import { useGet } from './data';
 import { Bar } from './design/bar';
-import { LogIn } from './pages/login';
-import { Overview } from './pages/overview';
 import { listen, pages } from './keys';
 import { later } from './later';
+import { LogIn } from './pages/login';
+import { Overview } from './pages/overview';
 import { arrived, keepPage, toPlace } from './place';
 import { go, type Route, useRoute } from './route';
-import { span, useNow, useZone } from './time';
 import { stream } from './stream';
+import { span, useNow, useZone } from './time';
 import type { Me, Needs } from './types';
 import { Empty, Page } from './ui';
 

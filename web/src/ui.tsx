@@ -4,9 +4,9 @@ import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { Crumbs } from './design/bar';
+import { icon, Pill, type Role, roleOf, State } from './design/state';
 import { plain } from './marked';
 import { localized } from './time';
-import { icon, Pill, type Role, roleOf, State } from './design/state';
 
 export { State };
 

@@ -1,11 +1,11 @@
 // Every component in each of its states, light beside dark, for developers.
-import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
+import { later } from '../later';
 import { Rows } from '../table/rows';
 import { Middle } from '../table/text';
+import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
 import { Diff } from './diff';
 import { Pill, type Role, State } from './state';
 import { Strip } from './strip';
-import { later } from '../later';
 import { Work } from './work';
 
 const Sample = later(() => import('../timeline/sample').then((m) => m.Sample));

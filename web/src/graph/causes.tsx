@@ -7,7 +7,7 @@ import { Time } from '../time';
 import type { Cause, RunFailures, Snapshot } from '../types';
 import { Loaded } from '../ui';
 import { plural } from '../words';
-import { useSettled } from './ended';
+import { useSettled } from './settled';
 
 export function Causes({ run, children }: { run: Snapshot; children?: ComponentChildren }) {
   const failed = run.progress?.failed ?? 0;

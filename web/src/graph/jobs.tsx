@@ -9,8 +9,8 @@ import type { Item, RunMap, Snapshot } from '../types';
 import { Loaded } from '../ui';
 import { plural } from '../words';
 import { Cells, grid } from './cells';
-import { useSettled } from './ended';
 import { bytesOf, useFailedKey } from './find';
+import { useSettled } from './settled';
 
 export const fewest = 20; // A run with fewer jobs has no map: the list shows them all.
 

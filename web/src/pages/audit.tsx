@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
+import { Rows } from '../table/rows';
 import { exact, localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Back } from './changes';
 import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
-import { Rows } from '../table/rows';
+import { Back } from './changes';
 
 export function Audit({ params }: { params: URLSearchParams }) {
   const filter = {

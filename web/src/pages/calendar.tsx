@@ -1,13 +1,13 @@
 // The instants of the next seven days and the outcomes of the last seven.
 import { query } from '../api';
 import { useGet } from '../data';
+import { later } from '../later';
 import { href, runHref, setParams } from '../route';
+import { Rows } from '../table/rows';
 import { dayOf, span, Time, Took, useZone } from '../time';
+import { chosenTime, isIn } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
-import { Rows } from '../table/rows';
-import { later } from '../later';
-import { chosenTime, isIn } from '../timeline/brush';
 import { plural } from '../words';
 
 const Ticks = later(() => import('../timeline/ticks').then((m) => m.Ticks));

@@ -1,12 +1,12 @@
 import { useGet } from '../data';
 import { isFailure, roleOf } from '../design/state';
 import { href, setParams } from '../route';
+import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
 import { Time } from '../time';
-import type { JobType, JobTypeList } from '../types';
 import { LastRuns, Strips } from '../timeline/strips';
+import type { JobType, JobTypeList } from '../types';
 import { Choice, Loaded, Page, State } from '../ui';
-import { Rows } from '../table/rows';
 import { actsOnJobType } from '../verbs';
 import { plural } from '../words';
 

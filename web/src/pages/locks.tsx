@@ -3,12 +3,12 @@ import { Action } from '../action';
 import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
 import { Explain } from '../explain';
+import { later } from '../later';
 import { runHref, setParams } from '../route';
 import { itemHref } from '../runs';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { type Head, Loaded, Meter, Page, Section, Table } from '../ui';
-import { later } from '../later';
 import { Past, pastHref } from './past';
 
 const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline));

@@ -1,12 +1,12 @@
 // The log-in, shown in place of a page when the server requires it. Afterwards the page returns.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'preact/hooks';
-import { client } from '../data';
+import { Problem, problemOf } from '../api';
 import { login } from '../connection';
+import { client } from '../data';
 import { forgetDrafts } from '../draft';
 import { forgetPlaces } from '../place';
 import { stream } from '../stream';
-import { Problem, problemOf } from '../api';
 import { Empty, Failure, Page } from '../ui';
 
 const at = (path: string) => new URL(path, document.baseURI).pathname;

@@ -1,13 +1,13 @@
 // Past holders of lanes, pools and objects, how long they held them, and how long they waited.
-import { useList } from '../data';
 import { query } from '../api';
+import { useList } from '../data';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
+import { Rows } from '../table/rows';
 import { exact, span, Time } from '../time';
+import { isIn } from '../timeline/brush';
 import type { PastGrant, PastGrantList } from '../types';
 import { Loaded, Section } from '../ui';
-import { Rows } from '../table/rows';
-import { isIn } from '../timeline/brush';
 import { plural } from '../words';
 
 const kinds = ['lane', 'pool', 'object'] as const;

@@ -1,27 +1,27 @@
 // A run: its progress or result, its items, and the reason why it does not continue.
 import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
-import { actsOnRun } from '../acts/runs';
-import { WhoChanged } from './changes';
 import { actsOnItem } from '../acts/items';
+import { actsOnRun } from '../acts/runs';
 import { get, query, segment } from '../api';
 import { useGet, useWindow } from '../data';
 import { isFailed, spoken } from '../design/state';
 import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
-import { Graph, Task } from './graph';
-import { Preview } from './retry';
+import { later } from '../later';
 import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
+import { Rows } from '../table/rows';
+import { Middle, Whole } from '../table/text';
 import { Both, clockOf, localized, span, Time, Took, useNow } from '../time';
 import type { Explanation, Item, Reason, RunFailures, Snapshot } from '../types';
-import { Middle, Whole } from '../table/text';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
-import { Rows } from '../table/rows';
 import { plural } from '../words';
-import { later } from '../later';
+import { WhoChanged } from './changes';
+import { Graph, Task } from './graph';
+import { Preview } from './retry';
 
 const RunTimeline = later(() => import('../timeline/run').then((m) => m.RunTimeline));
 

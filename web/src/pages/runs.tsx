@@ -8,11 +8,11 @@ import { useGet, useList } from '../data';
 import { isFailure } from '../design/state';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref } from '../runs';
+import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { Choice, Failure, Find, Loaded, Page, Section, State, Table } from '../ui';
-import { Rows } from '../table/rows';
 import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];

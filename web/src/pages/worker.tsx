@@ -3,6 +3,7 @@ import { cordon, drain, removeWorker, resizeWorker, uncordon } from '../acts/wor
 import { segment } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
+import { later } from '../later';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
 import { Time, Took } from '../time';
@@ -11,7 +12,6 @@ import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { WhoChanged } from './changes';
 import { SlotsOverTime } from './usage';
-import { later } from '../later';
 import { Slots } from './workers';
 
 const WorkerTimeline = later(() => import('../timeline/worker').then((m) => m.WorkerTimeline));

@@ -2,11 +2,11 @@ import { Action } from '../action';
 import { cleanUp } from '../acts/workers';
 import { useGet } from '../data';
 import { href, setParams } from '../route';
+import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
 import { Choice, Loaded, Meter, Page, State } from '../ui';
-import { Rows } from '../table/rows';
 import { actsOnWorker } from '../verbs';
 import { plural } from '../words';
 

@@ -2,11 +2,11 @@
 import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';
+import { pastHref } from '../pages/past';
 import { runHref } from '../route';
 import { itemHref } from '../runs';
 import { brief, exact, span, useNow } from '../time';
 import type { LaneList, PastGrantList, PoolList, ThingList, Use } from '../types';
-import { pastHref } from '../pages/past';
 import { Section } from '../ui';
 import { chosenTime } from './brush';
 import type { Bar, Row } from './layout';

@@ -1,7 +1,7 @@
 // When the items of a run ran, and on which workers.
 import { useMemo, useState } from 'preact/hooks';
 import { roleOf, spoken } from '../design/state';
-import { useSettled } from '../graph/ended';
+import { useSettled } from '../graph/settled';
 import { href } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { clockOf, exact, span, useNow } from '../time';

@@ -1,5 +1,5 @@
-// useSettled reads an answer about a run. The stream updates it while the run is open. It is read again at the end,
-// since the last update may be older. A large answer has no stream: it is read at the end.
+// useSettled reads an answer about a run. The stream updates it while the run is open, and it is read once more at the
+// end. With streamed false it is read at the start and at the end only.
 import { useEffect, useRef } from 'preact/hooks';
 import { client, useGet } from '../data';
 

@@ -31,22 +31,22 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
   const state = params.get('state') ?? '';
   const by = params.get('sort') ?? '';
   const tools = (
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label class="choice">
-          Name, handler or lane
-          <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
-        </label>
-        <Choice
-          label="State"
-          value={state}
-          of={[
-            ['', 'all'],
-            ['running', 'running'],
-            ['stopped', 'paused, disabled or faulty'],
-          ]}
-          set={(value) => setParams({ state: value })}
-        />
-      </form>
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label class="choice">
+        Name, handler or lane
+        <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
+      </label>
+      <Choice
+        label="State"
+        value={state}
+        of={[
+          ['', 'all'],
+          ['running', 'running'],
+          ['stopped', 'paused, disabled or faulty'],
+        ]}
+        set={(value) => setParams({ state: value })}
+      />
+    </form>
   );
   return (
     <Page
@@ -65,50 +65,50 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
       <Loaded of={found} what="Job types">
         {({ job_types, next, total }) => (
           <Strips names={job_types.map((type) => type.name)}>
-          <Rows
-            label="Job types"
-            rows={job_types.filter((type) => matches(type, text, state))}
-            id={(type) => type.name}
-            tools={tools}
-            note={next ? `the first ${job_types.length.toLocaleString('en')} of ${total.toLocaleString('en')} are shown and sorted` : plural(job_types.filter((type) => matches(type, text, state)).length, 'job type')}
-            sorting={{ by, set: (sort) => setParams({ sort }) }}
-            pick={{
-              of: `${text} ${state}`,
-              part: Boolean(next),
-              noun: 'job type',
-              name: (type) => type.name,
-              acts: actsOnJobType,
-              failed: (type) => isFailure(roleOf(type.recent?.[0]?.outcome ?? '')),
-            }}
-            empty={
-              job_types.length === 0 ? (
-                <>
-                  No job type is applied yet. Run{' '}
-                  <code>roundsman apply --config roundsman.yaml</code>.
-                </>
-              ) : (
-                'No job type matches these filters.'
-              )
-            }
-            columns={[
-              {
-                name: 'Job type',
-                show: (type) => (
-                  <a href={href('job-types', type.name)}>
-                    <Middle of={type.name} />
-                  </a>
-                ),
-                sort: 'name',
-                value: (type) => type.name,
-              },
-              { name: 'State', show: jobTypeState, sort: 'state', value: (type) => type.standing.state, second: true },
-              { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, sort: 'next', value: (type) => Date.parse(type.next?.[0] ?? ''), second: true },
-              { name: 'Last runs', show: (type) => <LastRuns name={type.name} />, width: '16rem', optional: true, sort: 'last', value: (type) => Date.parse(type.recent?.[0]?.started_at ?? '') },
-              { name: 'When', show: (type) => <Whole of={type.times ?? ''} />, wide: true, optional: true, second: true },
-              { name: 'Handler', show: (type) => type.spec.handler, optional: true, width: '10rem', sort: 'handler', value: (type) => type.spec.handler },
-              { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
-            ]}
-          />
+            <Rows
+              label="Job types"
+              rows={job_types.filter((type) => matches(type, text, state))}
+              id={(type) => type.name}
+              tools={tools}
+              note={next ? `the first ${job_types.length.toLocaleString('en')} of ${total.toLocaleString('en')} are shown and sorted` : plural(job_types.filter((type) => matches(type, text, state)).length, 'job type')}
+              sorting={{ by, set: (sort) => setParams({ sort }) }}
+              pick={{
+                of: `${text} ${state}`,
+                part: Boolean(next),
+                noun: 'job type',
+                name: (type) => type.name,
+                acts: actsOnJobType,
+                failed: (type) => isFailure(roleOf(type.recent?.[0]?.outcome ?? '')),
+              }}
+              empty={
+                job_types.length === 0 ? (
+                  <>
+                    No job type is applied yet. Run{' '}
+                    <code>roundsman apply --config roundsman.yaml</code>.
+                  </>
+                ) : (
+                  'No job type matches these filters.'
+                )
+              }
+              columns={[
+                {
+                  name: 'Job type',
+                  show: (type) => (
+                    <a href={href('job-types', type.name)}>
+                      <Middle of={type.name} />
+                    </a>
+                  ),
+                  sort: 'name',
+                  value: (type) => type.name,
+                },
+                { name: 'State', show: jobTypeState, sort: 'state', value: (type) => type.standing.state, second: true },
+                { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, sort: 'next', value: (type) => Date.parse(type.next?.[0] ?? ''), second: true },
+                { name: 'Last runs', show: (type) => <LastRuns name={type.name} />, width: '16rem', optional: true, sort: 'last', value: (type) => Date.parse(type.recent?.[0]?.started_at ?? '') },
+                { name: 'When', show: (type) => <Whole of={type.times ?? ''} />, wide: true, optional: true, second: true },
+                { name: 'Handler', show: (type) => type.spec.handler, optional: true, width: '10rem', sort: 'handler', value: (type) => type.spec.handler },
+                { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '10rem', sort: 'lane', value: (type) => type.spec.lane },
+              ]}
+            />
           </Strips>
         )}
       </Loaded>

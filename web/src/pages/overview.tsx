@@ -127,45 +127,45 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
           const byName = Map.groupBy(runs ?? [], nameOf);
           return (
             <Strips names={[...byName.keys()]}>
-            <Table
-              label="Runs that failed since yesterday"
-              stacked
-              rows={[...byName.values()].slice(0, most)}
-              id={([run]) => run?.workflow_id ?? ''}
-              empty="No run failed since yesterday."
-              columns={[
-                {
-                  name: 'Run',
-                  show: ([run, ...others]) =>
-                    run && (
-                      <>
-                        <State word={run.standing.state} role={run.standing.role} quiet />
-                        <a class="strong" href={runHref(run.workflow_id)} title={run.workflow_id}>
-                          {nameOf(run)}
-                        </a>
-                        {others.length > 0 && <small>, {plural(others.length, 'run')} before</small>}
-                      </>
-                    ),
-                },
-                { name: 'First error', show: ([run]) => <span class="error">{run?.top_failure?.message ?? run?.standing.cause}</span>, wide: true },
-                {
-                  name: 'Failed',
-                  show: ([run]) => run?.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
-                  number: true,
-                },
-                {
-                  name: 'Last runs',
-                  show: ([run]) => run?.job_type && <LastRuns name={run.job_type} />,
-                  optional: true,
-                },
-                { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
-                {
-                  name: 'Remedy',
-                  show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run.workflow_id, <Preview id={run.workflow_id} />)} small />,
-                  number: true,
-                },
-              ]}
-            />
+              <Table
+                label="Runs that failed since yesterday"
+                stacked
+                rows={[...byName.values()].slice(0, most)}
+                id={([run]) => run?.workflow_id ?? ''}
+                empty="No run failed since yesterday."
+                columns={[
+                  {
+                    name: 'Run',
+                    show: ([run, ...others]) =>
+                      run && (
+                        <>
+                          <State word={run.standing.state} role={run.standing.role} quiet />
+                          <a class="strong" href={runHref(run.workflow_id)} title={run.workflow_id}>
+                            {nameOf(run)}
+                          </a>
+                          {others.length > 0 && <small>, {plural(others.length, 'run')} before</small>}
+                        </>
+                      ),
+                  },
+                  { name: 'First error', show: ([run]) => <span class="error">{run?.top_failure?.message ?? run?.standing.cause}</span>, wide: true },
+                  {
+                    name: 'Failed',
+                    show: ([run]) => run?.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
+                    number: true,
+                  },
+                  {
+                    name: 'Last runs',
+                    show: ([run]) => run?.job_type && <LastRuns name={run.job_type} />,
+                    optional: true,
+                  },
+                  { name: 'Ended', show: ([run]) => <Time at={run?.ended_at} />, number: true },
+                  {
+                    name: 'Remedy',
+                    show: ([run]) => run?.standing.operations.includes('retry-run') && <Action {...retryRun(run.workflow_id, <Preview id={run.workflow_id} />)} small />,
+                    number: true,
+                  },
+                ]}
+              />
             </Strips>
           );
         }}

@@ -43,22 +43,22 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
           const listed = snapshot.kind !== 'dag' || ['state', 'id', 'find', 'sort', 'since'].some((key) => params.get(key)) || params.get('view') === 'list' || (snapshot.progress?.total ?? 0) < fewest;
           return (
             <>
-            <div class="cols">
-              <div class="stack">
-                <Wrong run={snapshot} />
-                {isOpen(snapshot) && <Waits run={snapshot} />}
-                {snapshot.kind === 'dag' ? <Graph run={snapshot} params={params} /> : (snapshot.progress?.total ?? 0) >= fewest && <JobMap run={snapshot} />}
+              <div class="cols">
+                <div class="stack">
+                  <Wrong run={snapshot} />
+                  {isOpen(snapshot) && <Waits run={snapshot} />}
+                  {snapshot.kind === 'dag' ? <Graph run={snapshot} params={params} /> : (snapshot.progress?.total ?? 0) >= fewest && <JobMap run={snapshot} />}
+                </div>
+                <div class="stack">
+                  {snapshot.kind === 'dag' && task > 0 && <Task key={task} run={snapshot} at={task} />}
+                  <Now run={snapshot} />
+                  <Workers run={snapshot} />
+                  <Phases run={snapshot} />
+                </div>
               </div>
-              <div class="stack">
-                {snapshot.kind === 'dag' && task > 0 && <Task key={task} run={snapshot} at={task} />}
-                <Now run={snapshot} />
-                <Workers run={snapshot} />
-                <Phases run={snapshot} />
-              </div>
-            </div>
-            <RunTimeline run={snapshot} params={params} />
-            {listed && <Items run={snapshot} params={params} />}
-            <WhoChanged of={{ object: snapshot.workflow_id }} />
+              <RunTimeline run={snapshot} params={params} />
+              {listed && <Items run={snapshot} params={params} />}
+              <WhoChanged of={{ object: snapshot.workflow_id }} />
             </>
           );
         }}
@@ -254,25 +254,25 @@ function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
   const filtered = state !== '' || of !== '' || find !== '' || since !== '';
   const tools = (
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Find label={run.kind === 'dag' ? 'Task' : 'Key or number'} value={find} set={(value) => setParams({ find: value, id: '' })} />
-        <Choice
-          label="State"
-          value={state}
-          of={[['', 'all'], ...states[run.kind].map((word): [string, string] => [word, spoken(word)])]}
-          set={(value) => setParams({ state: value })}
-        />
-        {of !== '' && (
-          <button type="button" onClick={() => setParams({ id: '' })}>
-            All, not only {of}
-          </button>
-        )}
-        {since !== '' && (
-          <button type="button" onClick={() => setParams({ since: '', until: '' })} title="Show all times">
-            {clockOf(since)} to {clockOf(until)} ✕
-          </button>
-        )}
-      </form>
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <Find label={run.kind === 'dag' ? 'Task' : 'Key or number'} value={find} set={(value) => setParams({ find: value, id: '' })} />
+      <Choice
+        label="State"
+        value={state}
+        of={[['', 'all'], ...states[run.kind].map((word): [string, string] => [word, spoken(word)])]}
+        set={(value) => setParams({ state: value })}
+      />
+      {of !== '' && (
+        <button type="button" onClick={() => setParams({ id: '' })}>
+          All, not only {of}
+        </button>
+      )}
+      {since !== '' && (
+        <button type="button" onClick={() => setParams({ since: '', until: '' })} title="Show all times">
+          {clockOf(since)} to {clockOf(until)} ✕
+        </button>
+      )}
+    </form>
   );
   return (
     <Section title={what} note={found.total !== undefined && `${plural(found.total, what.toLowerCase().slice(0, -1))}${isOpen(run) && sort !== '' ? ', as they were when they were sorted' : ''}`}>

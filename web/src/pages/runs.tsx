@@ -43,49 +43,49 @@ export function Runs({ params }: { params: URLSearchParams }) {
   const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
   const tools = (
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
-        <Choice
-          label="Kind"
-          value={kind}
-          of={[
-            ['', 'job types and DAGs'],
-            ['group', 'job types'],
-            ['dag', 'DAGs'],
-          ]}
-          set={(value) => setParams({ kind: value })}
-        />
-        <label class="choice">
-          {kind === 'dag' ? 'DAG' : 'Job type'}
-          <input type="search" value={name} onChange={(event) => setParams({ name: event.currentTarget.value.trim() })} />
-        </label>
-        <Choice
-          label="State"
-          value={state}
-          of={[['', 'all'], ['running', 'running'], ...outcomes.map((word): [string, string] => [word, word]), ['failed,timeout,partial', 'any failure']]}
-          set={(value) => setParams({ state: value })}
-        />
-        <Choice
-          label="Started within"
-          value={since}
-          of={[
-            ['', 'all that is kept'],
-            ['1', 'an hour'],
-            ['24', 'a day'],
-            ['168', 'a week'],
-          ]}
-          set={(value) => setParams({ since: value })}
-        />
-        <Choice
-          label="Dry runs"
-          value={dry}
-          of={[
-            ['', 'left out'],
-            ['true', 'shown'],
-          ]}
-          set={(value) => setParams({ dry_runs: value })}
-        />
-      </form>
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
+      <Choice
+        label="Kind"
+        value={kind}
+        of={[
+          ['', 'job types and DAGs'],
+          ['group', 'job types'],
+          ['dag', 'DAGs'],
+        ]}
+        set={(value) => setParams({ kind: value })}
+      />
+      <label class="choice">
+        {kind === 'dag' ? 'DAG' : 'Job type'}
+        <input type="search" value={name} onChange={(event) => setParams({ name: event.currentTarget.value.trim() })} />
+      </label>
+      <Choice
+        label="State"
+        value={state}
+        of={[['', 'all'], ['running', 'running'], ...outcomes.map((word): [string, string] => [word, word]), ['failed,timeout,partial', 'any failure']]}
+        set={(value) => setParams({ state: value })}
+      />
+      <Choice
+        label="Started within"
+        value={since}
+        of={[
+          ['', 'all that is kept'],
+          ['1', 'an hour'],
+          ['24', 'a day'],
+          ['168', 'a week'],
+        ]}
+        set={(value) => setParams({ since: value })}
+      />
+      <Choice
+        label="Dry runs"
+        value={dry}
+        of={[
+          ['', 'left out'],
+          ['true', 'shown'],
+        ]}
+        set={(value) => setParams({ dry_runs: value })}
+      />
+    </form>
   );
   return (
     <Page title="Runs">

@@ -24,18 +24,18 @@ export function Workers({ params }: { params: URLSearchParams }) {
     );
   const by = params.get('sort') ?? '';
   const tools = (
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label class="choice">
-          Name, host or label
-          <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
-        </label>
-        <Choice
-          label="State"
-          value={state}
-          of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, s])]}
-          set={(value) => setParams({ state: value })}
-        />
-      </form>
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label class="choice">
+        Name, host or label
+        <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
+      </label>
+      <Choice
+        label="State"
+        value={state}
+        of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, s])]}
+        set={(value) => setParams({ state: value })}
+      />
+    </form>
   );
   return (
     <Page

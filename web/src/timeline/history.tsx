@@ -232,20 +232,20 @@ function Values({ of }: { of: RunHistory }) {
   const rows = [...of.values].sort((a, b) => Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0));
   return (
     <>
-    <Table
-      label="Numbers that its jobs returned"
-      rows={rows.slice(0, mostValues)}
-      id={(value) => `${value.key ?? ''} ${value.name}`}
-      empty=""
-      columns={[
-        { name: 'Number', show: (value) => value.name },
-        { name: 'Job', show: (value) => value.key, wide: true },
-        { name: 'Last runs', show: (value) => <Line points={value.points ?? []} name={`${value.name}${value.key ? ` of ${value.key}` : ''}`} /> },
-        { name: 'Last', show: (value) => value.last.toLocaleString('en', { maximumFractionDigits: 2 }), number: true },
-        { name: 'Than usual', show: (value) => (value.change === undefined ? <span class="faint">–</span> : `${value.change > 0 ? '+' : ''}${Math.round(value.change).toLocaleString('en')} %`), number: true },
-      ]}
-    />
-    {rows.length > mostValues && <p class="note">{plural(rows.length - mostValues, 'more number')} changed less.</p>}
+      <Table
+        label="Numbers that its jobs returned"
+        rows={rows.slice(0, mostValues)}
+        id={(value) => `${value.key ?? ''} ${value.name}`}
+        empty=""
+        columns={[
+          { name: 'Number', show: (value) => value.name },
+          { name: 'Job', show: (value) => value.key, wide: true },
+          { name: 'Last runs', show: (value) => <Line points={value.points ?? []} name={`${value.name}${value.key ? ` of ${value.key}` : ''}`} /> },
+          { name: 'Last', show: (value) => value.last.toLocaleString('en', { maximumFractionDigits: 2 }), number: true },
+          { name: 'Than usual', show: (value) => (value.change === undefined ? <span class="faint">–</span> : `${value.change > 0 ? '+' : ''}${Math.round(value.change).toLocaleString('en')} %`), number: true },
+        ]}
+      />
+      {rows.length > mostValues && <p class="note">{plural(rows.length - mostValues, 'more number')} changed less.</p>}
     </>
   );
 }

@@ -95,10 +95,10 @@ export async function begin(stage) {
   const dag = join(stage.dir, 'dags', 'release.yaml');
   writeFileSync(dag, release);
   await stage.shell(`roundsman dag run ${dag} --as v1.14 --detach`);
-  await stage.shell('roundsman start rebalance').catch(() => undefined);
+  await stage.shell('roundsman start rebalance');
   await stage.shell('roundsman pause snapshot_cleanup -r "the array is being replaced"');
   await stage.shell('roundsman pause node-g -r "new disk at 06:00"');
-  await stage.shell('roundsman jobtypes set pg_dump concurrency=2 -r "the standby is slow"').catch(() => undefined);
+  await stage.shell('roundsman set pg_dump global_execution_concurrency=2 -r "the standby is slow"');
   stage.scrub = key(await stage.openRun('scrub'));
   await until('6,200 volumes', async () => {
     const { runs } = await stage.get('/runs?running=true&counts=true&job_type=scrub');

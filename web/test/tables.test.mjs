@@ -114,7 +114,7 @@ test('all jobs that match a filter are selected, those not loaded too', options,
   await until_('none', '0 selected');
 });
 
-test('a table is one stop of the Tab key; Shift with a click selects a range', options, async () => {
+test('Tab leaves a table; Shift with a click selects a range', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');
   await focusTable('Job types');

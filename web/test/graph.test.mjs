@@ -1,13 +1,11 @@
 // The page of a run: its graph, its map, its failures, and the ways to mend it. Each journey is judged by its effect.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { key, missing, Stage, until } from './stage.mjs';
+import { key, missing, sound, Stage, until } from './stage.mjs';
 
 const skip = missing();
-const axe = skip ? '' : readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let stage;
 let page;
 
@@ -60,10 +58,8 @@ async function press(text, within = 'main') {
   }, text, within));
 }
 
-async function sound() {
-  await page.evaluate(axe);
-  const faults = await page.evaluate(() => axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`)));
-  assert.deepEqual(faults, []);
+async function clean() {
+  assert.deepEqual(await sound(page), []);
   assert.deepEqual(await page.evaluate(() => window.violations), []);
 }
 
@@ -88,7 +84,7 @@ test('the shape of 1,200 tasks', { skip, timeout: 600_000 }, async () => {
     });
     assert.equal(await look('copy'), failed, theme);
     assert.notEqual(await look('snapshot'), failed);
-    await sound();
+    await clean();
   }
   assert.ok(await page.$('.edge.critical'));
   assert.match(await page.$eval('.edge.blocked', (e) => getComputedStyle(e).strokeDasharray), /4/);
@@ -155,7 +151,7 @@ test('find tasks, and open a fan-out', { skip, timeout: 600_000 }, async () => {
   await page.focus('.cells canvas');
   await page.keyboard.press('f');
   await until('the failed task', () => page.evaluate(() => /no such disk/.test(document.querySelector('.chosen')?.textContent ?? '')));
-  await sound();
+  await clean();
 });
 
 test('approve in a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {
@@ -202,7 +198,7 @@ test('a run of many jobs: its map, its causes, and the retry of what failed', { 
   assert.deepEqual([...Buffer.from(map, 'base64')].map((byte) => states[byte]), Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? 'completed' : 'failed')), 'from the record');
   await press('Show 30', 'section.alarm');
   await until('the jobs', () => page.$eval('.causes .of', (e) => /disk-1\D/.test(e.textContent)));
-  await sound();
+  await clean();
   await press('Retry 30 failed');
   await page.waitForSelector('dialog[open]');
   await until('a list with a search', () => page.$('dialog .preview input'));

@@ -1,14 +1,12 @@
 // Every page: no fault, no violation of the policy or of accessibility, in both themes
 // and down to 360 px.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { missing, routes, Stage, until } from './stage.mjs';
+import { missing, routes, sound, Stage, until } from './stage.mjs';
 
 const skip = missing();
-const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 let stage;
 
 before(async () => {
@@ -18,18 +16,12 @@ before(async () => {
 });
 after(() => stage?.down());
 
-async function accessible(page) {
-  await page.evaluate(axe.replace(/^/, '')); // Puppeteer evaluates past the page's policy.
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`);
-}
-
 for (const dark of [false, true]) {
   test(`pages in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 600_000 }, async () => {
     const page = await stage.page({ dark });
     for (const route of routes) {
       await stage.open(page, route);
-      assert.deepEqual(await accessible(page), [], `axe-core on #/${route}`);
+      assert.deepEqual(await sound(page), [], `axe-core on #/${route}`);
       assert.match(await page.title(), / · Roundsman$/);
       assert.deepEqual(await page.evaluate(() => window.violations), [], `policy on #/${route}`);
     }

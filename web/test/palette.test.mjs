@@ -1,9 +1,7 @@
 // The palette: a job by its key over all runs, a page, an action; and the sheet of shortcuts.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { after, before, test } from 'node:test';
-import { missing, Stage, until } from './stage.mjs';
+import { missing, sound, Stage, until } from './stage.mjs';
 import { sources } from './source.mjs';
 
 const skip = missing();
@@ -29,9 +27,7 @@ test('a job is found by its key over all runs', { skip, timeout: 600_000 }, asyn
   await page.keyboard.type('bad');
   await until('the job', async () => (await hits()).some((text) => /^bad job-0000\d of group\/failing.*failed$/.test(text)));
   assert.equal(await chosen(), 'bad');
-  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
-  const { violations } = await page.evaluate(() => window.axe.run('dialog', { resultTypes: ['violations'] }));
-  assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(', ')}`), []);
+  assert.deepEqual(await sound(page, 'dialog'), []);
   await page.keyboard.press('Enter');
   await until('its page', () => page.$eval('h1', (e) => /^job-0000\d$/.test(e.textContent)));
   assert.equal(await open(), null);

@@ -233,6 +233,13 @@ export class Stage {
   }
 }
 
+// sound returns the faults of accessibility of a page, or of what a selector finds in it.
+export async function sound(page, within) {
+  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')); // Puppeteer evaluates past the page's policy.
+  const { violations } = await page.evaluate((within) => window.axe.run(within ?? document, { resultTypes: ['violations'] }), within ?? null);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 5).map((n) => `${n.target.join(' ')} ${n.html.slice(0, 160)}`).join(' | ')}`);
+}
+
 // tabTo moves the focus with the Tab key until it is on a control of that name.
 export async function tabTo(page, name) {
   for (let i = 0; i < 120; i++) {

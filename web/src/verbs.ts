@@ -1,4 +1,4 @@
-// The actions on a row of a list, as the API's read model offers them.
+// The actions on a row of a list, chosen by its state.
 import type { Act } from './action';
 import { detect, pauseJobType, resumeJobType, runJobType } from './acts/jobtypes';
 import { cordon, drain, removeWorker, uncordon } from './acts/workers';

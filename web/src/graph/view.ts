@@ -125,7 +125,7 @@ export function useView(box: RefObject<HTMLElement | null>, world: Size, most: n
         event.preventDefault();
         zoom(Math.exp(-event.deltaY / 300), place(event));
       } else if (now.k > whole.k * 1.01) {
-        event.preventDefault(); // Of a picture that is in sight as a whole the wheel moves the page.
+        event.preventDefault(); // If the whole picture is in sight, the wheel scrolls the page.
         pan(event.shiftKey ? event.deltaY : event.deltaX, event.shiftKey ? 0 : event.deltaY);
       }
     };

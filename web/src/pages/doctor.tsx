@@ -1,6 +1,7 @@
 import { useGet } from '../data';
 import { Prose } from '../explain';
 import { Remedies } from '../remedies';
+import { localized } from '../time';
 import type { Doctor as DoctorReport, Version } from '../types';
 import { type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
@@ -42,7 +43,7 @@ export function Doctor() {
               columns={[
                 { name: 'Check', show: (check) => check.name },
                 { name: 'Verdict', show: (check) => <State word={check.verdict} /> },
-                { name: 'Found', show: (check) => check.found, wide: true },
+                { name: 'Found', show: (check) => localized(check.found), wide: true },
                 {
                   name: 'What to do',
                   show: (check) => (check.fix ? <><Prose text={check.fix} /> <Remedies of={check.actions} /></> : <span class="faint">nothing</span>),

@@ -270,16 +270,7 @@ function Found({ plan, written, again }: { plan: Plan; written: Written; again: 
     <>
       <Section title="What it would change" note={`${plan.namespace}${others > 0 ? `, ${plural(others, 'job type')} unchanged` : ''}`}>
         {plan.empty && <Empty>Nothing: everything is as this configuration says.</Empty>}
-        {(plan.warnings ?? []).length > 0 && (
-          <ul>
-            {(plan.warnings ?? []).map((warning) => (
-              <li key={`${warning.line}${warning.message}`}>
-                <State word="warning" /> {warning.line ? `line ${warning.line}: ` : ''}
-                {warning.message}
-              </li>
-            ))}
-          </ul>
-        )}
+        <FaultList of={(plan.warnings ?? []).map((one) => ({ ...one, warning: true }))} />
         {changes.map((change) => (
           <OneChange key={change.job_type} change={change} />
         ))}

@@ -9,7 +9,7 @@ import type { RetryPreview } from '../types';
 import { Failure } from '../ui';
 import { plural } from '../words';
 
-// most bounds the rows of a list, searched the rows from which it has a search.
+// most is the number of rows that a list shows. A list of more than searched rows has a search.
 const most = 100;
 const searched = 10;
 

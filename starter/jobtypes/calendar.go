@@ -37,8 +37,10 @@ func flatDates(into map[string]string, path string, calendar *jobtype.Calendar) 
 	}
 	if slices.ContainsFunc(calendar.Windows, func(w jobtype.Window) bool { return window.Counted(w.Days) }) ||
 		slices.ContainsFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return window.Counted(b.Days) }) {
-		text, _ := json.Marshal(calendar) // It was read from JSON.
-		into[path] = digestText(string(text))
+		// A calendar was read from JSON, so it can be written.
+		if text, err := json.Marshal(calendar); err == nil {
+			into[path] = digestText(string(text))
+		}
 	}
 }
 

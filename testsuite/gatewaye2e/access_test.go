@@ -223,10 +223,23 @@ func TestAccess(t *testing.T) {
 	g.namesOfOthers(alpha, secretive)
 	g.readingChangesNothing(secretive)
 	g.refusals()
+	g.dryRunsOfSettings()
 	g.twoPeople()
 	g.everyWriteIsSigned()
 	g.revoked(ids, worker)
 	g.nothingIsLeaked()
+}
+
+// dryRunsOfSettings: a dry run is refused where the change would be.
+func (g *guarded) dryRunsOfSettings() {
+	g.T.Helper()
+	for settings, status := range map[string]int{`{"policy": {"retry_limit": 7}}`: http.StatusOK, `{"schedule": {"cron": ["0 3 * * *"], "every": null}}`: http.StatusForbidden} {
+		for _, path := range []string{"/job-types/alpha/settings?dry_run=true", "/job-types/alpha/settings"} {
+			a, err := g.as("ann").send(g.T.Context(), http.MethodPatch, path, object{"settings": json.RawMessage(settings)})
+			require.NoError(g.T, err)
+			assert.Equal(g.T, status, a.status, "%s %s: %v", path, settings, a.body)
+		}
+	}
 }
 
 // foreign: pages of other sites, and names that are not this server's.

@@ -139,7 +139,7 @@ func (s *service) setSettings(ctx context.Context, call *api.Call, in *struct {
 		if err != nil {
 			return set, err
 		}
-		after, err := edit.over(ctx, now)
+		after, err := edit.allowed(ctx, now)
 		if err != nil {
 			return set, err
 		}
@@ -148,10 +148,7 @@ func (s *service) setSettings(ctx context.Context, call *api.Call, in *struct {
 	}
 	var last contract.JobTypeSpec
 	changed, err := jobtypes.Of(call.Client).Edit(ctx, in.Name, func(now jobtypes.Settings) (contract.JobTypeSpec, error) {
-		after, err := edit.over(ctx, now)
-		if err == nil {
-			err = edit.allowed(ctx, now.Spec, after)
-		}
+		after, err := edit.allowed(ctx, now)
 		last = after
 		return after, err
 	})
@@ -261,16 +258,20 @@ func writesSecret(spec contract.JobTypeSpec) bool {
 	})
 }
 
-// allowed checks the permission for the settings that change, and for the handlers before and after.
-func (e *edit) allowed(ctx context.Context, before, after contract.JobTypeSpec) error {
-	interval := changesInterval(e.name, before.Schedule, after.Schedule)
-	beyond := slices.ContainsFunc(jobtypes.Changes(before, after), func(c contract.FieldChange) bool {
+// allowed returns the changed spec, if the caller may make this change.
+func (e *edit) allowed(ctx context.Context, now jobtypes.Settings) (contract.JobTypeSpec, error) {
+	after, err := e.over(ctx, now)
+	if err != nil {
+		return after, err
+	}
+	interval := changesInterval(e.name, now.Spec.Schedule, after.Schedule)
+	beyond := slices.ContainsFunc(jobtypes.Changes(now.Spec, after), func(c contract.FieldChange) bool {
 		return !strings.HasPrefix(c.Path, "policy.") && (c.Path != "schedule" || !interval)
 	})
-	if !beyond {
-		return nil
+	if beyond {
+		err = e.needConfiguration(ctx, after)
 	}
-	return e.needConfiguration(ctx, after)
+	return after, err
 }
 
 // changesInterval reports whether two schedules differ in every alone, and in an offset that follows from it.

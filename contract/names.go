@@ -61,7 +61,7 @@ func JobTypeOfSchedule(scheduleID string) (string, bool) {
 // of the tick.
 func GroupWorkflowID(jobType string) string { return groupPrefix + jobType }
 
-// DryRunWorkflowID returns the id of a dry run (`jobtypes detect`); unique separates dry runs.
+// DryRunWorkflowID returns the id of a dry run (`start --dry-run`); unique separates dry runs.
 func DryRunWorkflowID(jobType, unique string) string {
 	return groupPrefix + jobType + detectInfix + unique
 }

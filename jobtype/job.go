@@ -26,7 +26,7 @@ type DetectInput struct {
 	// MaxResults is the policy's max_jobs_per_detection. More proposals are allowed; the surplus is
 	// counted and reported.
 	MaxResults int `json:"max_results"`
-	// DryRun means that no job will be executed (`jobtypes detect`).
+	// DryRun means that no job will be executed (`start --dry-run`).
 	DryRun bool `json:"dry_run,omitempty"`
 	// WorkerID is the detecting worker.
 	WorkerID string `json:"worker_id,omitempty" required:"true"`

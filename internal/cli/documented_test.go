@@ -54,6 +54,7 @@ var (
 	optional     = regexp.MustCompile(`\[[^\]]*\]`)
 	format       = regexp.MustCompile(`%[a-z]`)
 	joined       = regexp.MustCompile("\" \\+ [^\"`]+ \\+ \"")
+	span         = regexp.MustCompile("`([a-z]+) ([a-z-]+)[^`\n]*`")
 	inlineCode   = regexp.MustCompile("`roundsman ([a-z][^`\n]*)`")
 )
 
@@ -71,6 +72,7 @@ func TestDocumentedCommandLines(t *testing.T) {
 		text, err := os.ReadFile(document)
 		require.NoError(t, err)
 		checked += quotedCommands(t, root, document, string(text))
+		assertNoFormerNames(t, root, document, string(text))
 		for _, found := range fencedLine.FindAllStringSubmatch(string(text), -1) {
 			args := words(substitution.ReplaceAllString(found[1], "X"))
 			if strings.Contains(found[1], " - ") || args[0] == "COMMAND" || args[0][0] == '[' || args[0] == "--version" {
@@ -104,6 +106,7 @@ func TestRemediesAreCommandLines(t *testing.T) {
 		text, err := os.ReadFile(path)
 		if err == nil {
 			checked += quotedCommands(t, root, path, string(text))
+			assertNoFormerNames(t, root, path, string(text))
 		}
 		return err
 	}))
@@ -127,6 +130,17 @@ func quotedCommands(t *testing.T, root *cli.Command, where, text string) (checke
 		}
 	}
 	return checked
+}
+
+// assertNoFormerNames refuses former names in backquotes that have not the program's name in front.
+func assertNoFormerNames(t *testing.T, root *cli.Command, where, text string) {
+	t.Helper()
+	for _, span := range span.FindAllStringSubmatch(text, -1) {
+		path := span[1:3]
+		if command := found(root, path); command != nil && command.Hidden && found(root, path[:1]) != command && !slices.Contains(unreplaced(), strings.Join(path, " ")) {
+			assert.Fail(t, "write the verb (docs/cli.md)", "%s: %s", where, span[0])
+		}
+	}
 }
 
 // unreplaced are hidden commands that no verb does yet.

@@ -20,7 +20,7 @@ func (c *commands) dagRetry() *cli.Command {
 		Name: "retry", ArgsUsage: "RUN [FILE]", Usage: "run again what failed and what that blocked",
 		Description: dagRunArgument + `
 
-Of a run that has ended a new run is started and followed as by ` + "`dag run`" + `: it takes over what
+Of a run that has ended a new run is started and followed as by ` + "`start`" + `: it takes over what
 succeeded, with its results, and executes the rest. It has the deadline of the earlier run, its sizes
 of pools unless --config declares others, and its tasks; with FILE
 those of the spec as it is now, which is refused if they differ, unless --accept-diff: then what

@@ -18,7 +18,7 @@ const (
 	flagSchema   = "schema"
 )
 
-// SpecReport is one file in the output of `dag validate`.
+// SpecReport is one file in the output of `validate`.
 type SpecReport struct {
 	File   string      `json:"file"`
 	Valid  bool        `json:"valid"`

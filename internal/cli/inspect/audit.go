@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// AuditPoll is how often `audit list --follow` looks.
+// AuditPoll is how often `audit --follow` looks.
 const AuditPoll = time.Second
 
 func (c *commands) auditCommand() *cli.Command {

@@ -280,7 +280,7 @@ func handlerDefaults(spec contract.JobTypeSpec) string {
 func (c *commands) jobTypesPause() *cli.Command {
 	return &cli.Command{
 		Name: "pause", ArgsUsage: "NAME", Usage: "stop a job type from being due; a running group continues",
-		Description: `The pause survives apply and restarts. ` + "`jobtypes run`" + ` still works.
+		Description: `The pause survives apply and restarts. ` + "`start`" + ` still works.
 
 Examples:
   roundsman pause scrub --reason "until the new disks are in"`,

@@ -24,7 +24,7 @@ func (c *commands) runsShow() *cli.Command {
 		Name: "show", ArgsUsage: "RUN", Usage: "show one run: what it does, or what came of it",
 		Description: runArgument + `
 
-Of a DAG its tasks are listed; FROM names the earlier run that produced a task's state, where ` + "`dag retry`" + `
+Of a DAG its tasks are listed; FROM names the earlier run that produced a task's state, where ` + "`retry`" + `
 took it over. Those of a run that has ended are in the order in which they began, with what people decided
 and what was returned; --output wide adds when they were ready and began. With --task, one that has ended shows what it
 returned and printed.

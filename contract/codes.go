@@ -84,6 +84,7 @@ const (
 	CodeClaimHeld        Code = "CLAIM_HELD"
 	CodePoolFull         Code = "POOL_FULL"
 	CodeRecovering       Code = "ADMISSION_RECOVERING"
+	CodeFleetRecovering  Code = "FLEET_RECOVERING"
 	CodeControlPlaneDown Code = "CONTROL_PLANE_DOWN"
 	CodeWorkflowStuck    Code = "WORKFLOW_STUCK"
 	CodeIdle             Code = "IDLE"
@@ -95,7 +96,7 @@ func NoteCodes() []Code {
 		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
 		CodeGrantLost, CodeDeduped, CodeDuplicate, CodeSurplus, CodeInvalid, CodeExpired, CodeNotStarted, CodeStale, CodeDeadline,
 		CodeWindowEnd, CodeStopped, CodeCheckpoint, CodeDetectionFailed, CodeUnreachable, CodeCordoned, CodeSlots,
-		CodeCannotStart, CodeNotInstalled, CodeDeferred, CodeGuard,
+		CodeCannotStart, CodeNotInstalled, CodeDeferred, CodeGuard, CodeFleetRecovering,
 	}
 }
 

@@ -52,6 +52,7 @@ const (
 	ClaimHeld         = contract.CodeClaimHeld
 	PoolFull          = contract.CodePoolFull
 	Recovering        = contract.CodeRecovering
+	FleetRecovering   = contract.CodeFleetRecovering
 	ControlPlaneDown  = contract.CodeControlPlaneDown
 	WorkflowStuck     = contract.CodeWorkflowStuck
 	Idle              = contract.CodeIdle
@@ -93,7 +94,7 @@ func (h Holder) Thing() string {
 // Codes lists every code in the order of reasons: the gravest first, passing states last.
 func Codes() []Code {
 	return []Code{
-		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, AfterPending, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
+		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, FleetRecovering, AfterPending, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
 		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
 		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}

@@ -117,6 +117,7 @@ func fixtures() map[Code]Facts {
 		PerWorkerLimit:   plain(PerWorkerLimit, "node-a"),
 		RetryBackoff:     plain(RetryBackoff, ""),
 		NotBefore:        plain(NotBefore, ""),
+		FleetRecovering:  plain(FleetRecovering, ""),
 		Deferred:         plain(Deferred, ""),
 		Guard:            plain(Guard, ""),
 		Detecting:        plain(Detecting, ""),

@@ -20,9 +20,22 @@ func TextAttempts(attempts int) string {
 func TextUnprepared(why string) string { return "the workers could not be looked up: " + why }
 
 // TextNoDetector is the cause of a wait for a worker.
-func TextNoDetector(handler string) string {
+func TextNoDetector(code Code, handler string) string {
+	if code == FleetRecovering {
+		return textFleetRecovering
+	}
 	return "no worker with handler " + handler + " was usable"
 }
+
+// Lacking returns why no worker can serve: the registry is incomplete, or something is missing.
+func Lacking(incomplete bool, missing string) (code Code, detail string) {
+	if incomplete {
+		return FleetRecovering, textFleetRecovering
+	}
+	return NoWorker, missing
+}
+
+const textFleetRecovering = "the worker registry is new: workers that live may not have registered with it yet"
 
 // TextPagesLost is the error of a detection whose pages did not arrive.
 func TextPagesLost(sent, arrived int) string {

@@ -17,7 +17,7 @@ func phaseText(phase contract.GroupPhase) string {
 		return "waiting for a success of another job type"
 	case LaneBusy:
 		return "waiting for its turn in the lane"
-	case NoWorker:
+	case NoWorker, FleetRecovering:
 		return "waiting for a worker"
 	case NotBefore:
 		return "waiting for not_before"

@@ -91,7 +91,7 @@ func OnlyWaiting(code Code) string {
 		return "the other run does the work"
 	case Idle:
 		return "nothing is wrong"
-	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering:
+	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering, FleetRecovering:
 		return "it takes a moment, and nobody is in the way"
 	case WorkerUnreachable, CannotStart, NotInstalled, DiskFull:
 		return "its machine, its network or its process is to be repaired"
@@ -170,7 +170,7 @@ func passing(code Code, object string) Remedy {
 		return Remedy{Hint: "wait a few seconds: the lost worker may still deliver the outcome"}
 	case Idle:
 		return Remedy{Hint: "nothing to do; apply a job type that uses its handlers"}
-	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering:
+	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering, FleetRecovering:
 		return Remedy{Hint: "wait a moment", Actions: []action.Action{action.New(action.GetDoctor, nil)}}
 	}
 	return Remedy{}

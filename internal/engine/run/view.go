@@ -185,10 +185,8 @@ func othersText(n int, id string) string {
 // waitForAny explains an item that no worker could serve, busy or not.
 func (e *Engine) waitForAny(it *item) Wait {
 	c := it.class
-	wait := Wait{
-		Code: contract.CodeNoWorker, Object: strings.TrimSpace(c.handler + " " + explain.Labels(c.labels)),
-		Since: c.waitingSince(it), Detail: e.missing(c),
-	}
+	wait := Wait{Object: strings.TrimSpace(c.handler + " " + explain.Labels(c.labels)), Since: c.waitingSince(it)}
+	wait.Code, wait.Detail = explain.Lacking(e.fleet.incomplete, e.missing(c))
 	if !c.noWorkerSince.IsZero() { // A pause does not count.
 		wait.Until = wait.Since.Add(e.timeout(it))
 	}

@@ -161,6 +161,7 @@ func TestDetectionOnEveryWorkerNeedsOne(t *testing.T) {
 	s.step(Tick{})
 	s.step(Prepared{Workers: s.workers, Incomplete: true})
 	assert.Empty(t, detections(s.last), "a registry that was just rebuilt may lack workers")
+	assert.Equal(t, contract.CodeFleetRecovering, s.g.Wait(s.now).Code)
 	s.ran(run.WorkersChanged{Workers: s.workers})
 	assert.NotEmpty(t, detections(s.all))
 }

@@ -60,7 +60,7 @@ func (g *Group) missing() string {
 		return g.engine.Lacks()
 	}
 	missing := g.engine.Shortage(explain.Wanted{JobType: g.cfg.JobType, Handler: g.cfg.Handler, Labels: g.cfg.Labels})
-	if missing == "" { // The registry is incomplete, or those that match do not detect.
+	if missing == "" { // Those that match do not detect.
 		return "no online worker could serve " + g.wanted()
 	}
 	return missing

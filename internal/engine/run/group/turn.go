@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -42,6 +43,8 @@ type turn struct {
 	// HoldUntil is before when a group that is away does not look at its window: it
 	// left because nothing fits into the one that is open.
 	HoldUntil time.Time `json:"hold_until,omitzero"`
+	// Lacks is why no worker could serve the group.
+	Lacks contract.Code `json:"lacks,omitempty"`
 	// PreparedAt is when the workers were looked up.
 	PreparedAt time.Time `json:"prepared_at,omitzero"`
 	// preparing: they are being looked up.
@@ -156,11 +159,13 @@ func (v PrepareFailed) apply(g *Group, now time.Time) {
 func (g *Group) awaitWorker(now time.Time) {
 	switch {
 	case g.served():
-		g.noteWait(contract.CodeNoWorker, explain.TextNoDetector(g.cfg.Handler), g.turn.Since, now)
+		code := cmp.Or(g.turn.Lacks, contract.CodeNoWorker)
+		g.noteWait(code, explain.TextNoDetector(code, g.cfg.Handler), g.turn.Since, now)
 		g.askTurn(now)
 	case !now.Before(g.workerDeadline()):
 		g.skip(noWorker(g.missing(), now.Sub(g.turn.Since)), now)
 	default:
+		g.turn.Lacks, _ = explain.Lacking(g.engine.Incomplete(), "")
 		g.engine.Watch()
 	}
 }

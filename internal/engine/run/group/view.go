@@ -175,7 +175,8 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	case detecting && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "every worker that could detect is too busy for another detection (raise --max-detect if detections are slow)"}
 	case detecting:
-		return run.Wait{Code: contract.CodeNoWorker, Object: g.wanted(), Since: g.startedAt, Detail: g.missing() + "; it cannot detect"}
+		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
+		return run.Wait{Code: code, Object: g.wanted(), Since: g.startedAt, Detail: detail + "; it cannot detect"}
 	case g.phase == PhaseClaiming:
 		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "it waits for its claims"}
 	default:
@@ -209,7 +210,8 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		}
 		return wait
 	case stepWorker:
-		wait := run.Wait{Code: contract.CodeNoWorker, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(), Detail: g.missing()}
+		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
+		wait := run.Wait{Code: code, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(), Detail: detail}
 		if g.cfg.Lane != "" {
 			wait.Detail += "; the lane is not held"
 		}

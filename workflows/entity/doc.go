@@ -1,5 +1,5 @@
 // Package entity is the common part of the workflows that serve a whole namespace:
-// admission, the worker registry and the audit log. Each lives for ever, as a
+// admission, the worker registry, the audit log and the notifier. Each lives for ever, as a
 // chain of runs, and repeats the same turn:
 //
 //	loop, err := entity.New(ctx, entity.Options{…})

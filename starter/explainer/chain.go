@@ -18,7 +18,8 @@ type Link struct {
 	Because explain.Code `json:"because,omitempty"`
 	// Detail is that reason, or the text for a holder that continues.
 	Detail string `json:"detail"`
-	// Actions end the wait of the whole chain. Only the root has them.
+	// Remedy and Actions end the wait of the whole chain. Only the root has them.
+	Remedy  string          `json:"remedy,omitempty"`
 	Actions []action.Action `json:"actions,omitempty"`
 }
 
@@ -36,7 +37,7 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 			return chain
 		}
 		wait := from.Reasons[at]
-		link := Link{Holder: *wait.Holder, Holds: wait.Object, Code: wait.Code, Actions: wait.Actions}
+		link := Link{Holder: *wait.Holder, Holds: wait.Object, Code: wait.Code, Remedy: wait.Remedy, Actions: wait.Actions}
 		seen[link.Thing()] = true
 		next, err := explained(link.Thing())
 		if err != nil {
@@ -47,8 +48,8 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 		if len(next.Reasons) > 0 {
 			why := next.Reasons[max(slices.IndexFunc(next.Reasons, held), 0)]
 			link.Because, link.Detail = why.Code, why.Detail
-			if len(why.Actions) > 0 {
-				link.Actions = why.Actions
+			if why.Remedy != "" {
+				link.Remedy, link.Actions = why.Remedy, why.Actions
 			}
 		}
 		chain, from = extended(chain, link), next
@@ -56,10 +57,10 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 	return chain
 }
 
-// extended appends a link. The previous link is no longer the root, so its actions go.
+// extended appends a link. The previous link is no longer the root, so its remedy goes.
 func extended(chain []Link, link Link) []Link {
 	if len(chain) > 0 {
-		chain[len(chain)-1].Actions = nil
+		chain[len(chain)-1].Remedy, chain[len(chain)-1].Actions = "", nil
 	}
 	return append(chain, link)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func waitsFor(object, run, item string, actions ...action.Action) explain.Reason {
-	return explain.Reason{Code: explain.ClaimHeld, Object: object, Detail: "held by " + run, Holder: &explain.Holder{Run: run, Item: item}, Actions: actions}
+	return explain.Reason{Code: explain.ClaimHeld, Object: object, Detail: "held by " + run, Holder: &explain.Holder{Run: run, Item: item}, Remedy: "wait, or cancel", Actions: actions}
 }
 
 func TestChainLeadsToTheRoot(t *testing.T) {
@@ -35,15 +35,19 @@ func TestChainLeadsToTheRoot(t *testing.T) {
 		})
 	}
 	first := Link{Holder: explain.Holder{Run: "b"}, Holds: "x", Code: explain.ClaimHeld, State: "waiting", Because: explain.ClaimHeld, Detail: "held by c"}
-	root := Link{Holder: explain.Holder{Run: "c", Item: "1"}, Holds: "y", Code: explain.ClaimHeld, State: "running", Detail: "it runs", Actions: cancel}
-	assert.Equal(t, []Link{first, root}, chain(), "a root that continues has the actions of the wait")
+	root := Link{Holder: explain.Holder{Run: "c", Item: "1"}, Holds: "y", Code: explain.ClaimHeld, State: "running", Detail: "it runs", Remedy: "wait, or cancel", Actions: cancel}
+	assert.Equal(t, []Link{first, root}, chain(), "a root that continues has the remedy of the wait")
 
-	known["c/1"] = Explanation{State: "waiting", Reasons: []explain.Reason{{Code: explain.AwaitingApproval, Detail: "go?", Actions: approve}}}
-	root.State, root.Because, root.Detail, root.Actions = "waiting", explain.AwaitingApproval, "go?", approve
+	known["c/1"] = Explanation{State: "waiting", Reasons: []explain.Reason{{Code: explain.AwaitingApproval, Detail: "go?", Remedy: "approve", Actions: approve}}}
+	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "waiting", explain.AwaitingApproval, "go?", "approve", approve
 	assert.Equal(t, []Link{first, root}, chain(), "a root that waits has its own")
 
+	known["c/1"] = Explanation{State: "running", Reasons: []explain.Reason{{Code: explain.OutcomePending, Detail: "lost", Remedy: "wait"}}}
+	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "running", explain.OutcomePending, "lost", "wait", nil
+	assert.Equal(t, []Link{first, root}, chain(), "a remedy may have no action")
+
 	delete(known, "c/1")
-	root.State, root.Because, root.Detail, root.Actions = "", "", "no c/1", cancel
+	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "", "", "no c/1", "wait, or cancel", cancel
 	assert.Equal(t, []Link{first, root}, chain(), "a holder that cannot be explained is the root")
 
 	known["b"] = Explanation{State: "waiting", Reasons: []explain.Reason{waitsFor("y", "a", "")}}

@@ -102,8 +102,8 @@ func (c *commands) printChain(chain []explainer.Link) {
 		c.Print("")
 		because := strings.TrimSpace(string(link.Because) + " " + link.Detail)
 		c.printWrapped(head+": ", fmt.Sprintf("%s has %s (%s): %s", link.Thing(), link.Holds, cmp.Or(link.State, "unknown"), because))
-		if text := (explain.Remedy{Actions: link.Actions}).Text(); text != "" {
-			c.printWrapped("  → ", c.Env.Own.Text(text))
+		if link.Remedy != "" {
+			c.printWrapped("  → ", c.Env.Own.Text(link.Remedy))
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter/explainer"
 )
@@ -58,7 +57,7 @@ func TestChainEndsAtTheRoot(t *testing.T) {
 			{Holder: explain.Holder{Run: "group/vacuum-1"}, Holds: "default", Code: explain.LaneBusy, State: "waiting", Because: explain.ClaimHeld, Detail: "held by dag/move/a/copy"},
 			{
 				Holder: explain.Holder{Run: "dag/move/a", Item: "copy"}, Holds: "volume/42", Code: explain.ClaimHeld, State: "running", Detail: "it runs: it waits for nothing",
-				Actions: []action.Action{action.New(action.CancelItem, action.Args{"run": "dag/move/a", "item": "copy"})},
+				Remedy: "wait, or `roundsman cancel dag/move/a/copy`",
 			},
 		},
 	}
@@ -70,7 +69,7 @@ LANE_BUSY(default)
 then: group/vacuum-1 has default (waiting): CLAIM_HELD held by dag/move/a/copy
 
 root: dag/move/a/copy has volume/42 (running): it runs: it waits for nothing
-  → `+"`roundsman cancel dag/move/a/copy`"+`
+  → wait, or `+"`roundsman cancel dag/move/a/copy`"+`
 `, printed(0, e))
 }
 

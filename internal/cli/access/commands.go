@@ -1,4 +1,4 @@
-// Package access has the commands about the API and about who may use it.
+// Package access has the commands about the API and its users.
 package access
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// commands gives every command what the program shares.
+// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.

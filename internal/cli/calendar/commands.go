@@ -16,10 +16,10 @@ import (
 	"github.com/roundsman/roundsman/starter/calendar"
 )
 
-// defaultLimit is how many instants a table shows.
+// defaultLimit bounds the instants in a table.
 const defaultLimit = 50
 
-// commands gives every command what the program shares.
+// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.
@@ -153,7 +153,7 @@ func (c *commands) showLedger(ctx *cli.Context, client *starter.Client) error {
 	return nil
 }
 
-// objectOf is the object of a tick, or its conditions.
+// objectOf returns the object of a tick, or its conditions.
 func objectOf(tick calendar.ForecastTick) string {
 	if len(tick.If) == 0 {
 		return tick.Object
@@ -165,7 +165,7 @@ func objectOf(tick calendar.ForecastTick) string {
 	return strings.Join(texts, "; ")
 }
 
-// runsOf are the runs of ticks that have one of their own.
+// runsOf returns the runs of ticks.
 func runsOf(ticks []calendar.LedgerTick) (runs []string) {
 	for _, tick := range ticks {
 		if tick.State == contract.TickRan {

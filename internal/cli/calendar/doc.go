@@ -1,3 +1,3 @@
-// Package calendar has the commands about scheduled instants: forecast tells what the
-// next days bring, ledger what became of those of the last days.
+// Package calendar has the commands about scheduled instants: forecast lists those of the next days, ledger
+// lists the outcomes of the last days.
 package calendar

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// around is how far the time line reaches, each way.
+	// around is the reach of the time line, each way.
 	around = 24 * time.Hour
-	// folded is how many coming starts of one job type are listed one by one.
+	// folded bounds the coming starts of one job type that are listed one by one.
 	folded = 24
 )
 
@@ -44,7 +44,7 @@ Examples:
 	}
 }
 
-// reach is how far the time line reaches back and ahead, at most a week each way.
+// reach returns the reach of the time line back and ahead, at most a week each way.
 func (c *commands) reach(ctx *cli.Context) (back, ahead time.Duration, err error) {
 	now := c.Env.Now()
 	since, until, err := c.Period(ctx)

@@ -164,7 +164,7 @@ Examples:
 	}
 }
 
-// place is where a plan or an apply works.
+// place is the server and the namespace of a plan or an apply.
 type place struct {
 	Server string `json:"server"`
 	// From is the origin of the address.
@@ -263,8 +263,8 @@ func (c *commands) apply(ctx *cli.Context) error {
 	return err
 }
 
-// warnUnserved names the applied job types that no worker can serve now. Without a control plane nothing
-// is known about workers.
+// warnUnserved names the applied job types that no worker can serve now. Without a control plane the workers
+// are unknown, so it prints nothing.
 func (c *commands) warnUnserved(ctx *cli.Context, client *starter.Client, plan jobtypes.Plan) {
 	unserved, err := jobtypes.Of(client).Unserved(ctx.Context, plan)
 	if err != nil {
@@ -275,8 +275,7 @@ func (c *commands) warnUnserved(ctx *cli.Context, client *starter.Client, plan j
 	}
 }
 
-// tellChanges prints a line for each change that was made, as soon as it was. On a
-// terminal a counter stays below them.
+// tellChanges prints each change as soon as it is made. On a terminal a counter stays below the lines.
 func (c *commands) tellChanges(all int) func(jobtypes.Change, error) {
 	const clearLine = "\r\x1b[K"
 	done := 0
@@ -294,8 +293,7 @@ func (c *commands) tellChanges(all int) func(jobtypes.Change, error) {
 	}
 }
 
-// prune asks for the deletions of a plan and returns the plan without those that
-// nobody has agreed to.
+// prune requests consent for the deletions of a plan and returns the plan without unconfirmed deletions.
 func (c *commands) prune(ctx *cli.Context, plan jobtypes.Plan) (agreed jobtypes.Plan, kept []jobtypes.Change, err error) {
 	deletions := plan.Deletions()
 	if len(deletions) == 0 || ctx.Bool("prune") {
@@ -330,11 +328,10 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	return plan, err
 }
 
-// loadOnline connects, reads the configuration, and lets it use the handlers
-// that the fleet has registered as well as this binary's. The caller closes the
-// client.
+// loadOnline connects and reads the configuration with the handlers of this binary and of the fleet. The caller
+// closes the client.
 func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config, error) {
-	// Faults first: they need no server.
+	// Other faults are reported first, because they need no server.
 	loaded, err := c.Load(ctx, nil)
 	var faults config.Faults
 	if err != nil && (!errors.As(err, &faults) || !c.fleetMayHelp(ctx)) {
@@ -363,8 +360,7 @@ func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config
 	return client, loaded, nil
 }
 
-// fleetMayHelp reports whether the only faults are handlers that this binary
-// does not know.
+// fleetMayHelp reports whether all faults are handlers that this binary lacks.
 func (c *commands) fleetMayHelp(ctx *cli.Context) bool {
 	options, err := c.LoadOptions()
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// runDAGDev runs a DAG on a server, a control plane and workers that live as long
-// as the run.
+// runDAGDev runs a DAG on a server, a control plane and workers that end with the run.
 func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.Client) (starter.RunRef, error)) (err error) {
 	options, done, err := c.dagDevOptions(ctx)
 	if err != nil {
@@ -40,8 +39,8 @@ func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.
 	})
 }
 
-// dagDevOptions describes the processes. done cleans up: a temporary data dir is
-// removed unless something went wrong that its log can explain.
+// dagDevOptions describes the processes. done removes a temporary data dir, unless a failure left a log to
+// read.
 func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done func(error) error, err error) {
 	ids, err := ui.WorkerIDs(ctx)
 	if err != nil {
@@ -51,7 +50,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	if err != nil {
 		return options, nil, err
 	}
-	// Tasks may run its job types; nothing of them shall run by itself meanwhile.
+	// Tasks may run its job types, which must not run by their schedules.
 	for name, declared := range loaded.JobTypes {
 		declared.Enabled = false
 		loaded.JobTypes[name] = declared
@@ -75,7 +74,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	return options, func(err error) error { return leave(errors.Join(err, file.Close())) }, nil
 }
 
-// dagDevDir makes the data dir: a given one stays, a temporary one goes.
+// dagDevDir makes the data dir. done removes it if it is temporary.
 func dagDevDir(given string) (dir string, done func(error) error, err error) {
 	if given != "" {
 		dir, err = filepath.Abs(given)

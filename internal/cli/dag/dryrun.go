@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TaskLine is a task as it would run. A result that is not known before the run stands as <TASK.KEY>.
+// TaskLine is a task as it would run. <TASK.KEY> stands for a result that is unknown before the run.
 type TaskLine struct {
 	Task    string   `json:"task"`
 	Kind    string   `json:"kind"`
@@ -135,7 +135,7 @@ func (c *commands) printTaskLines(lines []TaskLine) {
 	c.PrintTable(listed, "")
 }
 
-// hooksOf returns the programs around that of a task.
+// hooksOf returns the hooks around a task's program.
 func hooksOf(line TaskLine) []launch.Hook {
 	keys, err := json.Marshal(line.Program)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// eachTask makes a command that does one thing to tasks of an open run, or of its sub-DAGs.
+// eachTask makes a command with one action for tasks of an open run, or of its sub-DAGs.
 func (c *commands) eachTask(command cli.Command, done string, act func(*cli.Context, *starter.Client, starter.RunRef, string) (contract.DAGChanged, error)) *cli.Command {
 	command.ArgsUsage = "RUN TASK..."
 	command.Action = c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
@@ -37,7 +37,7 @@ func (c *commands) eachTask(command cli.Command, done string, act func(*cli.Cont
 	return &command
 }
 
-// inTurn does one thing to several tasks. An error says what was done before it.
+// inTurn acts on several tasks. Its error lists the tasks done before it.
 func inTurn(tasks []string, done string, act func(string) (contract.DAGChanged, error)) (changed contract.DAGChanged, err error) {
 	for i, task := range tasks {
 		if changed, err = act(task); err != nil {
@@ -50,7 +50,7 @@ func inTurn(tasks []string, done string, act func(string) (contract.DAGChanged, 
 	return changed, nil
 }
 
-// changed confirms what was done to a run, and how it is now.
+// changed confirms a change of a run and prints the run's state.
 func (c *commands) changed(ctx *cli.Context, ref starter.RunRef, changed contract.DAGChanged, format string, args ...any) error {
 	value := map[string]any{"workflow_id": ref.WorkflowID, "counts": changed.Counts, "tasks": ui.OrEmpty(changed.Tasks)}
 	if len(changed.Redefined) > 0 {
@@ -140,7 +140,7 @@ Examples:
 	}
 }
 
-// addedText says what adding tasks has changed.
+// addedText describes the effect of added tasks.
 func addedText(changed contract.DAGChanged) string {
 	added, redefined := ui.Plural(len(changed.Tasks), "task"), ui.Plural(len(changed.Redefined), "task")
 	switch {

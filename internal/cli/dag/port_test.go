@@ -20,7 +20,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// fakeRun is the client's side of one run: what it looks like, look by look.
+// fakeRun is the client's side of one run: a sequence of snapshots.
 type fakeRun struct {
 	looks []starter.Snapshot
 	fails error
@@ -79,15 +79,14 @@ func fakeViews() []starter.Item {
 	}
 }
 
-// command runs an action as `dag run` with these flags would, against whatever
-// the action talks to.
+// command runs an action as `dag run` with these flags would, with any client.
 func command(t *testing.T, action func(*commands, *cli.Context) error, args ...string) clitest.Outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := ui.Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Now: time.Now}
 	c := &commands{&ui.Program{Env: env}}
 	app := &cli.App{
-		HideHelp: true, // The help flag is one for the whole process.
+		HideHelp: true, // The help flag is shared by the process.
 		Flags:    c.dagRun().Flags,
 		Action:   func(ctx *cli.Context) error { return action(c, ctx) }, ExitErrHandler: func(*cli.Context, error) {},
 	}

@@ -54,8 +54,7 @@ Examples:
 	}
 }
 
-// connectionFlags are the common flags without --output, whose short form is
-// taken by the file.
+// connectionFlags are the common flags without --output, because the file has its short form.
 func connectionFlags() []cli.Flag {
 	return slices.DeleteFunc(ui.CommonFlags(), func(flag cli.Flag) bool { return flag.Names()[0] == ui.FlagOutput })
 }
@@ -135,14 +134,13 @@ func (c *commands) render(ctx *cli.Context) error {
 	return nil
 }
 
-// writeWhole writes a file that is either complete or, after a failure, what it
-// was before.
+// writeWhole replaces a file. After a failure the old file is still there.
 func writeWhole(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // after the rename there is nothing to remove
+	defer os.Remove(file.Name()) //nolint:errcheck // The rename has moved it.
 	if err := write(file); err != nil {
 		_ = file.Close()
 		return err
@@ -160,8 +158,8 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// picture gathers what is drawn: the file's tasks, the run's, or the file's with
-// the states of the run.
+// picture returns the drawing of the file's tasks, of the run's tasks, or of the file's tasks with the states
+// of the run.
 func (c *commands) picture(ctx *cli.Context) (*draw.Picture, error) {
 	var drawn *draw.Picture
 	if ctx.Args().Len() > 0 {
@@ -213,14 +211,13 @@ func pictureOf(compiled *spec.Compiled) (*draw.Picture, error) {
 	return drawn, nil
 }
 
-// dagPictures is the part of the client that a picture of a run needs.
+// dagPictures is the part of the client for a picture of a run.
 type dagPictures interface {
 	itemLister
 	Show(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 }
 
-// pictureOfRun draws a run. Without a spec it shows the run's own tasks; with one
-// the spec's, of which the run may lack some.
+// pictureOfRun draws a run. With a spec it draws the tasks of the spec, including those that the run lacks.
 func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, declared *draw.Picture) (*draw.Picture, error) {
 	snapshot, err := client.Show(ctx, ref)
 	if err != nil {

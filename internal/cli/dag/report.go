@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Report is a run of a DAG as JSON. Programs read it: no key is ever left out.
+// Report is a run of a DAG as JSON. It is for programs, so each key is always there.
 type Report struct {
 	DAG        string `json:"dag"`
 	WorkflowID string `json:"workflow_id"`
@@ -26,9 +26,9 @@ type TaskReport struct {
 	Attempts int    `json:"attempts"`
 	Worker   string `json:"worker"`
 	Error    string `json:"error"`
-	// FromRun is the earlier run that produced the state; empty: this one.
+	// FromRun is the earlier run that produced the state, "" for this run.
 	FromRun string `json:"from_run"`
-	// FromTask is the task there whose result was taken over, as that of the same key.
+	// FromTask is the task with the same key whose result this task took over.
 	FromTask string `json:"from_task,omitempty"`
 }
 
@@ -37,8 +37,8 @@ type itemLister interface {
 	Items(ctx context.Context, ref starter.RunRef, filter starter.ItemFilter) ([]starter.Item, int, error)
 }
 
-// reportOfDAG makes the report of a run, open or closed. The tasks of a closed run
-// need no control plane. A run that left no result counts as failed.
+// reportOfDAG reports an open or closed run. Tasks of a closed run need no control plane. A run without a
+// result counts as failed.
 func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapshot, now time.Time) (Report, error) {
 	report := Report{
 		DAG: snapshot.DAG, WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID, Outcome: dagOutcome(snapshot),
@@ -48,7 +48,7 @@ func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapsh
 		report.DurationMS = now.Sub(snapshot.Started).Milliseconds()
 	}
 	if snapshot.Progress == nil {
-		return report, nil // It cannot be told.
+		return report, nil // The reason is unknown.
 	}
 	report.Counts = snapshot.Counts
 	if result := snapshot.DAGResult; result != nil && result.Tasks != nil {
@@ -64,7 +64,7 @@ func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapsh
 	return report, err
 }
 
-// dagOutcome is how a run ended, in the words of the report.
+// dagOutcome returns how a run ended, in the words of the report.
 func dagOutcome(snapshot starter.Snapshot) string {
 	switch {
 	case snapshot.Open():

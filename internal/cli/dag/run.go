@@ -149,8 +149,7 @@ func tooLargeIsFaulty(err error) error {
 	return err
 }
 
-// started tells of a run that was just started and, unless --detach is given,
-// follows it to its end.
+// started reports a run that was just started. Without --detach it follows the run to its end.
 func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	if !ctx.Bool(ui.FlagDetach) {
 		return ui.GoesOn(ref, c.follow(ctx.Context, ctx, client, name, ref))
@@ -165,14 +164,14 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 	return nil
 }
 
-// dagFollowed is the part of the client that following a run needs.
+// dagFollowed is the part of the client for following a run.
 type dagFollowed interface {
 	itemLister
 	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.Snapshot, error]
 }
 
-// dagDisplay is where the progress of a run goes: with JSON, next to standard
-// output. Without --watch it has only what needs a person, and the end.
+// dagDisplay returns the display of a run's progress. With JSON it writes to standard error. Without --watch it
+// shows only urgent events and the end.
 func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars bool) {
 	out, options := c.Env.Stdout, progress.Options{
 		Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Items: true, NotesOnly: !ctx.Bool(ui.FlagWatch),
@@ -183,12 +182,12 @@ func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars 
 	return progress.New(out, options), options.Terminal && !options.NotesOnly
 }
 
-// follow shows a run to its end and judges it: the error is a silent exit code
-// unless it completed. waiting ends when nobody waits any more; the run continues.
+// follow shows a run to its end and judges it. The error is a silent exit code unless the run completed. The
+// end of waiting ends only the display.
 func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	display, bars := c.dagDisplay(ctx)
 	defer display.Close()
-	if bars { // Lines say it themselves.
+	if bars { // Lines include these texts.
 		display.Note(fmt.Sprintf("%s: started %s", name, ref.WorkflowID))
 	}
 	var last starter.Snapshot
@@ -199,15 +198,14 @@ func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagF
 		last = snapshot
 		display.Update(snapshot)
 	}
-	if !ctx.Bool("dev") { // Whose server is gone before anybody can ask it.
+	if !ctx.Bool("dev") { // A server of --dev has stopped by then.
 		display.Note(progress.Advice(last))
 	}
 	display.Close()
 	return c.judge(ctx, client, last)
 }
 
-// judge prints a closed run as JSON, if that is asked for, and turns its outcome
-// into the exit code.
+// judge prints a closed run as JSON if requested, and returns the exit code of its outcome.
 func (c *commands) judge(ctx *cli.Context, client itemLister, last starter.Snapshot) error {
 	if ui.WantsData(ctx) {
 		report, err := reportOfDAG(ctx.Context, client, last, c.Env.Now())

@@ -33,8 +33,7 @@ func paramsOf(ctx *cli.Context) [][2]string {
 	return nil
 }
 
-// compileSpec reads and compiles a spec. Its faults carry the path that was
-// given, so that an editor can follow them.
+// compileSpec reads and compiles a spec. Its faults carry the given path, so that an editor can follow them.
 func (c *commands) compileSpec(name string, params [][2]string) (*spec.Compiled, error) {
 	data, err := c.ReadSpec(name)
 	if err != nil {
@@ -65,8 +64,8 @@ func filesIn(dir string, faults spec.Faults) spec.Faults {
 	return faults
 }
 
-// collectOften keeps the garbage of compiling a large document small, which costs half
-// as much time again; what it returns ends that.
+// collectOften collects garbage more often while a large document is compiled: less memory for half as much
+// time again. end restores the setting.
 func collectOften(size int) (end func()) {
 	const large, percent = 1 << 20, 20
 	if size < large {
@@ -76,8 +75,8 @@ func collectOften(size int) (end func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// compileIn compiles a document whose sub-DAGs are files of dir. They cannot be
-// outside of it, not even by a symbolic link.
+// compileIn compiles a document whose sub-DAGs are files of dir. It refuses files outside dir, also behind
+// symbolic links.
 func compileIn(dir, base string, data []byte, params [][2]string) (*spec.Compiled, error) {
 	loaded, err := spec.Load(base, data)
 	if err != nil {
@@ -97,8 +96,8 @@ func compileIn(dir, base string, data []byte, params [][2]string) (*spec.Compile
 // rootFiles are the files below a directory.
 type rootFiles struct{ *os.Root }
 
-// ReadFile implements spec.Files. It reads one byte more than a spec may have,
-// so that too large a file is told from one that just fits.
+// ReadFile implements spec.Files. It reads one byte beyond the limit, to distinguish a file that is too large
+// from one that just fits.
 func (r rootFiles) ReadFile(name string) ([]byte, error) {
 	file, err := r.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -108,8 +107,8 @@ func (r rootFiles) ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, spec.MaxFileSize+1))
 }
 
-// setParams changes params that the spec declares: one that it does not declare
-// is a typing error, because no template could refer to it.
+// setParams changes params of the spec. An undeclared param is a typing error, because no template can refer to
+// it.
 func setParams(loaded *spec.Spec, params [][2]string) error {
 	for _, param := range params {
 		key, written := param[0], param[1]
@@ -133,8 +132,7 @@ func setParams(loaded *spec.Spec, params [][2]string) error {
 	return nil
 }
 
-// paramValue reads what was written as what the spec has there: text as it is,
-// everything else as JSON.
+// paramValue parses a value with the type of the declared one: a text as it is, any other as JSON.
 func paramValue(declared any, written string) (any, error) {
 	if _, isText := declared.(string); isText {
 		return written, nil
@@ -142,15 +140,14 @@ func paramValue(declared any, written string) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(written)))
 	decoder.UseNumber()
 	var value any
-	// Valid is about the whole text, Decode about its first value.
+	// Valid checks the whole text, Decode only its first value.
 	if !json.Valid([]byte(written)) || decoder.Decode(&value) != nil {
 		return nil, fmt.Errorf("%q is not JSON, but the spec's value is (a text needs quotes: '\"text\"')", written)
 	}
 	return value, nil
 }
 
-// travelSize is how many bytes the graph has as it travels, or the reason why it
-// cannot.
+// travelSize returns the size of the graph in a message, or the reason why it cannot be sent.
 func travelSize(compiled *spec.Compiled) (int, error) {
 	defer collectOften(compiled.Spec.Size())()
 	payloads, err := starter.DataConverter().ToPayloads(compiled.Graph.Encode())

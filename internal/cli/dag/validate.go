@@ -30,7 +30,7 @@ type SpecReport struct {
 	Faults spec.Faults `json:"faults"`
 	// Warnings are likely mistakes of a valid file.
 	Warnings spec.Faults `json:"warnings"`
-	// Commands are the tasks as they would run, if they are asked for.
+	// Commands lists the tasks as they would run, on request.
 	Commands []TaskLine `json:"commands,omitempty"`
 }
 
@@ -79,8 +79,7 @@ func (c *commands) printSchema() error {
 	return err
 }
 
-// checkSpec judges one file. The error is for what is no fault of the spec's
-// text: a file that cannot be read, a param that does not exist.
+// checkSpec validates one file. The error is for faults outside the text: an unreadable file, an unknown param.
 func (c *commands) checkSpec(name string, params [][2]string, commands bool) (SpecReport, error) {
 	report := SpecReport{File: name, Faults: spec.Faults{}, Warnings: spec.Faults{}}
 	compiled, err := c.compileSpec(name, params)
@@ -108,7 +107,7 @@ func (c *commands) checkSpec(name string, params [][2]string, commands bool) (Sp
 	return report, err
 }
 
-// depth is the number of tasks on the longest way through the graph.
+// depth is the number of tasks on the longest path through the graph.
 func depth(graph *dag.Graph) int {
 	waits := make([]int, graph.Len())
 	level := make([]int, graph.Len())
@@ -154,7 +153,7 @@ func (c *commands) printSpecReport(report SpecReport) {
 		c.Complain("warning: %s", warning.Error())
 	}
 	if report.Valid {
-		// Enough to see that the file says what was meant.
+		// The counts show whether the file matches the intention.
 		c.Print("%s: DAG %s is valid: %s, %s, %s deep, %.1f KB to send", report.File, report.DAG,
 			ui.Plural(report.Tasks, "task"), dependencies(report.Edges), ui.Plural(report.Depth, "task"), float64(report.Bytes)/1000)
 		if len(report.Commands) > 0 {

@@ -114,11 +114,11 @@ func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
 	}, nil
 }
 
-// defaultHTTP is where the API is served unless told otherwise.
+// defaultHTTP is the default port of the API.
 const defaultHTTP = "8234"
 
-// devHTTP reads where the API is served. Without a flag a busy port is no reason to
-// fail: another `roundsman dev` has it.
+// devHTTP returns the address of the API. Without a flag a busy port is no failure: another `roundsman dev` has
+// it.
 func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, error) {
 	written := ctx.String(flagHTTP)
 	if written == "" && ctx.Bool("once") {
@@ -132,7 +132,7 @@ func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, er
 	return served, nil
 }
 
-// display is where progress goes: with JSON, next to standard output.
+// display returns the display of progress. With JSON it writes to standard error.
 func (c *commands) display(ctx *cli.Context) progress.Display {
 	if ui.WantsData(ctx) {
 		return progress.New(c.Env.Stderr, progress.Options{Now: c.Env.Now})
@@ -198,7 +198,7 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 	fmt.Fprintln(w)
 }
 
-// tryNext are command lines for a newcomer's second terminal.
+// tryNext returns command lines for a newcomer's second terminal.
 func tryNext(address string, options app.DevOptions) []string {
 	var lines []string
 	if address != starter.DefaultAddress {
@@ -211,7 +211,7 @@ func tryNext(address string, options app.DevOptions) []string {
 	return append(lines, "roundsman runs", "roundsman workers")
 }
 
-// when tells a schedule as it was written.
+// when returns a schedule as it is written in a configuration.
 func when(schedule contract.ScheduleSpec) string {
 	if schedule.Every > 0 {
 		return "every " + schedule.Every.String()
@@ -219,8 +219,7 @@ func when(schedule contract.ScheduleSpec) string {
 	return strings.TrimSpace(strings.Join(schedule.Cron, "; ") + " " + schedule.Timezone)
 }
 
-// devOnce runs every job type once. Interrupted, it leaves the groups to the
-// next start.
+// devOnce runs every job type once. After an interrupt the groups continue at the next start.
 func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *follower, names []string) error {
 	reports, err := shown.runAll(running, names)
 	shown.display.Close()
@@ -254,8 +253,8 @@ func exitOf(reports []GroupReport) int {
 	return code
 }
 
-// devForever shows every run until it is interrupted. Job types that never ran
-// run once at the start: a newcomer has something to see.
+// devForever shows every run until it is interrupted. At the start it runs job types that never ran, so that a
+// newcomer sees something.
 func (c *commands) devForever(running context.Context, ctx *cli.Context, shown *follower, names []string, log *slog.Logger) error {
 	if ui.WantsData(ctx) {
 		shown.ended = func(snapshot starter.Snapshot) {
@@ -265,7 +264,7 @@ func (c *commands) devForever(running context.Context, ctx *cli.Context, shown *
 		}
 	}
 	shown.followAll(running, names)
-	<-running.Done() // Without job types there is nothing to follow, but DAGs to run.
+	<-running.Done() // Without job types there is nothing to follow, but DAGs can run.
 	shown.display.Note("stopping: running jobs end or are handed back; Ctrl-C again ends at once")
 	shown.display.Close()
 	if cause := context.Cause(running); cause != nil && !errors.Is(cause, context.Canceled) {

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// lookEvery is how often `dev` asks a Schedule whether somebody started a
-	// run by hand; a tick is known beforehand and looked for at its time.
+	// lookEvery is the interval at which `dev` looks for runs started by hand. The times of ticks are known.
 	lookEvery = 5 * time.Second
 	// othersEvery is how often runs of other origin are listed.
 	othersEvery = time.Second
@@ -54,8 +53,8 @@ type reportError struct {
 	Message   string `json:"message"`
 }
 
-// reportOf turns the last snapshot of a run into its report. A run that left no
-// result counts as failed, with the reason as its error.
+// reportOf makes the report from the last snapshot of a run. A run without a result counts as failed, with the
+// reason as its error.
 func reportOf(snapshot starter.Snapshot) GroupReport {
 	report := GroupReport{
 		JobType: snapshot.JobType, WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID,
@@ -86,14 +85,13 @@ func reportOf(snapshot starter.Snapshot) GroupReport {
 type follower struct {
 	client  *starter.Client
 	display progress.Display
-	// open are the groups that were going on before this process started.
+	// open are the groups that were open before this process started.
 	open map[string]starter.RunRef
-	// ended, if not nil, is told of each run that ended.
+	// ended, if not nil, receives each run that ended.
 	ended func(starter.Snapshot)
 }
 
-// runAll starts every job type once, adopts groups that were going on before,
-// and waits for all of them.
+// runAll starts every job type once, adopts groups that were open before, and waits for all of them.
 func (f *follower) runAll(ctx context.Context, names []string) ([]GroupReport, error) {
 	reports := make([]GroupReport, len(names))
 	group, ctx := errgroup.WithContext(ctx)
@@ -144,8 +142,7 @@ func (f *follower) watch(ctx context.Context, ref starter.RunRef) (last starter.
 	return last, nil
 }
 
-// followAll shows every run from now on, until ctx ends. A job type of the configuration that
-// never ran is run at once.
+// followAll shows every new run until ctx ends. It runs job types of the configuration that never ran.
 func (f *follower) followAll(ctx context.Context, names []string) {
 	var group sync.WaitGroup
 	for _, name := range names {
@@ -155,11 +152,11 @@ func (f *follower) followAll(ctx context.Context, names []string) {
 	group.Wait()
 }
 
-// otherRuns bounds the runs of one list: more than start between two looks.
+// otherRuns bounds the runs of one list. Fewer start between two lists.
 const otherRuns = 100
 
-// followOthers shows the runs that no Schedule of the configuration starts: of DAGs, of
-// submitted jobs and of job types that were applied later.
+// followOthers shows runs without a Schedule of the configuration: DAGs, submitted jobs, and job types applied
+// later.
 func (f *follower) followOthers(ctx context.Context, names []string) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -167,7 +164,7 @@ func (f *follower) followOthers(ctx context.Context, names []string) {
 	for rpc.Wait(ctx, othersEvery) == nil {
 		runs, err := f.client.Runs().List(ctx, starter.RunFilter{Since: since, Limit: otherRuns})
 		if err != nil {
-			continue // The next look finds them.
+			continue // The next list has them.
 		}
 		for _, run := range slices.Backward(runs) {
 			ofSchedule := run.Kind == starter.KindGroup && run.AdHoc == "" && slices.Contains(names, run.JobType)
@@ -200,13 +197,12 @@ func (f *follower) follow(ctx context.Context, name string) {
 		ticks, err := jobtypes.Of(f.client).Ticks(ctx, name)
 		next = newest(ticks)
 		if err != nil || next == nil || next.WorkflowID == shown {
-			_ = rpc.Wait(ctx, nextLook(ticks, time.Now())) // The loop looks at ctx.
+			_ = rpc.Wait(ctx, nextLook(ticks, time.Now())) // The loop checks ctx.
 		}
 	}
 }
 
-// begin says which run needs no showing, because it had ended before, and which
-// one is to be shown first, if any.
+// begin returns the run that needs no display because it had ended before, and the first run to show, if any.
 func (f *follower) begin(ctx context.Context, name string) (shown string, first *starter.RunRef, err error) {
 	if ref, open := f.open[name]; open {
 		return "", &ref, nil
@@ -226,7 +222,7 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 	return shown, nil, nil
 }
 
-// newest is the open run, or else the last one.
+// newest returns the open run, or else the last one.
 func newest(ticks jobtypes.Ticks) *starter.RunRef {
 	if ticks.Running != nil {
 		return ticks.Running
@@ -234,7 +230,7 @@ func newest(ticks jobtypes.Ticks) *starter.RunRef {
 	return ticks.Last
 }
 
-// nextLook is how long to wait before asking the Schedule again.
+// nextLook returns the wait before the Schedule is read again.
 func nextLook(ticks jobtypes.Ticks, now time.Time) time.Duration {
 	if ticks.Next.IsZero() {
 		return lookEvery

@@ -79,7 +79,7 @@ func TestMakeDevRunsItsScript(t *testing.T) {
 	assert.Equal(t, "make web bin/roundsman\nexec bin/roundsman dev --address x:1 --once --json\n", string(out))
 }
 
-// gobuild runs the build script with a go command that is a script, too.
+// gobuild runs the build script with a script in place of the go command.
 func gobuild(t *testing.T, build, mode string) (output string, code int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ esac
 	return stderr.String(), code
 }
 
-// waitForList lets the stand-in compile after the number of packages is known.
+// waitForList delays the script until the number of packages is known.
 const waitForList = `until ls $TMPDIR/*/stale >/dev/null 2>&1; do :; done
 i=0; while [ $i -lt 16 ]; do echo example.org/p$i; i=$((i + 1)); done`
 

@@ -13,9 +13,8 @@ import (
 // quickstartName stands for the file in faults.
 const quickstartName = "quickstart"
 
-// devConfig is the configuration of `dev`: the one that was named, or the one
-// of this directory, or the quickstart, for which it prepares files in the data
-// dir.
+// devConfig returns the configuration of `dev`: the named one, that of this directory, or the quickstart. For
+// the quickstart it prepares files in the data dir.
 func (c *commands) devConfig(ctx *cli.Context, dataDir string) (*config.Config, error) {
 	if len(c.ConfigFiles(ctx)) > 0 {
 		return c.Load(ctx, nil)
@@ -25,7 +24,7 @@ func (c *commands) devConfig(ctx *cli.Context, dataDir string) (*config.Config, 
 		return nil, err
 	}
 	text := quickstart.Config
-	// The file's own path is kept where it is right: it reads better.
+	// The file's own path is shorter to read, so it stays if it is right.
 	if usual, err := filepath.Abs(quickstart.LogDir); err != nil || usual != logs {
 		if text, err = quickstart.ConfigFor(logs); err != nil {
 			return nil, err

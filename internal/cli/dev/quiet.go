@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// quiet shows a run from the moment on at which it has found something, has taken
-// unusually long, or has ended badly: rounds that find nothing are no news.
+// quiet shows a run once it has found something, takes unusually long, or has ended badly. It hides rounds that
+// find nothing.
 type quiet struct {
 	progress.Display
 
@@ -19,7 +19,7 @@ type quiet struct {
 	shown map[string]bool
 }
 
-// quietFor is how long a run may detect before it is shown.
+// quietFor is the longest detection that stays hidden.
 const quietFor = 5 * time.Second
 
 func newQuiet(display progress.Display, now func() time.Time) *quiet {

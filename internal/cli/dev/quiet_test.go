@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestEmptyRoundsAreNoNews: dev tells of rounds that found something, with the time.
+// TestEmptyRoundsAreNoNews: dev shows only rounds that found something, with the time.
 func TestEmptyRoundsAreNoNews(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 9, 30, 15, 0, time.UTC)

@@ -24,7 +24,7 @@ const (
 	maxFile = 1 << 20
 )
 
-// commands gives every command what the program shares.
+// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.

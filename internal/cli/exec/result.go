@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
 
-// stateAbsent is the state of a worker that had the labels and was not asked.
+// stateAbsent is the state of a worker that had the labels but did not run the command.
 const stateAbsent = "not_run"
 
 var stateCompleted = dag.Completed.String() //nolint:gochecknoglobals // constant
@@ -19,7 +19,8 @@ var stateCompleted = dag.Completed.String() //nolint:gochecknoglobals // constan
 // Result is the end of the program on one worker.
 type Result struct {
 	Worker string `json:"worker"`
-	// State is that of the task (a warning counts as completed), or not_run for a worker that was not ONLINE.
+	// State is the state of the task (a warning counts as completed), or not_run for a worker that was not
+	// ONLINE.
 	State string `json:"state"`
 	// Output is the end of its output, at most 256 KiB.
 	Output string `json:"output"`

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// AuditPoll is how often `audit --follow` looks.
+// AuditPoll is the interval of `audit --follow`.
 const AuditPoll = time.Second
 
 func (c *commands) auditCommand() *cli.Command {
@@ -116,8 +116,7 @@ func auditSorting() ui.Sorting[contract.AuditEntry] {
 	}
 }
 
-// followAudit shows what was found and then what comes. A control plane that is
-// away for a while is waited for.
+// followAudit shows the entries found and then new entries. It waits while the control plane is absent.
 func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter contract.AuditFilter, found starter.AuditFound) error {
 	for first := true; ; first = false {
 		if err := c.showEntries(ctx, found.Entries, first); err != nil {
@@ -127,7 +126,7 @@ func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter 
 		filter.Limit, found.Entries = 0, nil
 		select {
 		case <-ctx.Done():
-			return nil // That is how it ends.
+			return nil // An interrupt ends it in order.
 		case <-time.After(AuditPoll):
 		}
 		next, err := client.Audit().Read(ctx.Context, filter)
@@ -156,7 +155,7 @@ func (c *commands) showEntries(ctx *cli.Context, entries []contract.AuditEntry, 
 	return nil
 }
 
-// auditObjectOf is what an entry is about.
+// auditObjectOf returns the object of an entry.
 func auditObjectOf(entry contract.AuditEntry) string { return cmp.Or(entry.Object, entry.JobType) }
 
 func (c *commands) printAudit(entries []contract.AuditEntry, bare bool) {
@@ -199,7 +198,7 @@ func auditWhat(entry contract.AuditEntry) ui.Cell {
 	return ui.Cell{Text: what, Paint: ui.Odd}
 }
 
-// auditText is what there is to say besides who, what and which.
+// auditText returns the rest of an entry, beside actor, operation and object.
 func auditText(entry contract.AuditEntry) string {
 	var parts []string
 	switch {

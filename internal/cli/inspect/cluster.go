@@ -13,23 +13,23 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// probeTimeout bounds the contact to what the cluster block names.
+// probeTimeout bounds the contact to the cluster.
 const probeTimeout = 5 * time.Second
 
-// retentionCheck compares what the configuration says about old runs with the namespace.
+// retentionCheck compares the configured retention with the namespace.
 func (c *commands) retentionCheck(ctx *cli.Context, client *starter.Client) []doctor.Check {
 	if len(c.ConfigFiles(ctx)) == 0 {
 		return nil
 	}
 	loaded, err := c.Settings(ctx)
 	if err != nil || loaded.Retention.Runs == 0 {
-		return nil // The cluster's check tells of a faulty configuration.
+		return nil // The cluster's check reports a faulty configuration.
 	}
 	return []doctor.Check{doctor.CheckRetention(ctx.Context, client, loaded.Retention.Runs.Std(), time.Now())}
 }
 
-// clusterChecks contact the cluster that the configuration names, as the handlers of
-// its job types do, from this machine. Without a configuration there are none.
+// clusterChecks contact the cluster of the configuration from this machine. Without a configuration there are
+// none.
 func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
 	if len(c.ConfigFiles(ctx)) == 0 {
 		return nil

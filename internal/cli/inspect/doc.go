@@ -1,2 +1,2 @@
-// Package inspect has the commands about looking at the system as a whole (explain, audit, doctor, version).
+// Package inspect has the commands about the whole system (explain, audit, doctor, version).
 package inspect

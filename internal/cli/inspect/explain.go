@@ -108,8 +108,7 @@ func (c *commands) printChain(chain []explainer.Link) {
 	}
 }
 
-// printEnded tells how it ended, or how the last run of a job type did, if there is
-// more to tell than that all went well.
+// printEnded prints how a run, or the last run of a job type, ended. It prints nothing after a plain success.
 func (c *commands) printEnded(e explainer.Explanation) bool {
 	if e.Ended == nil || e.Ended.Detail == "" && e.Ended.Remedy == "" {
 		return false
@@ -144,9 +143,8 @@ func (c *commands) printReason(reason explain.Reason) {
 	}
 }
 
-// printWrapped breaks text between words so that lines fit the terminal; elsewhere it
-// is one line, for grep. Text in backquotes is a command line, which stays in one
-// piece: people copy it.
+// printWrapped breaks text between words to fit the terminal. A pipe gets one line, for grep. A command line in
+// backquotes stays in one piece, so that it can be copied.
 func (c *commands) printWrapped(first, text string) {
 	width := cmp.Or(c.Env.Width, math.MaxInt)
 	indent := strings.Repeat(" ", runewidth.StringWidth(first))
@@ -164,7 +162,7 @@ func (c *commands) printWrapped(first, text string) {
 	fmt.Fprintln(c.Env.Stdout, line)
 }
 
-// unbroken splits text at its spaces, but for those between backquotes.
+// unbroken splits text at spaces outside backquotes.
 func unbroken(text string) []string {
 	var words []string
 	for i, part := range strings.Split(text, "`") {

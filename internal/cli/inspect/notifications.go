@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// testLook is how often a test's delivery is looked at, testWithin for how long.
+// testLook is the interval between two reads of a test delivery, testWithin the limit.
 const (
 	testLook   = 100 * time.Millisecond
 	testWithin = time.Minute

@@ -8,10 +8,10 @@ import (
 	"github.com/roundsman/roundsman/starter/explainer"
 )
 
-// receiverWaits is how many of the notifications that wait for a receiver are listed.
+// receiverWaits bounds the listed notifications that wait for a receiver.
 const receiverWaits = 5
 
-// receiverLines tell what a receiver took and what waits for it; none for other things.
+// receiverLines lists the deliveries of a receiver and its backlog, and nothing for other things.
 func receiverLines(r *explainer.Receiver, now time.Time) []string {
 	if r == nil || r.Sent+r.Waiting+r.Failed+r.Dropped == 0 {
 		return nil

@@ -24,13 +24,13 @@ func subjectOf(run starter.Run) subject {
 const (
 	// maxQuestions bounds the requests to visibility that are in flight.
 	maxQuestions = 4
-	// lastCompleted is how many completed runs are searched for one that was not submitted: that
-	// one does the same work again.
+	// lastCompleted bounds the completed runs that are searched for a run by schedule, which does the same work
+	// again.
 	lastCompleted = 20
 )
 
-// stillFailed leaves out the runs after which a run of the same job type or DAG has completed, and
-// returns how many those are.
+// stillFailed leaves out failed runs if a later run of their job type or DAG has completed. It returns the
+// number left out.
 func stillFailed(ctx context.Context, client *starter.Client, failed []starter.Run) (left []starter.Run, recovered int, err error) {
 	var mu sync.Mutex
 	completed := map[subject]starter.Run{}

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// skippedRuns are the runs of one job type that ended skipped for one reason.
+// skippedRuns are the runs of one job type that were skipped for one reason.
 type skippedRuns struct {
 	JobType string        `json:"job_type"`
 	Code    contract.Code `json:"code"`
@@ -50,7 +50,7 @@ func skippedSince(ctx context.Context, client *starter.Client, since time.Time) 
 	return grouped(each), nil
 }
 
-// grouped counts the runs of a job type with one code; the newest stands for them.
+// grouped counts the runs of a job type by code. The newest run represents them.
 func grouped(each []skippedRuns) []skippedRuns {
 	all := []skippedRuns{}
 	for _, one := range each {
@@ -68,7 +68,7 @@ func grouped(each []skippedRuns) []skippedRuns {
 	return all
 }
 
-// addPools names the pools that are used up now, of which jobs of what is due next take a part.
+// addPools names the exhausted pools that jobs of due job types need.
 func addPools(ctx context.Context, client *starter.Client, due []dueRun, types []jobtypes.JobType) {
 	takes := slices.ContainsFunc(types, func(t jobtypes.JobType) bool { return len(t.Spec.JobResources) > 0 })
 	if !takes {
@@ -76,7 +76,7 @@ func addPools(ctx context.Context, client *starter.Client, due []dueRun, types [
 	}
 	usage, err := client.Admission().Usage(ctx)
 	if err != nil {
-		return // The lanes' question has named the fault.
+		return // The request for the lanes has reported the fault.
 	}
 	for i := range due {
 		at := slices.IndexFunc(types, func(t jobtypes.JobType) bool { return t.Name == due[i].JobType })
@@ -87,7 +87,7 @@ func addPools(ctx context.Context, client *starter.Client, due []dueRun, types [
 	}
 }
 
-// shortPool names the first pool that lacks the amount of one job; "" if none does.
+// shortPool names the first pool with less free than one job takes; "" if none.
 func shortPool(takes map[string]int, pools []contract.PoolUsage) string {
 	for _, name := range slices.Sorted(maps.Keys(takes)) {
 		at := slices.IndexFunc(pools, func(p contract.PoolUsage) bool { return p.Name == name })

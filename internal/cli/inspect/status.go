@@ -30,9 +30,9 @@ const (
 	failedWithin = 24 * time.Hour
 	// statusRuns bounds each list of runs.
 	statusRuns = 50
-	// statusInterval is how often --watch looks.
+	// statusInterval is the interval of --watch.
 	statusInterval = 2 * time.Second
-	// clearScreen moves to the top of the terminal and clears what is below.
+	// clearScreen moves to the top of the terminal and clears all below.
 	clearScreen = "\x1b[H\x1b[J"
 )
 
@@ -40,13 +40,13 @@ const (
 type status struct {
 	Running []runningRun `json:"running"`
 	Due     []dueRun     `json:"due"`
-	// Failed leaves out runs of what has completed since; Recovered counts these.
+	// Failed leaves out runs whose job type or DAG has completed since. Recovered counts them.
 	Failed    []starter.Run           `json:"failed"`
 	Recovered int                     `json:"recovered,omitempty"`
 	Skipped   []skippedRuns           `json:"skipped"`
 	Stopped   []jobtypes.JobType      `json:"stopped"`
 	Workers   []contract.WorkerDetail `json:"workers"`
-	// Untold are receivers whose last attempt failed: what waits for them is tried again.
+	// Untold lists the receivers whose last attempt failed and is repeated.
 	Untold []contract.ReceiverView `json:"untold,omitempty"`
 	// Needs are the states that wait for a person, as /needs of the API lists them.
 	Needs []explain.Need `json:"needs"`
@@ -60,16 +60,16 @@ type status struct {
 	jobTypes []jobtypes.JobType
 }
 
-// runningRun is an open run with how far it has come and what it waits for.
+// runningRun is an open run with its progress and its wait.
 type runningRun struct {
 	starter.Run
 
 	Progress string `json:"progress,omitempty"`
 }
 
-// dueRun is a tick within the next hour. Skipped says why nothing will come of it, Begins
-// when its run is expected to begin, as [calendar.ForecastOf] has it. Waits is what delays it: a lane, a
-// window, the run before it, or a pool that is used up now.
+// dueRun is a tick within the next hour. Skipped is the reason why no run comes of it. Begins is the expected
+// start of its run, from [calendar.ForecastOf]. Waits is the cause of its delay: a lane, a window, the run
+// before it, or an exhausted pool.
 type dueRun struct {
 	JobType string    `json:"job_type"`
 	At      time.Time `json:"at"`
@@ -153,8 +153,7 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 	}
 }
 
-// statusOf asks for everything at the same time; a question without an answer is
-// noted and keeps no other from being answered.
+// statusOf sends all requests at the same time. A failed request is noted and does not stop the others.
 func statusOf(ctx context.Context, client *starter.Client, now, since time.Time) status {
 	found := status{Since: since, Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}, Needs: []explain.Need{}}
 	var asking errgroup.Group
@@ -216,7 +215,7 @@ func statusOf(ctx context.Context, client *starter.Client, now, since time.Time)
 	return found
 }
 
-// failedSince lists the runs that have failed, without those of what completed later.
+// failedSince lists failed runs without those that later runs made good.
 func failedSince(ctx context.Context, client *starter.Client, since time.Time) (failed []starter.Run, recovered int, err error) {
 	failed, err = client.Runs().List(ctx, starter.RunFilter{
 		Outcomes: []contract.Outcome{contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomePartial}, Since: since, Limit: statusRuns,
@@ -227,7 +226,7 @@ func failedSince(ctx context.Context, client *starter.Client, since time.Time) (
 	return stillFailed(ctx, client, failed)
 }
 
-// single lists errors that may be joined, each by itself.
+// single divides joined errors.
 func single(faults []error) (all []error) {
 	for _, err := range faults {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -239,8 +238,7 @@ func single(faults []error) (all []error) {
 	return all
 }
 
-// failingReceivers are those that did not take the last notification; none in a
-// namespace without receivers.
+// failingReceivers lists the receivers that refused their last notification.
 func failingReceivers(ctx context.Context, client *starter.Client) ([]contract.ReceiverView, error) {
 	view, err := client.Notifications().View(ctx)
 	if errors.Is(err, starter.ErrNotFound) {
@@ -279,8 +277,8 @@ func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (s
 	return withWait(done, snapshot.Paused, waiting), snapshot.Pace
 }
 
-// waitInside is the first wait of the pending jobs of a run, or of the DAGs inside it, which
-// have no activity.
+// waitInside returns the first wait of the run's pending jobs, or of a DAG inside the run. Such items have no
+// activity.
 func waitInside(ctx context.Context, client *starter.Client, run starter.Run) string {
 	explained, err := explainer.Explain(ctx, client, run.WorkflowID)
 	if err != nil || len(explained.Reasons) == 0 {
@@ -326,8 +324,7 @@ func withWait(text string, paused bool, waiting string) string {
 	return text
 }
 
-// dueOf are the next ticks of job types: the first of each, which stands for them all
-// where it is due more often. Paused job types are listed as stopped.
+// dueOf returns the next tick of each job type. Paused job types are listed as stopped.
 func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
 	due, known := []dueRun{}, map[string]bool{}
 	for _, tick := range ticks {

@@ -19,19 +19,17 @@ import (
 )
 
 const (
-	// silentAfter is from when on a job counts as silent: several heartbeats of the
-	// slowest beater.
+	// silentAfter is the silence from which a job counts as silent: several heartbeats of the slowest kind.
 	silentAfter = 30 * time.Second
-	// summaryJobs is how many running jobs a summary names, maxWaiting how many
-	// waiting ones it counts.
+	// summaryJobs bounds the named running jobs, maxWaiting the counted waiting ones.
 	summaryJobs = 5
 	maxWaiting  = 1000
 )
 
-// activity is what a run does now: the summary of an explanation.
+// activity is the current activity of a run: the summary of an explanation.
 type activity struct {
 	Running []jobActivity `json:"running"`
-	// Silent is how many of them have not reported for a while.
+	// Silent counts running jobs without a recent report.
 	Silent  int             `json:"silent"`
 	Waiting []waitingReason `json:"waiting"`
 }
@@ -41,20 +39,19 @@ type jobActivity struct {
 	Worker   string    `json:"worker,omitempty"`
 	Started  time.Time `json:"started_at,omitzero"`
 	Progress string    `json:"progress,omitempty"`
-	// SilentSince is the last report of a job that has been silent for a while, Until
-	// when it counts as lost.
+	// SilentSince is the last report of a silent job, Until the time when the job counts as lost.
 	SilentSince time.Time `json:"silent_since,omitzero"`
 	Until       time.Time `json:"silent_until,omitzero"`
 }
 
-// waitingReason is how many jobs wait for the same thing.
+// waitingReason counts the jobs with the same wait.
 type waitingReason struct {
 	Code   string `json:"code"`
 	Object string `json:"object,omitempty"`
 	Count  int    `json:"count"`
 }
 
-// activityOf looks at the open run that an explanation is about; nil: there is none.
+// activityOf returns the activity of the open run of an explanation, nil without one.
 func activityOf(ctx context.Context, client *starter.Client, e explainer.Explanation, now time.Time) *activity {
 	ref, one := runOf(ctx, client, e)
 	if ref.WorkflowID == "" {
@@ -62,7 +59,7 @@ func activityOf(ctx context.Context, client *starter.Client, e explainer.Explana
 	}
 	snapshot, err := client.Runs().Show(ctx, ref)
 	if err != nil || !snapshot.Open() {
-		return nil // The explanation itself says why nothing is known.
+		return nil // The explanation itself reports the fault.
 	}
 	patience := time.Duration(0)
 	if known, err := jobtypes.Of(client).Get(ctx, snapshot.JobType); err == nil {
@@ -78,7 +75,7 @@ func activityOf(ctx context.Context, client *starter.Client, e explainer.Explana
 	return &found
 }
 
-// runOf is the run that an explanation is about, and the job if it is about one.
+// runOf returns the run of an explanation, and its job if there is one.
 func runOf(ctx context.Context, client *starter.Client, e explainer.Explanation) (ref starter.RunRef, job string) {
 	if e.Kind == "job" {
 		if item, err := refs.Of(client).Item(ctx, e.Name); err == nil {
@@ -95,7 +92,7 @@ func runOf(ctx context.Context, client *starter.Client, e explainer.Explanation)
 	return ref, ""
 }
 
-// runningNow lists the jobs on workers, the one that has been silent longest first.
+// runningNow lists the jobs on workers, the longest silence first.
 func runningNow(active []starter.ActiveItem, one string, patience time.Duration, now time.Time) activity {
 	found := activity{Running: []jobActivity{}, Waiting: []waitingReason{}}
 	for _, job := range active {
@@ -148,7 +145,7 @@ func waitingFor(jobs []starter.Item) []waitingReason {
 	return waiting
 }
 
-// lines tell the activity; none if there is none.
+// lines returns the activity as lines of text.
 func (a *activity) lines(now time.Time) []string {
 	if a == nil || len(a.Running)+len(a.Waiting) == 0 {
 		return nil
@@ -188,8 +185,7 @@ func (a *activity) lines(now time.Time) []string {
 	return lines
 }
 
-// explainKey explains the job of an open run that has a dedupe key, where nothing
-// else has that name.
+// explainKey explains the job of an open run with this dedupe key, if no other thing has the name.
 func explainKey(ctx context.Context, client *starter.Client, key string, unknown error) (explainer.Explanation, error) {
 	if _, ok := errors.AsType[*explainer.UnknownThingError](unknown); !ok {
 		if !errors.Is(unknown, starter.ErrNotFound) {
@@ -208,5 +204,5 @@ func explainKey(ctx context.Context, client *starter.Client, key string, unknown
 	return explainer.Explanation{}, unknown
 }
 
-// maxKeyRuns is how many open runs are asked for a key.
+// maxKeyRuns bounds the open runs that are searched for a key.
 const maxKeyRuns = 20

@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestTheSummaryNamesWhatIsSilentAndWhatWaits: a job that has not reported for four
-// minutes is not one that "waits for nothing".
+// TestTheSummaryNamesWhatIsSilentAndWhatWaits: a job without a report for four minutes is shown as silent, and
+// does not "wait for nothing".
 func TestTheSummaryNamesWhatIsSilentAndWhatWaits(t *testing.T) {
 	t.Parallel()
 	now := explainedAt

@@ -38,7 +38,7 @@ func pagesOf(t *testing.T) map[string]bool {
 	return pages
 }
 
-// schemas are those of the document of the API, by name.
+// schemas returns the schemas of the API document by name.
 func schemas(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	var document struct {
@@ -56,7 +56,7 @@ func schemas(t *testing.T) map[string]map[string]any {
 	return found
 }
 
-// fieldsOf are the names of the fields of a value as JSON.
+// fieldsOf returns the field names of a value as JSON.
 func fieldsOf(t *testing.T, value any) (names []string) {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -69,8 +69,8 @@ func fieldsOf(t *testing.T, value any) (names []string) {
 	return names
 }
 
-// TestEveryCodeIsOnEverySurface: the text of the command line, the fields of the API, the buttons and pages of
-// the console, and the page of the documents have each code and each of its actions.
+// TestEveryCodeIsOnEverySurface: the command line, the API, the console and the documents have each code and
+// its actions.
 func TestEveryCodeIsOnEverySurface(t *testing.T) {
 	t.Parallel()
 	var reasons []explain.Reason

@@ -57,7 +57,7 @@ Examples:
 // importPoll is the interval at which import looks for workers.
 const importPoll = time.Second
 
-// awaitHandlers waits until the registry knows the handlers to import, at most for --timeout.
+// awaitHandlers waits until the registry lists the handlers to import, at most for --timeout.
 func (c *commands) awaitHandlers(ctx *cli.Context, client *starter.Client) ([]jobtype.Descriptor, error) {
 	limit, names := ctx.Duration(ui.FlagTimeout), ctx.Args().Slice()
 	waiting, cancel := context.WithTimeout(ctx.Context, limit)
@@ -72,7 +72,7 @@ func (c *commands) awaitHandlers(ctx *cli.Context, client *starter.Client) ([]jo
 			chosen, err = choose(known, names)
 		}
 		if err == nil || slices.ContainsFunc(known, isForeign) {
-			return chosen, err // Another name does not come by waiting.
+			return chosen, err // Waiting does not repair a wrong name.
 		}
 		if last == nil {
 			c.Complain("waiting up to %s for a worker to connect: %s", limit, ui.OneLine(err.Error()))
@@ -88,7 +88,7 @@ func (c *commands) awaitHandlers(ctx *cli.Context, client *starter.Client) ([]jo
 	}
 }
 
-// isForeign reports whether a handler is one of a weed worker.
+// isForeign reports whether a weed worker has the handler.
 func isForeign(d jobtype.Descriptor) bool {
 	_, foreign := translate.HintsOf(d)
 	return foreign
@@ -114,7 +114,7 @@ func choose(known []jobtype.Descriptor, names []string) ([]jobtype.Descriptor, e
 	return chosen, nil
 }
 
-// imported is a configuration of the handlers.
+// imported returns a configuration with a job type for each handler.
 func imported(handlers []jobtype.Descriptor) (*yaml.Node, error) {
 	types := mapping()
 	for _, descriptor := range handlers {
@@ -141,10 +141,10 @@ func imported(handlers []jobtype.Descriptor) (*yaml.Node, error) {
 	return root, nil
 }
 
-// weedLane is the lane of the job types that `weed admin` does one at a time.
+// weedLane is the lane of the job types that `weed admin` runs one at a time.
 const weedLane = "seaweedfs"
 
-// changesVolumes reports whether a handler is a weed worker's for which `weed admin` takes turns.
+// changesVolumes reports whether `weed admin` runs the handler one at a time.
 func changesVolumes(d jobtype.Descriptor) bool {
 	hints, foreign := translate.HintsOf(d)
 	return foreign && translate.Mutates(hints.JobType)
@@ -206,7 +206,7 @@ func policyNode(policy jobtype.Policy) (*yaml.Node, error) {
 	return node, nil
 }
 
-// formSchema is the part of a JSON Schema that tells defaults.
+// formSchema is the part of a JSON Schema with the defaults.
 type formSchema struct {
 	Title       string                     `json:"title"`
 	Description string                     `json:"description"`
@@ -225,8 +225,8 @@ type formSchema struct {
 	} `json:"allOf"`
 }
 
-// defaults are the settings that a form shows, nil if there are none. Those that depend on
-// another one are left out, as are those that cannot be changed.
+// defaults returns the settings of a form, nil if there are none. It leaves out read-only settings and those
+// that depend on another setting.
 func (s formSchema) defaults() *yaml.Node {
 	conditional := map[string]bool{}
 	for _, rule := range s.AllOf {
@@ -254,7 +254,7 @@ func (s formSchema) defaults() *yaml.Node {
 	return node
 }
 
-// comment says what a field is and what it may be.
+// comment returns the title, the help and the limits of a field.
 func (s formSchema) comment(name string) string {
 	var parts []string
 	if s.Title != "" && s.Title != name {

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
 )
 
-// weedHandlers are those of a worker with all seven job types.
+// weedHandlers are the handlers of a worker with all seven job types.
 func weedHandlers(t *testing.T) []jobtype.Descriptor {
 	t.Helper()
 	var all []jobtype.Descriptor
@@ -30,8 +30,7 @@ func weedHandlers(t *testing.T) []jobtype.Descriptor {
 	return all
 }
 
-// TestWhatIsImportedIsValid: the printed configuration is accepted by the rules of the
-// forms, as it is.
+// TestWhatIsImportedIsValid: the forms accept the printed configuration unchanged.
 func TestWhatIsImportedIsValid(t *testing.T) {
 	t.Parallel()
 	handlers, err := choose(append(weedHandlers(t), jobtype.Descriptor{Name: "command"}), nil)
@@ -64,8 +63,7 @@ func TestWhatIsImportedIsValid(t *testing.T) {
 	assert.Contains(t, string(written), "0 to 1\n")
 }
 
-// TestWhatIsImportedTellsTheForm: titles, help and limits are comments, hidden fields are
-// left out.
+// TestWhatIsImportedTellsTheForm: comments hold titles, help and limits; hidden fields are left out.
 func TestWhatIsImportedTellsTheForm(t *testing.T) {
 	t.Parallel()
 	document, err := imported(weedHandlers(t))
@@ -84,8 +82,7 @@ func TestWhatIsImportedTellsTheForm(t *testing.T) {
 	assert.NotContains(t, string(written), "script_name")
 }
 
-// TestTheRulesOfTheFormsHold for every job type: what a form does not allow is refused,
-// with its line.
+// TestTheRulesOfTheFormsHold: for each job type, a value that its form refuses is refused with its line.
 func TestTheRulesOfTheFormsHold(t *testing.T) {
 	t.Parallel()
 	handlers := weedHandlers(t)

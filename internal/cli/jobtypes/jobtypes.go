@@ -79,7 +79,7 @@ func typeSorting() ui.Sorting[jobtypes.JobType] {
 	}
 }
 
-// lastOf is the newest run of the Schedule; zero if there was none.
+// lastOf returns the newest run of the Schedule, zero without one.
 func lastOf(known jobtypes.JobType) jobtypes.ScheduledRun {
 	if len(known.Recent) == 0 {
 		return jobtypes.ScheduledRun{}
@@ -104,7 +104,7 @@ func (c *commands) printJobTypes(types []jobtypes.JobType, filtered bool) {
 	c.PrintTable(listed, empty)
 }
 
-// scheduledOutcome is how a run of the Schedule ended; "-" where that is not known.
+// scheduledOutcome returns how a run of the Schedule ended, "-" if that is unknown.
 func scheduledOutcome(run jobtypes.ScheduledRun) ui.Cell {
 	if run.Status == "" {
 		return ui.Text("-")
@@ -119,7 +119,7 @@ func nextRun(known jobtypes.JobType, now time.Time) string {
 	return ui.Ago(known.Next[0], now)
 }
 
-// State is what a job type does, or why it does nothing.
+// State is the state of a job type, or the reason why it does not run.
 func State(known jobtypes.JobType) ui.Cell {
 	state := ui.Cell{Text: "ready", Paint: ui.Good}
 	switch standing := known.Standing(); standing.State {
@@ -142,8 +142,8 @@ func State(known jobtypes.JobType) ui.Cell {
 	return state
 }
 
-// addLive adds the holds and workers of job types, which a control plane returns. A list of
-// names needs neither.
+// addLive adds the holds and workers of job types, which only a control plane returns. A list of names needs
+// neither.
 func (c *commands) addLive(ctx *cli.Context, client *starter.Client, types []jobtypes.JobType) {
 	if !ui.WantsNames(ctx) {
 		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
@@ -249,7 +249,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	c.PrintTable(listed, "")
 }
 
-// stallText is the silence after which a job is stale; a job type may have none.
+// stallText returns the silence after which a job is stalled.
 func stallText(policy jobtype.Policy) string {
 	if policy.Liveness == jobtype.LivenessProcess {
 		return "never"
@@ -257,7 +257,7 @@ func stallText(policy jobtype.Policy) string {
 	return policy.StallTimeout.String()
 }
 
-// everyFrom says that the interval is a default of the handler.
+// everyFrom marks an interval that is a default of the handler.
 func everyFrom(spec contract.JobTypeSpec) string {
 	if slices.Contains(spec.FromHandler, contract.PathEvery) {
 		return jobtypes.OfHandler(spec)
@@ -265,7 +265,7 @@ func everyFrom(spec contract.JobTypeSpec) string {
 	return ""
 }
 
-// handlerDefaults lists the settings of the policy that are defaults of the handler, with their values.
+// handlerDefaults lists the settings of the policy that are defaults of the handler.
 func handlerDefaults(spec contract.JobTypeSpec) string {
 	var defaults []string
 	flat := override.Flat(spec.Policy)
@@ -316,7 +316,7 @@ func (c *commands) jobTypesResume() *cli.Command {
 	}
 }
 
-// backoffText is "5s", or "5s to 10m" where the wait doubles.
+// backoffText returns "5s", or "5s to 10m" if the wait doubles.
 func backoffText(p jobtype.Policy) string {
 	if p.RetryMaxBackoff == 0 {
 		return p.RetryBackoff.String()

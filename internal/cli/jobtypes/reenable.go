@@ -39,7 +39,7 @@ Examples:
 	}
 }
 
-// budgetText says in one line how much may fail.
+// budgetText returns a retry budget in one line.
 func budgetText(budget *contract.RetryBudget) string {
 	if budget == nil {
 		return ""

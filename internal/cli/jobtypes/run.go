@@ -75,8 +75,8 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 	return c.ran(ctx, client, known, triggered)
 }
 
-// runWith starts a run of a DAG with params of its own, which no Schedule can hand
-// over: it is a submission of one job.
+// runWith starts a run of a DAG with params as a submission of one job. A Schedule cannot pass params to one
+// run.
 func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
 	if known.Spec.DAG == nil {
 		return c.detectWith(ctx, client, known, params)
@@ -106,7 +106,7 @@ func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobty
 	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: submitted.RunRef})
 }
 
-// detectWith starts a run whose detection and jobs have params of their own.
+// detectWith starts a run whose detection and jobs get these params.
 func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
 	pairs := make([]string, len(params))
 	for i, param := range params {
@@ -135,7 +135,7 @@ func (c *commands) detectWith(ctx *cli.Context, client *starter.Client, known jo
 	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: run})
 }
 
-// paramNames are the keys of params.
+// paramNames returns the keys of params.
 func paramNames(params [][2]string) []string {
 	names := make([]string, len(params))
 	for i, param := range params {
@@ -144,7 +144,7 @@ func paramNames(params [][2]string) []string {
 	return names
 }
 
-// ran tells of a run that was just started and, with --wait, follows it to its end.
+// ran reports a run that was just started. With --wait it follows the run to its end.
 func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, triggered jobtypes.Triggered) error {
 	if !ctx.Bool(ui.FlagWait) {
 		return c.began(ctx, client, known, triggered)
@@ -156,7 +156,7 @@ func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.
 	return ui.GoesOn(ref, runs.WaitJSON(c.Program, ctx, client, ref))
 }
 
-// began prints what a run does that was just started: it works, waits or was skipped.
+// began prints whether a run that was just started works, waits or was skipped.
 func (c *commands) began(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, triggered jobtypes.Triggered) error {
 	how, begun := "started", jobtypes.Begun{}
 	switch {
@@ -178,7 +178,7 @@ func (c *commands) began(ctx *cli.Context, client *starter.Client, known jobtype
 	return nil
 }
 
-// laneText says which run a new one waits for.
+// laneText names the run that a new run waits for.
 func laneText(begun jobtypes.Begun) string {
 	if begun.Lane == "" {
 		return ""
@@ -242,14 +242,14 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string)
 	return err
 }
 
-// specOf is the spec of the file if one was named, or else the applied one.
+// specOf returns the spec of the file if the line names one, else the applied spec.
 func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string) (contract.JobTypeSpec, error) {
 	if len(ctx.StringSlice(ui.FlagConfig)) == 0 {
 		known, err := jobtypes.Of(client).Get(ctx.Context, name)
 		return known.Spec, err
 	}
 	known, err := client.Workers().Handlers(ctx.Context)
-	c.Note(err) // This binary's handlers need no fleet.
+	c.Note(err) // Handlers of this binary need no fleet.
 	loaded, err := c.Load(ctx, known)
 	if err != nil {
 		return contract.JobTypeSpec{}, err
@@ -266,8 +266,8 @@ func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string)
 	return contract.JobTypeSpec{}, ui.Usagef("the configuration has no job type %s: it has %s", name, strings.Join(ui.SortedKeys(loaded.JobTypes), ", "))
 }
 
-// awaitDryRun waits for the result and cancels the dry run when the operator
-// gives up: nobody else would want it.
+// awaitDryRun waits for the result. It cancels the dry run if the operator interrupts, because nothing else
+// uses the result.
 func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) (contract.JobGroupResult, error) {
 	limit := ctx.Duration(ui.FlagTimeout)
 	waiting, cancel := context.WithTimeout(ctx.Context, limit)
@@ -300,11 +300,11 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 	return result, errors.Join(fmt.Errorf("no result within %s: %s", limit, why), cancelErr)
 }
 
-// detectPatience is how long a dry run may wait for somebody to detect before the
-// operator is told what it waits for, and how often that is looked at.
+// detectPatience is how long a dry run waits for a detection before the reason is printed, and the interval at
+// which the reason is read again.
 const detectPatience = 3 * time.Second
 
-// tellWaiting notes what a dry run waits for, whenever that changes, until ctx ends.
+// tellWaiting prints the reason why a dry run waits, after each change, until ctx ends.
 func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref starter.RunRef) {
 	last, tick := "", time.NewTicker(detectPatience)
 	defer tick.Stop()
@@ -329,7 +329,7 @@ func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref 
 	}
 }
 
-// printProposals shows the first ones, and what else there is.
+// printProposals prints the first proposals and the number of the others.
 func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	listed := ui.NewTable("KEY", "PRIORITY", "NODE", "WHAT")
 	shown := result.Proposals[:min(limit, len(result.Proposals))]
@@ -359,6 +359,5 @@ func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	}
 }
 
-// newRunName makes a name for a dry run out of the time: unique enough for
-// people, and sortable.
+// newRunName makes a sortable name for a dry run from the time.
 func newRunName(now time.Time) string { return now.UTC().Format("20060102t150405.000") }

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// A detection that was interrupted or failed has not found that there is nothing to do.
+// An interrupted or failed detection does not prove that there is nothing to do.
 func TestOnlyACompletedDetectionHasNothingToDo(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[contract.Outcome]string{

@@ -16,8 +16,7 @@ import (
 const (
 	// refreshEvery is how often the bars are redrawn.
 	refreshEvery = 150 * time.Millisecond
-	// maxItemRows is how many running items have a row of their own, maxItemName how
-	// many columns of their names are shown.
+	// maxItemRows bounds the rows of running items, maxItemName the columns of their names.
 	maxItemRows = 8
 	maxItemName = 32
 )
@@ -96,8 +95,7 @@ func (b *bars) Update(snapshot starter.Snapshot) {
 	}
 }
 
-// showItems gives running items their rows and takes away those of items that no
-// longer run.
+// showItems adds rows for running items and removes the rows of ended items.
 func (b *bars) showItems(of *runRows, active []starter.ActiveItem) {
 	running := map[string]bool{}
 	for _, item := range active {
@@ -139,8 +137,7 @@ func itemDoing(item starter.ActiveItem, now time.Time) string {
 
 func (b *bars) add(name string) *row {
 	shown := &row{text: "starting"}
-	// A bar that starts with a total ends by itself when it gets there; this one
-	// ends when its run does.
+	// A bar with a total ends when it is full. This bar ends with its run.
 	shown.bar = b.container.New(0, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
 		mpb.BarWidth(b.columns.bar()),
 		mpb.PrependDecorators(decor.Name(name+" ", decor.WCSyncSpaceR), decor.Any(shown.counts, decor.WCSyncSpaceR)),
@@ -188,8 +185,7 @@ func (b *bars) Note(line string) {
 	}
 }
 
-// print puts a line above the bars. After Shutdown mpb refuses it; there is
-// nobody left to tell.
+// print writes a line above the bars. mpb refuses it after Shutdown, when the line has no reader.
 func (b *bars) print(line string) {
 	_, _ = fmt.Fprintln(b.container, b.stamp()+line)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestColumnsFit: whatever the width of the terminal, a row fits into it, as long
-// as there is room for anything at all, and the text gets what is left.
+// TestColumnsFit: a row fits into every width that has room for it, and the text gets the rest.
 func TestColumnsFit(t *testing.T) {
 	t.Parallel()
 	const counts, long = "1000/1000", "it waits for its turn in lane default, which compress_logs has had since this morning, and so on and on"

@@ -19,7 +19,7 @@ import (
 
 const dagID = "dag/nightly/x"
 
-// dagCounts is what the client makes of the counts of a DAG.
+// dagCounts sets the counts of a DAG run as the client does.
 func dagCounts(run starter.Run, counts map[string]int) starter.Run {
 	run.Counts, run.Progress = counts, &starter.Progress{Running: counts["running"], Failed: counts["failed"]}
 	for _, state := range dag.States() {

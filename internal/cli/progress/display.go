@@ -12,18 +12,17 @@ import (
 // Display shows any number of runs, of job types and of DAGs. Its methods may be
 // called from several goroutines.
 type Display interface {
-	// Update shows the state of a run; a run is added when it is first seen and
-	// leaves a summary behind when it has ended.
+	// Update shows the state of a run. The first update adds the run. An ended run leaves a summary.
 	Update(snapshot starter.Snapshot)
-	// Note prints a line next to the runs; an empty one is left out.
+	// Note prints a line next to the runs. It leaves out an empty line.
 	Note(line string)
-	// Close leaves the terminal as it was. Nothing may be shown afterwards.
+	// Close restores the terminal. Nothing may be shown afterwards.
 	Close()
 }
 
-// Options say how runs are shown.
+// Options select the display.
 type Options struct {
-	// Terminal shows live bars, Width columns wide; otherwise there are lines.
+	// Terminal shows live bars, Width columns wide. Without it there are lines.
 	Terminal bool
 	Width    int
 	Now      func() time.Time
@@ -31,8 +30,7 @@ type Options struct {
 	Timed bool
 	// Items gives the first running items of a run a row of their own below its bar.
 	Items bool
-	// NotesOnly prints no progress, but what somebody must know at once (a task
-	// failed, an approval is waited for), and the summary.
+	// NotesOnly prints no progress, only urgent events (a failed task, an open approval) and the summary.
 	NotesOnly bool
 }
 
@@ -52,19 +50,18 @@ func New(w io.Writer, o Options) Display {
 	return &lines{w: w, now: o.Now, every: every, stamp: stamp, seen: map[string]*lineState{}}
 }
 
-// nameOf is what lines about a run begin with.
+// nameOf returns the first words of lines about a run.
 func nameOf(snapshot starter.Snapshot) string {
 	return cmp.Or(snapshot.Name(), snapshot.WorkflowID)
 }
 
-// news finds out what is new in the snapshots of one run.
+// news finds urgent events in the snapshots of one run.
 type news struct {
 	failed, asked map[string]bool
 	paused, held  bool
 }
 
-// lines are what somebody must know, each thing once; a task that fails again after a
-// retry is news again.
+// lines returns urgent events, each once. A task that fails again after a retry is a new event.
 func (n *news) lines(snapshot starter.Snapshot) []string {
 	if snapshot.Phase == "" {
 		return nil

@@ -9,18 +9,17 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// lineEvery is how often a run that moves gets a new line: a log of a long run
-// stays readable.
+// lineEvery is the interval between lines of a run that makes progress, so that logs of long runs stay short.
 const lineEvery = 5 * time.Second
 
-// lines prints one line when a run starts, when its detection is done, for everything
-// that somebody must know, now and then while it moves, and when it has ended.
+// lines prints a line for the start of a run, the end of its detection, each urgent event and the end. Between
+// them it prints progress at intervals.
 type lines struct {
 	mu    sync.Mutex
 	w     io.Writer
 	now   func() time.Time
 	stamp func() string
-	// every is how often a run's progress gets a line; 0: never.
+	// every is the interval of progress lines. Zero prints none.
 	every time.Duration
 	seen  map[string]*lineState
 }
@@ -60,8 +59,7 @@ func (l *lines) Update(snapshot starter.Snapshot) {
 	}
 }
 
-// progress prints what is new, at most one line per interval; the end of a detection
-// at once.
+// progress prints changes, at most one line per interval, except the end of a detection.
 func (l *lines) progress(name string, snapshot starter.Snapshot, state *lineState) {
 	line := name + ": " + Doing(snapshot)
 	done := Done(snapshot)
@@ -78,7 +76,7 @@ func (l *lines) progress(name string, snapshot starter.Snapshot, state *lineStat
 	l.print(line)
 }
 
-// print writes a whole line at a time. A terminal that is gone is nobody's news.
+// print writes a whole line at a time. It ignores errors, because a closed terminal has no reader.
 func (l *lines) print(line string) { fmt.Fprintln(l.w, l.stamp()+line) }
 
 // Note implements Display.

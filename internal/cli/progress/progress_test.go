@@ -63,7 +63,7 @@ func TestSummary(t *testing.T) {
 	lost.Failure = "terminated"
 	assert.Equal(t, []string{"scrub: no result: terminated (group/x)"}, Summary(lost))
 
-	// 735 jobs failed; a result lists the first 50.
+	// A result lists the first 50 of these 735 failed jobs.
 	many := completed()
 	many.Counts.Failed, many.Errors = 735, nil
 	for i := range 50 {
@@ -100,7 +100,7 @@ func TestLinesAreFewButSayWhatMatters(t *testing.T) {
 	assert.Less(t, len(lines), 10, "ten seconds of a run are a handful of lines: %s", out.String())
 }
 
-// locked is a buffer that the bars' own goroutine may write to.
+// locked is a buffer for the goroutine of the bars.
 type locked struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

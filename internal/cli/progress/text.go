@@ -18,11 +18,11 @@ import (
 const (
 	// maxErrors is how many failures a summary groups.
 	maxErrors = 5
-	// maxMessage is how many columns of a message it shows.
+	// maxMessage bounds the columns of a message in a summary.
 	maxMessage = 160
 )
 
-// Summary says how a run ended: one line, and one for each of its first failures.
+// Summary returns one line about the end of a run, and one for each of its first failures.
 func Summary(snapshot starter.Snapshot) []string {
 	name := nameOf(snapshot)
 	if snapshot.Result == nil && snapshot.DAGResult == nil {
@@ -51,7 +51,7 @@ func Summary(snapshot starter.Snapshot) []string {
 	return lines
 }
 
-// failureLine is the message with its item, or with how many have it and one example.
+// failureLine returns the message with its item, or with the number of items and one example.
 func failureLine(kind starter.Kind, failure explain.Failure) string {
 	key := ui.Shorten(cmp.Or(failure.Example.DedupeKey, failure.Example.JobID), 60)
 	switch {
@@ -89,8 +89,7 @@ func byWorker(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Advice says what can be done about a run of a DAG that did not complete; empty for
-// all others.
+// Advice returns the next command for a DAG run that did not complete, and "" for others.
 func Advice(snapshot starter.Snapshot) string {
 	if snapshot.Outcome == contract.OutcomeCompleted || snapshot.Kind != starter.KindDAG {
 		return ""
@@ -98,7 +97,7 @@ func Advice(snapshot starter.Snapshot) string {
 	return fmt.Sprintf("  see `roundsman show %s`; run what is left with `roundsman retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
 }
 
-// Counts is the short form of a run's counts: what is zero is left out.
+// Counts returns the counts of a run, without zeros.
 func Counts(snapshot starter.Snapshot) string {
 	switch {
 	case snapshot.Result != nil:
@@ -109,8 +108,7 @@ func Counts(snapshot starter.Snapshot) string {
 	return States(snapshot.Counts)
 }
 
-// States is the short form of the states that tasks are in, in the order in which
-// people read them.
+// States returns the numbers of tasks by state, the most interesting states first.
 func States(counts map[string]int) string {
 	var parts []string
 	for _, state := range starter.TaskStates() {
@@ -121,7 +119,7 @@ func States(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Done says how many of its items have ended; empty while none is known.
+// Done returns the share of ended items, and "" while the number of items is unknown.
 func Done(snapshot starter.Snapshot) string {
 	if p := snapshot.Progress; p != nil && (p.Total > 0 || snapshot.Counts["detected"] > 0) {
 		return fmt.Sprintf("%d of %d done", p.Ended, p.Total)
@@ -129,7 +127,7 @@ func Done(snapshot starter.Snapshot) string {
 	return ""
 }
 
-// Doing says what an open run does at this moment.
+// Doing returns the current activity of an open run.
 func Doing(snapshot starter.Snapshot) string {
 	switch {
 	case snapshot.Phase == "" && snapshot.Unanswered == "":
@@ -137,7 +135,7 @@ func Doing(snapshot starter.Snapshot) string {
 	case snapshot.Phase == "":
 		return shorten(snapshot.Unanswered, maxMessage)
 	case snapshot.Unanswered != "":
-		// An old value would look like the present one.
+		// An old value would look current.
 		return shorten("no answer: "+snapshot.Unanswered, maxMessage)
 	}
 	var parts []string
@@ -167,8 +165,8 @@ func Doing(snapshot starter.Snapshot) string {
 	return strings.Join(parts, ", ")
 }
 
-// slowest shows one item that reports progress: the first by id, which started
-// first, so that the line does not jump between items.
+// slowest returns one item that reports progress. It is the first by id, which started first, so the line does
+// not alternate between items.
 func slowest(active []starter.ActiveItem) string {
 	for _, item := range active {
 		if item.Progress == nil || item.Progress.Percent <= 0 && item.Progress.Message == "" {
@@ -179,7 +177,7 @@ func slowest(active []starter.ActiveItem) string {
 	return ""
 }
 
-// percent is how far an item has come, as it reported; empty if it did not.
+// percent returns the progress that an item reported, "" without a report.
 func percent(item starter.ActiveItem) string {
 	if item.Progress == nil || item.Progress.Percent <= 0 {
 		return ""

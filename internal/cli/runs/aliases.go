@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// DAGAliases are former names of the commands for runs: below `dag` they are hidden
-// and keep working.
+// DAGAliases are former names of the commands for runs. They stay below `dag`, hidden.
 func DAGAliases(p *ui.Program) []*cli.Command {
 	c := &commands{p}
 	show := c.runsShow()

@@ -123,7 +123,7 @@ Examples:
 	}
 }
 
-// nameOfHold is the key, or a task with its DAG: the id of a task alone names none.
+// nameOfHold is the key, or a task with its DAG, because task ids are unique only within a DAG.
 func nameOfHold(hold contract.AdmissionHold) string {
 	if _, ofTask := contract.DAGOfTasks(hold.JobType); ofTask {
 		return hold.JobType + ":" + hold.DedupeKey

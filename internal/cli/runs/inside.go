@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// maxInside is how many DAGs of a run are shown with their tasks.
+// maxInside bounds the DAGs of a run that are shown with their tasks.
 const maxInside = 3
 
 // insideRun is the DAG of a job, with its first tasks.

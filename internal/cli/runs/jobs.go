@@ -48,7 +48,7 @@ Examples:
 	}
 }
 
-// searchedRuns is how many of the newest runs a search looks at.
+// searchedRuns is the number of newest runs that a search reads.
 const searchedRuns = 200
 
 func runFlag() cli.Flag {
@@ -126,8 +126,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 	return nil
 }
 
-// printItems lists jobs or tasks. The result of a search over several runs has its run
-// before it.
+// printItems lists jobs or tasks. Results from several runs start with the run.
 func (c *commands) printItems(items []starter.Item, total int, none string, several bool) {
 	isTasks := len(items) > 0 && items[0].Run.Kind() == starter.KindDAG
 	now, columns := c.Env.Now(), []string{"JOB", "STATE", "WORKER", "TRY", "TOOK", "PROGRESS", "+KEY", "+PRIORITY", "+STARTED", "WHAT"}
@@ -176,8 +175,8 @@ func attempts(item starter.Item) string {
 	return fmt.Sprint(item.Attempt)
 }
 
-// what is the most useful sentence about an item: why it failed or waits, what
-// it reports, or else what it is about.
+// what returns the most useful sentence about an item: its error, its wait, its progress message or its
+// summary.
 func what(item starter.Item) string {
 	about := cmp.Or(item.Summary, item.DedupeKey)
 	if item.Decision != nil {
@@ -222,9 +221,8 @@ func itemTook(item starter.Item, now time.Time) string {
 	return ui.Span(took)
 }
 
-// itemSpan is how long the last attempt of an item took, or has taken until now; not
-// known of one that waits for its next attempt, where nothing takes time, or where
-// nothing kept its end.
+// itemSpan returns the duration of an item's last attempt, so far if it is open. It is unknown between two
+// attempts, for items that take no time, and if the end was not recorded.
 func itemSpan(item starter.Item, now time.Time) (time.Duration, bool) {
 	waits := item.Active == nil && (item.State == "pending" || item.State == "ready")
 	if item.State == "assigned" || item.StartedAt.IsZero() || item.EndedAt.IsZero() && (item.Ended() || waits) {
@@ -233,7 +231,7 @@ func itemSpan(item starter.Item, now time.Time) (time.Duration, bool) {
 	return since(item.StartedAt, item.EndedAt, now), true
 }
 
-// RunningFor is how long the attempt of an item has been running.
+// RunningFor returns the duration of an item's open attempt.
 func RunningFor(item starter.ActiveItem, now time.Time) string {
 	if !item.Started {
 		return "not taken yet"
@@ -241,7 +239,7 @@ func RunningFor(item starter.ActiveItem, now time.Time) string {
 	return ui.Span(now.Sub(item.StartedAt))
 }
 
-// PercentOf is the progress that an item has reported, or "".
+// PercentOf returns the progress that an item reported, or "".
 func PercentOf(item starter.ActiveItem) string {
 	if item.Progress == nil || item.Progress.Percent < 0 {
 		return ""
@@ -249,7 +247,7 @@ func PercentOf(item starter.ActiveItem) string {
 	return fmt.Sprintf("%.0f%%", item.Progress.Percent)
 }
 
-// MessageOf is the newest message of an item.
+// MessageOf returns the newest message of an item.
 func MessageOf(item starter.ActiveItem) string {
 	if item.Progress == nil {
 		return ""
@@ -271,7 +269,7 @@ func jobKeyFlag() cli.Flag {
 	return &cli.StringFlag{Name: FlagKey, Usage: "the job with dedupe key `KEY`, alone or in its batch"}
 }
 
-// checkJobRef judges what jobOf will read, without a server.
+// checkJobRef checks the reference for jobOf, without a server.
 func checkJobRef(ctx *cli.Context) error {
 	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
 	switch {
@@ -350,7 +348,7 @@ func jobReasonFlag() cli.Flag {
 	return &cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep with the job"}
 }
 
-// endJob asks for the end of the job that the command line names.
+// endJob requests the end of the job on the command line.
 func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, starter.ItemRef, string) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := jobOf(ctx, client)

@@ -106,8 +106,7 @@ func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
 	}
 }
 
-// showHistory prints the attempts at an item, what operators asked for, and what was
-// returned and printed.
+// showHistory prints the attempts at an item, the requests of operators, the result and the output.
 func (c *commands) showHistory(detail starter.ItemDetail) {
 	now := c.Env.Now()
 	if len(detail.Attempts) > 0 {
@@ -152,8 +151,8 @@ func attemptTook(attempt starter.Attempt, now time.Time) string {
 	return ui.Span(attempt.EndedAt.Sub(attempt.StartedAt))
 }
 
-// ShowOutput prints what the job printed, if that is more than its summary, line
-// by line: a program's control characters must not reach a terminal.
+// ShowOutput prints the job's output, if it is more than its summary. It goes line by line, because a program's
+// control characters must not reach a terminal.
 func ShowOutput(c *ui.Program, result jobtype.Result) {
 	output := strings.TrimRight(result.Output, "\n")
 	if output == "" || output == result.Summary {
@@ -165,7 +164,7 @@ func ShowOutput(c *ui.Program, result jobtype.Result) {
 	}
 }
 
-// CompactJSON is a value on one line, for people: > stays what it is.
+// CompactJSON writes a value on one line for people, without escapes of >.
 func CompactJSON(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -176,8 +175,7 @@ func CompactJSON(value any) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// itemText is the key of an item of a batch and what it is about, if that says
-// more.
+// itemText returns the key of an item of a batch, and its summary if that differs.
 func itemText(item jobtype.BatchItem) string {
 	if item.Summary == item.DedupeKey || item.Summary == "" {
 		return item.DedupeKey

@@ -125,7 +125,7 @@ func checkSubmit(ctx *cli.Context) error {
 	return nil
 }
 
-// submit judges everything that needs no server before it asks one.
+// submit checks all that needs no server before it sends a request.
 func (c *commands) submit(ctx *cli.Context) error {
 	proposals, err := c.submitted(ctx)
 	if err != nil {
@@ -164,11 +164,10 @@ func (c *commands) submit(ctx *cli.Context) error {
 	})(ctx)
 }
 
-// newSubmissionID is sorted by time, and random at its end: two of one moment
-// must not be taken for one.
+// newSubmissionID sorts by time. Its random end distinguishes submissions of the same moment.
 func newSubmissionID(now time.Time) string {
 	var random [4]byte
-	_, _ = rand.Read(random[:]) // It never fails.
+	_, _ = rand.Read(random[:]) // Read never fails.
 	return now.UTC().Format("20060102t150405") + "-" + hex.EncodeToString(random[:])
 }
 
@@ -188,7 +187,7 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 			jobtypes.Submitted
 		}{known.Name, submitted}, "%s %s (follow it with `roundsman watch %s`)", how, submitted.WorkflowID, submitted.WorkflowID)
 	}
-	// On standard error, so that it is known before the end and after a Ctrl-C.
+	// Standard error has the id before the end and after a Ctrl-C.
 	if submitted.Already {
 		c.Complain("note: already submitted, nothing was started; this is %s", submitted.WorkflowID)
 	} else {
@@ -207,7 +206,7 @@ func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref 
 	return c.waitSummary(ctx, client, ref)
 }
 
-// waitSummary waits for a run and prints how it ended.
+// waitSummary waits for a run and prints its summary.
 func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 	ended, err := client.Runs().Await(ctx.Context, ref)
 	if err != nil {
@@ -219,11 +218,10 @@ func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref sta
 	return ui.Silent(ui.ExitOf(ended.Outcome, ended.Counts[contract.JobWarning]))
 }
 
-// checkJobParams checks what the handlers will be given: with this binary's
-// handler, or one that the fleet has registered.
+// checkJobParams checks the input of the handlers, with this binary's handler or one from the registry.
 func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobType contract.JobTypeSpec, proposals []jobtype.Proposal) error {
 	if jobType.DAG != nil {
-		return nil // Submitting checks them.
+		return nil // The submission checks them.
 	}
 	handler, err := c.handlerOf(ctx, client, jobType.Handler)
 	if err != nil || handler == nil {
@@ -236,7 +234,7 @@ func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobT
 	return err
 }
 
-// CheckParams checks params of a whole run, as [commands.checkJobParams] checks those of jobs.
+// CheckParams checks params of a whole run, as [commands.checkJobParams] does for jobs.
 func CheckParams(p *ui.Program, ctx *cli.Context, client *starter.Client, handler string, params json.RawMessage) error {
 	found, err := (&commands{p}).handlerOf(ctx, client, handler)
 	if err != nil || found == nil {
@@ -252,7 +250,7 @@ func CheckParams(p *ui.Program, ctx *cli.Context, client *starter.Client, handle
 	return nil
 }
 
-// handlerOf is nil where nobody knows the handler and that is allowed.
+// handlerOf returns the handler, or nil if it is unregistered and the flag allows that.
 func (c *commands) handlerOf(ctx *cli.Context, client *starter.Client, name string) (*jobtype.Descriptor, error) {
 	options, err := c.LoadOptions()
 	if err != nil {

@@ -143,7 +143,7 @@ func (c *commands) runSorting() ui.Sorting[starter.Run] {
 	}
 }
 
-// since is how long something took, or has taken until now; 0 before it begins.
+// since returns a duration, up to now without an end, and 0 without a start.
 func since(started, ended, now time.Time) time.Duration {
 	switch {
 	case started.IsZero():
@@ -154,7 +154,7 @@ func since(started, ended, now time.Time) time.Duration {
 	return ended.Sub(started)
 }
 
-// ProgressCell is how many items of a run have ended, of how many, and how many failed.
+// ProgressCell shows the ended, all and failed items of a run.
 func ProgressCell(p *starter.Progress) ui.Cell {
 	if p == nil {
 		return ui.Cell{Text: "-", Paint: ui.Faint}
@@ -172,7 +172,7 @@ func ProgressCell(p *starter.Progress) ui.Cell {
 // FlagOutcome is --outcome of the commands that list.
 const FlagOutcome = "outcome"
 
-// OutcomeFlag is --outcome; only tells what it leaves in a list.
+// OutcomeFlag is --outcome. only describes its effect on the list.
 func OutcomeFlag(only string) cli.Flag {
 	return &cli.StringFlag{
 		Name: FlagOutcome, Usage: only + " as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped",

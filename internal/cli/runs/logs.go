@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
 
-// followEvery is how often a log that is followed is read.
+// followEvery is the interval of reads of a followed log.
 const followEvery = 500 * time.Millisecond
 
 const (
@@ -77,7 +77,7 @@ type log struct {
 	ref     starter.ItemRef
 	attempt int
 	follow  bool
-	// shown is the attempt of the last part, offset its end.
+	// shown is the attempt of the last part printed, offset the end of that part.
 	shown  int
 	offset int64
 	// tail is the number of lines to begin with, 0 after they are printed.
@@ -85,7 +85,7 @@ type log struct {
 	printed bool
 }
 
-// next reads the next part; the first one has the last lines if a tail is wanted.
+// next reads the next part. With a tail the first part has the last lines.
 func (l *log) next(ctx context.Context, client *starter.Client) (joblogs.Part, error) {
 	if l.tail == 0 {
 		return joblogs.Read(ctx, client, l.ref, l.attempt, l.offset)
@@ -108,7 +108,7 @@ func (l *log) next(ctx context.Context, client *starter.Client) (joblogs.Part, e
 	return part, err
 }
 
-// printLog prints part after part; as JSON, each is a line where the log is followed.
+// printLog prints part after part. A followed log as JSON has a part on each line.
 func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starter.ItemRef) error {
 	l := &log{commands: c, ref: ref, attempt: ctx.Int(flagAttempt), follow: ctx.Bool(flagFollow), tail: ctx.Int(flagTail)}
 	asJSON := ui.WantsData(ctx)
@@ -118,7 +118,7 @@ func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starte
 			return err
 		}
 		if part.Attempt != l.shown && l.shown > 0 && l.offset > 0 {
-			// The next attempt has begun: its log has a beginning of its own.
+			// The next attempt has begun, and its log starts at 0.
 			l.shown, l.offset = part.Attempt, 0
 			continue
 		}
@@ -150,7 +150,7 @@ func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starte
 	}
 }
 
-// print prints a part, and says what is missing before it.
+// print prints a part after a note about missing output before it.
 func (l *log) print(part joblogs.Part) error {
 	if part.From == joblogs.FromResult && !l.printed {
 		l.Complain("note: only the end, from the result; %s", part.Note)

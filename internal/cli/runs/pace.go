@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// PaceText answers whether a run is slower than usual: the verdict, its run time, what
-// is usual, and how many runs are known. It is empty where nothing can be compared.
+// PaceText compares a run with the usual duration: verdict, run time, usual duration, and number of completed
+// runs. It is empty without a comparison.
 func PaceText(p *contract.Pace) string {
 	if p == nil {
 		return ""

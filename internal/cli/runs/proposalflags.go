@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// submitted is what is to be submitted, valid as far as that can be judged
-// without the job type.
+// submitted returns the proposals of a command line, checked without their job type.
 func (c *commands) submitted(ctx *cli.Context) ([]jobtype.Proposal, error) {
 	list, err := c.writtenProposals(ctx)
 	if err != nil {
@@ -68,7 +67,7 @@ func (c *commands) writtenProposals(ctx *cli.Context) ([]jobtype.Proposal, error
 	return []jobtype.Proposal{p}, errors.Join(faults...)
 }
 
-// readDAG reads a graph that must stand alone: only its text travels.
+// readDAG reads a graph without other files, because only its text is sent.
 func (c *commands) readDAG(name string) (string, error) {
 	data, err := c.ReadSpec(name)
 	if err != nil {
@@ -127,8 +126,7 @@ func pairsOf(ctx *cli.Context, name string) [][2]string {
 	return nil
 }
 
-// textsFlag collects texts. It is no list of the parser's, which would split
-// them at commas.
+// textsFlag collects texts. The parser's list would split them at commas.
 type textsFlag struct{ given []string }
 
 // Set implements flag.Value.

@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxSubmitFile bounds what is read of a file of proposals: what is larger
-// cannot be submitted anyway, whatever it is written in.
+// maxSubmitFile bounds the read of a file of proposals. A larger file exceeds the limit of a submission in
+// every format.
 const maxSubmitFile = 4 * contract.MaxSubmissionBytes
 
 // readInput reads a file, or standard input for "-".
@@ -42,8 +42,7 @@ func (c *commands) readInput(name string) ([]byte, error) {
 	return data, nil
 }
 
-// readParams reads the value of --params: an object, @FILE or - for standard
-// input, as JSON or YAML.
+// readParams reads the value of --params: an object, @FILE, or - for standard input, as JSON or YAML.
 func (c *commands) readParams(written string) (json.RawMessage, error) {
 	data, where := []byte(written), "--params"
 	if name, isFile := strings.CutPrefix(written, "@"); isFile || written == ui.StdinName {
@@ -66,7 +65,7 @@ func (c *commands) readParams(written string) (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// toJSON passes JSON through as it is written and translates YAML.
+// toJSON returns JSON unchanged and translates YAML.
 func toJSON(data []byte) (json.RawMessage, error) {
 	if trimmed := bytes.TrimSpace(data); json.Valid(trimmed) {
 		return trimmed, nil
@@ -82,8 +81,8 @@ func toJSON(data []byte) (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// readProposals reads a file of proposals: JSON, one a line, or a list in JSON
-// or YAML. All faults are told at once.
+// readProposals reads a file of proposals: JSON lines, or a list in JSON or YAML. It reports all faults at
+// once.
 func (c *commands) readProposals(name string) ([]jobtype.Proposal, error) {
 	data, err := c.readInput(name)
 	if err != nil {
@@ -111,7 +110,7 @@ func (c *commands) readProposals(name string) ([]jobtype.Proposal, error) {
 	return list, errors.Join(faults...)
 }
 
-// piece is one proposal and where it was written.
+// piece is one proposal and its place in the file.
 type piece struct {
 	at   string
 	data json.RawMessage
@@ -146,8 +145,7 @@ func linesOf(data []byte) []piece {
 	return pieces
 }
 
-// decodeProposal refuses unknown keys: a misspelt one would be silently without
-// effect.
+// decodeProposal refuses unknown keys, because a misspelt key would have no effect.
 func decodeProposal(data []byte) (jobtype.Proposal, error) {
 	var proposal jobtype.Proposal
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -18,7 +18,7 @@ const (
 	flagMissed = "missed"
 	flagItem   = "item"
 
-	// The titles of the column that says whether a job would run.
+	// The titles of the column that shows whether a job would run.
 	titleRuns  = "RUNS"
 	titleAgain = "AGAIN"
 )
@@ -92,7 +92,7 @@ func (c *commands) showPlan(ctx *cli.Context, plan preview, title string) error 
 	return nil
 }
 
-// printPlan lists the jobs that would be executed, and the others with the reason.
+// printPlan lists the jobs to execute, and the others with the reason.
 func (c *commands) printPlan(plan rerun.Plan, title string) {
 	listed := ui.NewTable("JOB", "KEY", "STATE", title, "WHY")
 	for _, one := range plan.Again {
@@ -114,7 +114,7 @@ func (c *commands) printPlan(plan rerun.Plan, title string) {
 	c.unchecked(plan)
 }
 
-// printKept names the jobs that a retry left out for another reason than the choice.
+// printKept names the jobs that a retry left out although they were chosen.
 func (c *commands) printKept(plan rerun.Plan) {
 	for _, one := range plan.Kept {
 		if one.Why.Chosen() {

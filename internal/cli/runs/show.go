@@ -50,7 +50,7 @@ func stateFlag(states []string) cli.Flag {
 	return &cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only items in `STATE`: " + strings.Join(states, ", ") + "; may be given several times"}
 }
 
-// checkItems judges the flags that choose items.
+// checkItems checks the flags that choose items.
 func checkItems(states []string) cli.BeforeFunc {
 	return func(ctx *cli.Context) error {
 		for _, state := range ctx.StringSlice(ui.FlagState) {
@@ -65,15 +65,15 @@ func checkItems(states []string) cli.BeforeFunc {
 	}
 }
 
-// shownRun is a run as JSON, with the items that were listed.
+// shownRun is a run as JSON, with its listed items.
 type shownRun struct {
 	starter.Snapshot
 
 	Failures []explain.Failure `json:"failures,omitempty"`
 	Items    []starter.Item    `json:"items,omitempty"`
-	// Total is how many items match.
+	// Total counts the matching items.
 	Total int `json:"total,omitempty"`
-	// Item is the one that --task names, with its history.
+	// Item is the item of --task, with its history.
 	Item *starter.ItemDetail `json:"item,omitempty"`
 	// Inside has the tasks of a job type with a DAG, while the run is open.
 	Inside []insideRun `json:"inside,omitempty"`
@@ -98,7 +98,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		shown.Failures, uncounted = client.Runs().Failures(ctx.Context, snapshot)
 		defer func() { c.tellUncounted(ctx, uncounted) }()
 		shown.Inside = c.inside(ctx.Context, client, snapshot, filter.Limit)
-	case snapshot.Progress != nil: // Else nobody can tell; the run says why.
+	case snapshot.Progress != nil: // Without progress the counts are unknown, and the run has the reason.
 		shown.Items, shown.Total, err = client.Runs().Items(ctx.Context, snapshot.RunRef, filter)
 		if shown.Items = starter.Listed(shown.Items); err != nil {
 			return err
@@ -209,7 +209,7 @@ func workerText(worker contract.GroupWorker) string {
 	return text
 }
 
-// addGroup adds what only a group has.
+// addGroup adds the fields of a group.
 func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
 	ignored := ui.Cell{Text: "ignored, as an operator asked", Paint: ui.Odd}
 	if group := snapshot.Group; group != nil {
@@ -250,7 +250,7 @@ func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
 	}
 }
 
-// addExplanations lists the detector's lines about what it found.
+// addExplanations lists the detector's explanations.
 func addExplanations(shown *ui.Fields, lines []string) {
 	for _, line := range lines {
 		shown.Add("detection", ui.Text(line))
@@ -272,7 +272,7 @@ func addMissed(shown *ui.Fields, missed []contract.MissedWorker, all int) {
 	}
 }
 
-// addDAG adds what only a run of a DAG has.
+// addDAG adds the fields of a DAG run.
 func addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
 	state, id := snapshot.DAGStatus, snapshot.WorkflowID
 	if state == nil {
@@ -318,7 +318,7 @@ func (c *commands) showErrors(failures []explain.Failure) {
 	}
 }
 
-// maxFailures is how many different messages are shown.
+// maxFailures bounds the different messages.
 const maxFailures = 50
 
 // failedKey names a failed job by its dedupe key, or the first of its batch.

@@ -62,7 +62,7 @@ func (c *commands) requested(ctx *cli.Context, ref starter.RunRef, verb, advice 
 	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": verb}, "%s", c.Env.Own.Text(line))
 }
 
-// SettingsArgument tells where the settings of a policy are described.
+// SettingsArgument refers to the description of the settings of a policy.
 const SettingsArgument = "Settings are those of policy in the configuration, see docs/configuration.md#policy."
 
 func (c *commands) runsSet() *cli.Command {
@@ -98,7 +98,7 @@ Examples:
 	}
 }
 
-// CheckSettings judges the settings of a command line without a server.
+// CheckSettings checks the settings of a command line without a server.
 func CheckSettings(ctx *cli.Context) error {
 	if _, err := override.Parse(ctx.Args().Tail()); err != nil {
 		return ui.Faulty(err)
@@ -152,7 +152,7 @@ func (c *commands) cancelRun(ctx *cli.Context, client *starter.Client, ref start
 		"cancel requested: %s has ended as %s with %s", ref.WorkflowID, ended.Outcome, progress.Counts(ended))
 }
 
-// cancelItems cancels one after the other. An error says what was done before it.
+// cancelItems cancels one item after the other. Its error lists the items canceled before it.
 func (c *commands) cancelItems(ctx *cli.Context, client *starter.Client, ref starter.RunRef, items []string) error {
 	const done = "cancel requested for"
 	for i, id := range items {
@@ -166,7 +166,7 @@ func (c *commands) cancelItems(ctx *cli.Context, client *starter.Client, ref sta
 	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "cancel", "items": items}, "%s %s: %s", done, strings.Join(items, ", "), ref.WorkflowID)
 }
 
-// onRun carries out an action on the run that the first argument names.
+// onRun runs an action on the run of the first argument.
 func (c *commands) onRun(resolve func(refs.Resolver, context.Context, string) (starter.RunRef, error), action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := resolve(refs.Of(client), ctx.Context, ctx.Args().First())

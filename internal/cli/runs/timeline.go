@@ -13,8 +13,7 @@ import (
 
 const flagTree = "tree"
 
-// addTimes adds when the tasks of a run that has ended were ready, began and ended, and
-// puts them into that order.
+// addTimes adds the ready, start and end times of the tasks of an ended run, and sorts the tasks by them.
 func (c *commands) addTimes(ctx *cli.Context, client *starter.Client, shown *shownRun) {
 	if shown.Progress == nil || shown.Progress.Total > starter.MaxTimed {
 		return
@@ -24,7 +23,7 @@ func (c *commands) addTimes(ctx *cli.Context, client *starter.Client, shown *sho
 	shown.Items = timed
 }
 
-// treeRuns bounds the sub-DAGs that a tree lists the tasks of.
+// treeRuns bounds the sub-DAGs whose tasks a tree lists.
 const treeRuns = 100
 
 // printTree lists tasks below one of their needs, one step deeper. The tasks of a sub-DAG stand below its task.
@@ -57,14 +56,14 @@ func (c *commands) printTree(ctx *cli.Context, client *starter.Client, shown sho
 
 const deeper = "· "
 
-// below is the name of a task of a sub-DAG, deeper than the task with this depth.
+// below returns the indented name of a task of a sub-DAG.
 func below(task string, depth int, inner string) string {
 	name := strings.TrimLeft(inner, deeper)
 	return strings.Repeat(deeper, depth+1) + strings.TrimSuffix(inner, name) + task + "/" + name
 }
 
-// treeOf orders tasks so that each follows the need with the longest way to it, and
-// indents its name by how long that is. inside lists the tasks of a sub-DAG.
+// treeOf puts each task after the need with the longest path to it. It indents the name by the length of that
+// path. inside lists the tasks of a sub-DAG.
 func treeOf(items []starter.Item, inside func(starter.Item) []starter.Item) []starter.Item {
 	at, depth, next := map[string]int{}, make([]int, len(items)), map[int][]int{}
 	for i, item := range items {
@@ -113,7 +112,7 @@ func treeOf(items []starter.Item, inside func(starter.Item) []starter.Item) []st
 	return ordered
 }
 
-// othersOf are the needs of a task besides the one that it stands below, the first few.
+// othersOf returns the first few needs of a task, except its parent in the tree.
 func othersOf(needs []string, parent int, items []starter.Item) []string {
 	const most = 3
 	others := slices.Clone(needs)

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestATreeHasTheTasksOfSubDAGs: each stands below the task that runs its DAG, before what needs that task.
+// TestATreeHasTheTasksOfSubDAGs: each stands below the task of its DAG, before the tasks that need that task.
 func TestATreeHasTheTasksOfSubDAGs(t *testing.T) {
 	t.Parallel()
 	run := func(id string, tasks ...starter.Item) []starter.Item {

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// maxWatched bounds how many runs are followed at once: each costs the server a
-// few requests a second.
+// maxWatched bounds the runs that are followed at once. Each sends a few requests a second to the server.
 const maxWatched = 20
 
 func (c *commands) runsWatch() *cli.Command {
@@ -49,7 +48,7 @@ Examples:
 	}
 }
 
-// watchedRuns are those that were named, or else all that are going on.
+// watchedRuns returns the named runs, or else all open ones.
 func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
 	var chosen []starter.RunRef
 	for _, arg := range ctx.Args().Slice() {
@@ -84,8 +83,7 @@ func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref start
 	return ui.Silent(ui.ExitOf(result.Outcome, result.Counts.Warning))
 }
 
-// Watch follows runs until all have ended. The exit code tells whether every
-// one completed: that of a failure goes before that of a warning.
+// Watch follows runs until all have ended. The exit code is the worst of all runs: a failure, then a warning.
 func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, chosen ...starter.RunRef) error {
 	var show func(starter.Snapshot) error
 	if ui.WantsData(ctx) {

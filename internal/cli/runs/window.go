@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// PauseOf says why a job type is paused and who did that, as far as it is known.
+// PauseOf returns the reason and the author of a job type's pause, if recorded.
 func PauseOf(known jobtypes.JobType) string {
 	text := ui.ByWhom(known.PausedBy)
 	if known.PauseNote != "" {
@@ -19,7 +19,7 @@ func PauseOf(known jobtypes.JobType) string {
 	return text
 }
 
-// WindowState says whether the window is open, in a few words.
+// WindowState is the state of a window in a few words.
 func WindowState(w *jobtypes.WindowView, now time.Time) ui.Cell {
 	switch {
 	case w == nil:
@@ -36,7 +36,7 @@ func WindowState(w *jobtypes.WindowView, now time.Time) ui.Cell {
 	return ui.Cell{Text: "closed, opens " + ui.Ago(w.Until, now), Paint: ui.Odd}
 }
 
-// droppedText says which checkpoints a run could not keep.
+// droppedText lists the checkpoints that a run could not keep.
 func droppedText(dropped contract.DroppedCheckpoints) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s could not be kept, their jobs begin again: %s", ui.Plural(dropped.Count, "checkpoint"), strings.Join(dropped.Keys, ", ")), ": ")
 }

@@ -89,7 +89,7 @@ func WithFlags(ctx *cli.Context, settings config.Temporal) config.Temporal {
 	return settings
 }
 
-// LoadOptions are what every loading of a configuration shares.
+// LoadOptions are the options of each load of a configuration.
 func (c *Program) LoadOptions() (config.Options, error) {
 	profile, err := app.Profile(c.Env.Environ)
 	if err != nil {
@@ -129,9 +129,8 @@ func (c *Program) Dial(ctx context.Context, settings config.Temporal) (*starter.
 	return starter.Dial(ctx, options)
 }
 
-// ConnectServing is connect for the commands that serve: the SDK's own messages
-// go to their log, and their workers beat as often as the fleet expects.
-// served, if it is not nil, sees what goes over the connection.
+// ConnectServing connects a serving command. The SDK logs to its log, and its workers beat at the interval of
+// the fleet. served, if not nil, observes the connection.
 func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger, served *app.HTTP) (Serving, error) {
 	loaded, err := c.Settings(ctx)
 	if err != nil {
@@ -155,8 +154,7 @@ func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger, served *app
 	return Serving{Client: client, Settings: loaded, Health: health}, err
 }
 
-// Serving is what a command that serves works with. Its caller closes the
-// client.
+// Serving is the connection of a serving command. Its caller closes the client.
 type Serving struct {
 	Client   *starter.Client
 	Settings *config.Config

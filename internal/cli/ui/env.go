@@ -14,9 +14,9 @@ import (
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Terminal says that a person looks at Stdout: live bars, colors.
+	// Terminal enables live bars and colors: Stdout is a terminal.
 	Terminal bool
-	// Interactive says that a person can be asked: Stdin and Stdout are terminals.
+	// Interactive enables questions: Stdin and Stdout are terminals.
 	Interactive bool
 	// Width is the terminal's width in columns; 0 if unknown.
 	Width int
@@ -28,9 +28,9 @@ type Env struct {
 	Executable string
 	// Name is the name of the binary; empty: roundsman.
 	Name string
-	// Own follows from Name: it renames the program in texts; nil: the binary is roundsman.
+	// Own renames the program in texts, by Name. It is nil for roundsman.
 	Own *Renaming
-	// Shim is the command line of the running binary as a shim; empty: it cannot be one.
+	// Shim is the command line of the running binary as a shim, empty if it has none.
 	Shim []string
 }
 
@@ -62,8 +62,8 @@ func (e Env) getenv(name string) string {
 	return ""
 }
 
-// Colors reports whether escape sequences may be written: to a terminal, unless
-// NO_COLOR (any value, see no-color.org) or TERM=dumb says otherwise.
+// Colors reports whether Stdout takes escape sequences: a terminal without NO_COLOR (any value, see
+// no-color.org) and without TERM=dumb.
 func (e Env) Colors() bool {
 	return e.Terminal && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
 }

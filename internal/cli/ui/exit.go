@@ -15,9 +15,9 @@ import (
 const (
 	// ExitOK: done, and the answer is the good one.
 	ExitOK = 0
-	// ExitFailed: it could not be done, or a run did not complete.
+	// ExitFailed: the command failed, or a run did not complete.
 	ExitFailed = 1
-	// ExitDifference: done, and something differs from what is wanted.
+	// ExitDifference: done, and the state differs from the wanted one.
 	ExitDifference = 2
 	// ExitUsage: wrong usage, or a faulty file.
 	ExitUsage = 3
@@ -37,7 +37,7 @@ func ExitOf(outcome contract.Outcome, warnings int) int {
 	return ExitOK
 }
 
-// ExitError carries an exit code, and a message unless everything was said.
+// ExitError carries an exit code, and a message unless all output is printed.
 type ExitError struct {
 	Code int
 	Err  error
@@ -54,7 +54,7 @@ func (e *ExitError) Error() string {
 // Unwrap gives the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Usagef is wrong usage: exit code 3, and the message says what would be right.
+// Usagef reports wrong usage with exit code 3. Its message includes the correct form.
 func Usagef(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
@@ -62,7 +62,7 @@ func Usagef(format string, args ...any) error {
 // Faulty marks err as the user's to correct: exit code 3.
 func Faulty(err error) error { return &ExitError{Code: ExitUsage, Err: err} }
 
-// Silent ends with code; what there was to say is printed already.
+// Silent ends with code. All output is printed already.
 func Silent(code int) error {
 	if code == ExitOK {
 		return nil

@@ -169,8 +169,8 @@ func CheckArguments(c *cli.Context) error {
 	return nil
 }
 
-// HelpName is how the command is written. The library names the program twice in
-// that of a command which is nobody's subcommand.
+// HelpName is the name of a command as it is typed. The library repeats the program's name for a command
+// without a parent.
 func HelpName(c *cli.Context) string {
 	return ProgramName + " " + strings.TrimPrefix(strings.TrimPrefix(c.Command.HelpName, ProgramName+" "), ProgramName+" ")
 }

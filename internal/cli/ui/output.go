@@ -21,8 +21,7 @@ const (
 	OutputName  = "name"
 )
 
-// Formats are the values that --output takes in a command. Only what lists or shows
-// has more columns and names.
+// Formats are the values of --output in a command. Only lists and shown things have more columns and names.
 func Formats(command *cli.Command) []string {
 	for _, flag := range command.Flags {
 		if more, ok := flag.(*FormatsFlag); ok {
@@ -63,8 +62,7 @@ func format(c *cli.Context) string {
 // WantsJSON reports whether --output is json.
 func WantsJSON(c *cli.Context) bool { return format(c) == OutputJSON }
 
-// WantsData reports whether the answer is for a program: what is said to people does
-// not belong on standard output.
+// WantsData reports whether a program reads the answer. Then standard output has no texts for people.
 func WantsData(c *cli.Context) bool {
 	return slices.Contains([]string{OutputJSON, OutputYAML, OutputName}, format(c))
 }

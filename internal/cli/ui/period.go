@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// PeriodFlags are --since and --until of the commands that list what happened.
+// PeriodFlags are --since and --until of lists of past events.
 func PeriodFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "since", Usage: "from `TIME` on (RFC 3339, or a duration before now)"},
@@ -15,7 +15,7 @@ func PeriodFlags() []cli.Flag {
 	}
 }
 
-// Period reads --since and --until; zero: no bound.
+// Period reads --since and --until. Zero means no bound.
 func (c *Program) Period(ctx *cli.Context) (since, until time.Time, err error) {
 	var faults []error
 	now := c.Env.Now()

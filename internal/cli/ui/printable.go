@@ -43,7 +43,7 @@ func Lines(text string) string {
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
-// escapeUnsafe escapes in JSON what its encoder leaves as it is.
+// escapeUnsafe escapes unsafe characters in JSON that its encoder leaves.
 func escapeUnsafe(encoded []byte) []byte {
 	if !bytes.ContainsFunc(encoded, func(r rune) bool { return r > '~' && unsafe(r) }) {
 		return encoded

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// hostile is what a job, an operator or a file may call itself.
+// hostile is a possible text of a job, an operator or a file.
 const hostile = "a\x1b]52;c;x\ab\u009b2Jc\u202ed\u200be\u2066f\u2028g"
 
 // TestNothingControlsTheTerminal: tables, lines, messages, JSON, YAML and names show hostile text

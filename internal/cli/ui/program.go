@@ -16,9 +16,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Note writes what could not be found out besides an answer: before the answer, and once.
-// An answer that lacks what a control plane knows is not whole: the command ends with
-// [ExitFailed].
+// Note writes a fault before the answer, once. If the control plane is absent, the answer is incomplete and the
+// command ends with [ExitFailed].
 func (c *Program) Note(err error) {
 	if err == nil {
 		return
@@ -26,7 +25,7 @@ func (c *Program) Note(err error) {
 	text := "note: " + err.Error()
 	if down, is := errors.AsType[*starter.ControlPlaneDownError](err); is {
 		if c.partial {
-			return // It is the same one that is absent.
+			return // The same control plane is absent.
 		}
 		c.partial, text = true, c.Env.Own.Name()+": "+down.Error()
 	}
@@ -52,8 +51,8 @@ func (c *Program) Whole(err error) error {
 	return err
 }
 
-// Print writes to standard output, for people. Whatever a text contains, it cannot
-// control the terminal. The format alone is renamed, an argument may be the text of a user.
+// Print writes to standard output, for people. No argument can control the terminal. Only the format is
+// renamed, because an argument may be the text of a user.
 func (c *Program) Print(format string, args ...any) {
 	fmt.Fprintln(c.Env.Stdout, Lines(fmt.Sprintf(c.Env.Own.Text(format), args...)))
 }
@@ -63,7 +62,7 @@ func (c *Program) Complain(format string, args ...any) {
 	fmt.Fprintln(c.Env.Stderr, Lines(fmt.Sprintf(c.Env.Own.Text(format), args...)))
 }
 
-// Confirm asks a question that only yes answers with true.
+// Confirm returns true only after the answer yes.
 func (c *Program) Confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(c.Env.Stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)
@@ -99,7 +98,7 @@ func (c *Program) Done(ctx *cli.Context, value any, format string, args ...any) 
 	return nil
 }
 
-// SettingsChanged confirms what a set command changed.
+// SettingsChanged confirms the changes of a set command.
 func (c *Program) SettingsChanged(ctx *cli.Context, value map[string]any, what string, changed []contract.FieldChange) error {
 	value["changed"] = OrEmpty(changed)
 	if len(changed) == 0 {
@@ -117,19 +116,17 @@ func (c *Program) Operator() string {
 	return cmp.Or(c.Env.getenv("ROUNDSMAN_ACTOR"), c.Env.getenv("SUDO_USER"), c.Env.getenv("USER"), c.Env.getenv("LOGNAME"), starter.SystemUser())
 }
 
-// Program is what every command needs: the process, and the handlers of the binary
-// besides the built-in ones.
+// Program is shared by all commands: the process, and the handlers of the binary besides the built-in ones.
 type Program struct {
 	Env      Env
 	Handlers []jobtype.Handler
-	// Forward runs the words of another command under the name of the one that was typed. Has reports
-	// whether the tree has a command.
+	// Forward runs the words of another command under the name of the typed command. Has reports whether the
+	// tree has a command.
 	Forward func(ctx context.Context, name string, words []string) error
 	Has     func(path string) bool
-	// Wide and NoHeaders say how tables look; see [Program.PrintTable].
+	// Wide and NoHeaders control tables, see [Program.PrintTable].
 	Wide, NoHeaders bool
-	// noted are the notes that were written, partial says that one was about an absent
-	// control plane.
+	// noted are the notes written. partial is set after one about an absent control plane.
 	noted   []string
 	partial bool
 }

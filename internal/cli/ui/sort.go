@@ -14,11 +14,10 @@ import (
 // FlagSort is --sort of the commands that list.
 const FlagSort = "sort"
 
-// SortField is something by which the rows of a list can be sorted.
+// SortField is a key to sort the rows of a list.
 type SortField[T any] struct {
 	Name string
-	// compare is negative where a comes before b. down turns the order around, but rows
-	// of which nothing is known stay last.
+	// compare is negative if a precedes b. down reverses the order, but rows without a value stay last.
 	compare func(a, b T, down bool) int
 }
 
@@ -50,7 +49,7 @@ func turned(order int, down bool) int {
 	return order
 }
 
-// Sorting is what a list can be sorted by.
+// Sorting holds the sort keys of a list.
 type Sorting[T any] []SortField[T]
 
 // SortFlag is --sort, with the fields that it takes.
@@ -82,8 +81,7 @@ func (s Sorting[T]) Flag() cli.Flag {
 	}}
 }
 
-// Sort sorts rows in place as --sort says. Rows that are equal keep their order, and
-// without --sort all do.
+// Sort sorts rows in place by --sort. Equal rows keep their order.
 func (s Sorting[T]) Sort(ctx *cli.Context, rows []T) {
 	var orders []func(a, b T) int
 	for _, field := range SplitList(ctx.String(FlagSort)) {
@@ -120,7 +118,7 @@ func (s Sorting[T]) Flags(own ...cli.Flag) []cli.Flag {
 	})
 }
 
-// Arrange sorts rows and keeps as many as --limit says.
+// Arrange sorts rows and keeps the first --limit of them.
 func (s Sorting[T]) Arrange(ctx *cli.Context, rows []T) []T {
 	s.Sort(ctx, rows)
 	if limit := ctx.Int(FlagLimit); limit > 0 && limit < len(rows) {
@@ -129,7 +127,7 @@ func (s Sorting[T]) Arrange(ctx *cli.Context, rows []T) []T {
 	return rows
 }
 
-// More says after a table that --limit left rows out.
+// More notes, after a table, the number of rows beyond --limit.
 func (c *Program) More(listed, all int) {
 	if listed < all {
 		c.Remark("%d of %d; see more with --limit", listed, all)

@@ -16,15 +16,13 @@ import (
 )
 
 const (
-	// suggestWithin bounds how long a suggestion is looked for: the error itself
-	// is known already.
+	// suggestWithin bounds the search for a suggestion, because the error itself is complete.
 	suggestWithin = 300 * time.Millisecond
-	// suggestDAGs is how many of the newest runs of DAGs are looked at.
+	// suggestDAGs is the number of newest DAG runs that are searched.
 	suggestDAGs = 200
 )
 
-// suggest adds to err the name that was probably meant, where err says that
-// nothing has the name that was given.
+// suggest adds the most similar name to an error about an unknown name.
 func (*Program) suggest(ctx context.Context, client *starter.Client, err error) error {
 	meant := ""
 	if unknown, ok := errors.AsType[*explainer.UnknownThingError](err); ok {
@@ -43,8 +41,7 @@ func (*Program) suggest(ctx context.Context, client *starter.Client, err error) 
 	return fmt.Errorf("%w; did you mean %s?", err, meant)
 }
 
-// namesOf lists what there is of a kind. A list that cannot be had suggests
-// nothing.
+// namesOf lists the names of a kind, or none after an error.
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, suggestWithin)
 	defer cancel()
@@ -69,8 +66,8 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 	return slices.Compact(names)
 }
 
-// likely is the only name that begins with word, else the nearest one. A name
-// that exists was meant; what is missing is something of it.
+// likely returns the only name that begins with word, else the most similar name. It returns nothing for a name
+// that exists: then a part of the thing is missing.
 func likely(word string, names []string) string {
 	const begun = 3 // Fewer letters begin too much.
 	if name := word[:max(0, strings.IndexAny(word+"@", "@/:"))]; slices.Contains(names, name) {

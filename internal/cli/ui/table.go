@@ -34,8 +34,7 @@ func (p Paint) Apply(colors bool, text string) string {
 type Cell struct {
 	Text  string
 	Paint Paint
-	// Cause is set for the text of an error: of one that is too wide the middle is cut,
-	// because its end is the cause.
+	// Cause marks the text of an error. Its end is the cause, so a narrow table cuts its middle.
 	Cause bool
 }
 
@@ -48,8 +47,8 @@ func Textf(format string, args ...any) Cell { return Cell{Text: fmt.Sprintf(form
 // Cause is the cell of an error.
 func Cause(message string) Cell { return Cell{Text: message, Cause: true} }
 
-// Table lines up columns. Values are shown on one line each, whatever is in
-// them: a job's message must not break the layout or move the cursor.
+// Table lines up columns. Each value is shown on one line, so that a job's message cannot break the layout or
+// move the cursor.
 type Table struct {
 	Header []string
 	Rows   [][]Cell
@@ -67,8 +66,7 @@ func NewTable(header ...string) *Table { return &Table{Header: header} }
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 const (
-	// columnGap is between two columns, lastColumn what the last one keeps of a narrow
-	// terminal.
+	// columnGap is the gap between columns, lastColumn the least width of the last column.
 	columnGap  = 2
 	lastColumn = 8
 )
@@ -127,7 +125,7 @@ func columnWidths(rows [][]Cell) []int {
 	return widths
 }
 
-// taken is what columns and the gaps after them take.
+// taken is the width of the columns and the gaps after them.
 func taken(widths []int) (sum int) {
 	for _, width := range widths {
 		sum += width + columnGap

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// ByWhom adds who did something, if that is known.
+// ByWhom adds the author, if known.
 func ByWhom(who string) string {
 	if who == "" {
 		return ""
@@ -16,8 +16,7 @@ func ByWhom(who string) string {
 	return " by " + who
 }
 
-// GoesOn says of a run whose end was waited for that an interrupt ended only the
-// waiting.
+// GoesOn explains that an interrupt ended only the wait, and the run continues.
 func GoesOn(ref starter.RunRef, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err

@@ -30,8 +30,7 @@ func ParseTime(flag, written string, now time.Time) (time.Time, error) {
 
 const day = 24 * time.Hour
 
-// Ago tells a time relative to now, as people say it: "3m ago", "in 2h". The
-// zero time is "-". JSON output has the exact time.
+// Ago returns a time relative to now: "3m ago", "in 2h". The zero time is "-". JSON output has the exact time.
 func Ago(at, now time.Time) string {
 	if at.IsZero() {
 		return "-"
@@ -81,7 +80,7 @@ func Stamp(at time.Time) string {
 	return at.Local().Format("2006-01-02 15:04:05 MST")
 }
 
-// ParseDuration reads what configuration files accept, days included.
+// ParseDuration reads durations of configuration files, days included.
 func ParseDuration(written string) (time.Duration, error) {
 	parsed, err := jobtype.ParseDuration(written)
 	return parsed.Std(), err

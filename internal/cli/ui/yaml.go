@@ -74,8 +74,8 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// yamlString quotes what could be escaped, since escapes mean nothing without quotes, and
-// what is a bool to readers of YAML 1.1.
+// yamlString quotes texts that need escapes, because escapes work only in quotes, and words that YAML 1.1 reads
+// as a bool.
 func yamlString(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	old := slices.Contains([]string{"y", "n", "yes", "no", "on", "off"}, strings.ToLower(text))
@@ -85,7 +85,7 @@ func yamlString(text string) *yaml.Node {
 	return node
 }
 
-// escapeUnsafeYAML escapes what the encoder leaves as it is.
+// escapeUnsafeYAML escapes unsafe characters that the encoder leaves.
 func escapeUnsafeYAML(encoded []byte) []byte {
 	if !bytes.ContainsFunc(encoded, func(r rune) bool { return r > '~' && unsafe(r) }) {
 		return encoded

@@ -155,7 +155,7 @@ func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run start
 	return pause, nil
 }
 
-// kindOfRun is the hold to lift on a run: all stands for both.
+// kindOfRun returns the hold to lift on a run. all lifts both.
 func kindOfRun(id, kind string, paused, held bool) (string, error) {
 	switch {
 	case paused && held && kind == "":

@@ -142,7 +142,8 @@ func (c *commands) each(ctx *cli.Context, act func(text string) error) error {
 type target struct {
 	text   string
 	parsed ref.Ref
-	// kind is that of a job type, worker, lane, pool, object, receiver or key; empty for runs and items.
+	// kind is the kind of a job type, worker, lane, pool, object, receiver or key, and empty for runs and
+	// items.
 	kind ref.Kind
 	name string
 	run  starter.RunRef
@@ -160,9 +161,9 @@ type accepts struct {
 	named []ref.Kind
 	runs  bool
 	items bool
-	// keys: TYPE:KEY is the key itself, not its newest job.
+	// keys accepts TYPE:KEY as the key itself, not as its newest job.
 	keys bool
-	// changes: a name that several open runs have is refused.
+	// changes refuses a name that several open runs have.
 	changes bool
 }
 

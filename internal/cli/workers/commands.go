@@ -6,7 +6,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// commands gives every command what the program shares.
+// commands shares the program among the commands of this package.
 type commands struct{ *ui.Program }
 
 // Commands are the commands of this package, in the order of the help.

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-// drainLook is how often a drain looks at what still runs.
+// drainLook is the interval between two reads of a draining worker.
 const drainLook = time.Second
 
 func (c *commands) workersDrain() *cli.Command {
@@ -45,8 +45,7 @@ Examples:
 				return err
 			}
 			if ctx.Bool("no-wait") {
-				// Shared queues are the worker's own to leave alone; if it does not
-				// answer now, it learns within a minute.
+				// The worker stops its shared queues itself. Without an answer now it does so within a minute.
 				_, _ = client.Workers().Refresh(ctx.Context, id)
 				return c.Done(ctx, after, "%s", operated(after))
 			}
@@ -55,7 +54,7 @@ Examples:
 	}
 }
 
-// awaitDrained waits until the worker runs nothing, or its process is gone.
+// awaitDrained waits until the worker has no attempts left, or until its process has ended.
 func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker contract.WorkerDetail, began time.Time) error {
 	limited, cancel := ctx.Context, context.CancelFunc(func() {})
 	if limit := ctx.Duration(ui.FlagTimeout); limit > 0 {
@@ -135,8 +134,7 @@ func checkResize(ctx *cli.Context) error {
 	return nil
 }
 
-// inForce makes the worker look, and reports whether it has taken the caps over
-// within a few seconds.
+// inForce refreshes the worker and reports whether it uses the caps within a few seconds.
 func inForce(ctx context.Context, client *starter.Client, id string, caps contract.WorkerCaps) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/starter/workerview"
 )
 
-// freeText says when a worker is free if it is drained now: a drain interrupts nothing.
-// Of a silent worker only the runs tell what it has.
+// freeText returns when a worker that is drained now becomes free: a drain interrupts no attempt. The attempts
+// of a silent worker are read from the open runs.
 func freeText(drain workerview.Drain, silent bool, now time.Time) string {
 	var text string
 	switch {
@@ -36,7 +36,7 @@ func freeText(drain workerview.Drain, silent bool, now time.Time) string {
 	return text
 }
 
-// foretellDrain says what a drain would wait for, and drains nothing.
+// foretellDrain prints the attempts that a drain would wait for, and drains nothing.
 func (c *commands) foretellDrain(ctx *cli.Context, client *starter.Client, id string) error {
 	shown, err := workerview.Shown(ctx.Context, client, id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// defaultPast is how many releases a table shows.
+// defaultPast is the default number of releases in a table.
 const (
 	defaultPast = 50
 	flagOnly    = "only"
@@ -71,7 +71,7 @@ type lock struct {
 	inUse ui.Cell
 }
 
-// since is when the first of its holders got it; zero if nobody holds it.
+// since is the time of the oldest grant, zero without one.
 func (l lock) since() time.Time {
 	if len(l.holders) == 0 {
 		return time.Time{}
@@ -163,7 +163,7 @@ func pastSorting() ui.Sorting[contract.PastGrant] {
 	}
 }
 
-// things names what a grant was of.
+// things lists the resources of a past grant.
 func things(g contract.PastGrant) string {
 	var all []string
 	if g.Lane != "" {

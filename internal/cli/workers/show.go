@@ -68,14 +68,14 @@ func workerJobStates(written []string) ([]contract.WorkerJobState, error) {
 	return states, nil
 }
 
-// keepJobs keeps the jobs in one of the states; none: all.
+// keepJobs keeps the jobs in one of the states, or all jobs if there are none.
 func keepJobs(report *contract.WorkerReport, states []contract.WorkerJobState) {
 	if report != nil && len(states) > 0 {
 		report.Jobs = slices.DeleteFunc(report.Jobs, func(job contract.WorkerJob) bool { return !slices.Contains(states, job.State) })
 	}
 }
 
-// lastBeat is when it last beat, as far as that is told: single beats are not.
+// lastBeat returns the age of the last heartbeat. The registry has it only for workers that are late.
 func lastBeat(worker contract.WorkerDetail, now time.Time) string {
 	if worker.Fresh {
 		return "fresh"
@@ -178,7 +178,7 @@ func (c *commands) showWorkerJobs(worker workerview.ShownWorker) {
 	}
 }
 
-// showItems lists what open runs have on a worker that does not answer.
+// showItems lists the items that open runs have on a silent worker.
 func (c *commands) showItems(worker workerview.ShownWorker) {
 	if worker.Unanswered != "" {
 		c.Complain("note: %s", worker.Unanswered)

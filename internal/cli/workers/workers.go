@@ -84,7 +84,7 @@ worker said with its last heartbeat.`,
 }
 
 const (
-	// flagOnlyState is carried by the verb for its --state.
+	// flagOnlyState carries the --state of the verb.
 	flagOnlyState = "only-state"
 	flagLabel     = "label"
 )
@@ -147,8 +147,8 @@ func State(worker contract.WorkerDetail) ui.Cell {
 	return ui.Textf("%s", worker.State)
 }
 
-// whileAway says what else there is to know of a worker that is away: its process
-// may still end what it runs, and an operator's word lasts.
+// whileAway describes an absent worker: its process may still end its attempts, and the operator's request
+// stays.
 func whileAway(worker contract.WorkerDetail) string {
 	text := ""
 	if worker.Leaving {
@@ -160,8 +160,8 @@ func whileAway(worker contract.WorkerDetail) string {
 	return text
 }
 
-// operated tells what became of the operator's request: of a worker that is away it
-// holds from the moment that it is back.
+// operated describes the operator's request. A request for an absent worker takes effect when the worker is
+// back.
 func operated(worker contract.WorkerDetail) string {
 	text := fmt.Sprintf("%s is %s", worker.Registration.ID, worker.State)
 	switch {
@@ -203,8 +203,8 @@ func (c *commands) workersAct(action starter.WorkerAction, usage string) *cli.Co
 				return err
 			}
 			if action != starter.ActionRemove {
-				// Shared queues are the worker's own to pull or to leave alone; if it does
-				// not answer now, it learns within a minute.
+				// The worker starts or stops its shared queues itself. Without an answer now it does so within
+				// a minute.
 				_, _ = client.Workers().Refresh(ctx.Context, id)
 			}
 			return c.Done(ctx, after, "%s", operated(after))

@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestAnOperatorsWordOnAnAbsentWorker: what was said of a worker that is away holds
-// when it is back, and is seen meanwhile.
+// TestAnOperatorsWordOnAnAbsentWorker: a request for an absent worker is shown, and takes effect when the
+// worker is back.
 func TestAnOperatorsWordOnAnAbsentWorker(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

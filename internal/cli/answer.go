@@ -11,9 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// answerWriter is standard output. It remembers that something could not be
-// written: an answer that is lost on a full disk must not end with exit code 0. A
-// reader who has gone (`| head`) ends the process, as the system does it.
+// answerWriter is standard output. It remembers a failed write, because a truncated answer on a full disk must
+// not end with exit code 0. If the reader has gone (`| head`), the system ends the process.
 type answerWriter struct {
 	w io.Writer
 
@@ -34,7 +33,7 @@ func (a *answerWriter) Write(text []byte) (int, error) {
 	return n, err //nolint:wrapcheck // it stands for the writer
 }
 
-// lost says what became of the answer; nil if it was written.
+// lost returns the write error of the answer, nil if all of it was written.
 func (a *answerWriter) lost() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,8 +43,7 @@ func (a *answerWriter) lost() error {
 	return fmt.Errorf("the answer could not be written: %w", a.err)
 }
 
-// checkText refuses what cannot travel: everything that is sent is UTF-8. Names
-// of files are not sent.
+// checkText refuses arguments that are not UTF-8, except names of files, which are not sent.
 func checkText(c *cli.Context) error {
 	for _, word := range c.Args().Slice() {
 		if !utf8.ValidString(word) {

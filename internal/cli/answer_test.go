@@ -16,13 +16,12 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// full is a disk on which nothing fits any more.
+// full is a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// TestAnAnswerThatIsLostIsAFailure: whoever redirects an answer into a file must
-// hear that the file is not what he thinks, in both formats.
+// TestAnAnswerThatIsLostIsAFailure: a command whose answer cannot be written fails, in both formats.
 func TestAnAnswerThatIsLostIsAFailure(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
@@ -33,7 +32,8 @@ func TestAnAnswerThatIsLostIsAFailure(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotWaitForTheAnswerIsTold: what was asked for may be done by then.
+// TestWhoDoesNotWaitForTheAnswerIsTold: after an interrupt the error warns that the request may be carried
+// out.
 func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -49,7 +49,8 @@ func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 	}
 }
 
-// TestWhatWasGivenWronglyIsAFaultOfUsage: also where it is found out only next to the server.
+// TestWhatWasGivenWronglyIsAFaultOfUsage: a wrong argument is a fault of usage, also if only the server finds
+// it.
 func TestWhatWasGivenWronglyIsAFaultOfUsage(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]int{
@@ -61,7 +62,7 @@ func TestWhatWasGivenWronglyIsAFaultOfUsage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotUTF8IsRefused: before anything is sent, and by name.
+// TestWhatIsNotUTF8IsRefused: an argument that is not UTF-8 is refused by name, before any request.
 func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
@@ -69,8 +70,8 @@ func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	h.run("jobtypes", "pause", "scrub", "--note", "\xff").Exits(ui.ExitUsage).Complains(`--note "\xff" is not UTF-8`)
 }
 
-// TestNamesThatNothingCanHave: the server refuses to look for them in words that
-// mean nothing to an operator; a namespace that is missing comes with its remedy.
+// TestNamesThatNothingCanHave: an impossible name is refused in terms of roundsman. A missing namespace comes
+// with its remedy.
 func TestNamesThatNothingCanHave(t *testing.T) {
 	t.Parallel()
 	server := testsuite.StartServer(t)

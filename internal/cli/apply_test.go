@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// TestTheImplicitFileNamesTheServer: an apply in the directory of a configuration
-// works where that says, and says so first.
+// TestTheImplicitFileNamesTheServer: apply uses the server of the configuration in the current directory, and
+// prints it first.
 func TestTheImplicitFileNamesTheServer(t *testing.T) {
 	h := offline(t)
 	h.env.Environ = []string{"USER=tester"}
@@ -41,8 +41,7 @@ func TestTheImplicitFileNamesTheServer(t *testing.T) {
 	h.run("plan").OK().Says("server " + address + " (from TEMPORAL_ADDRESS; roundsman.yaml has prod.example.org:7233), namespace default")
 }
 
-// TestApplyDeletesOnlyWhatItIsToldTo: a job type that the file lacks is kept until
-// somebody agrees.
+// TestApplyDeletesOnlyWhatItIsToldTo: a job type that the file lacks is kept until its deletion is confirmed.
 func TestApplyDeletesOnlyWhatItIsToldTo(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -70,7 +69,7 @@ func TestApplyDeletesOnlyWhatItIsToldTo(t *testing.T) {
 	h.run("apply", "-c", changed, "--only", "nothing").Exits(ui.ExitUsage).Complains("neither in the configuration nor applied")
 }
 
-// TestTwoTeamsShareANamespace: neither deletes nor overwrites what the other has applied.
+// TestTwoTeamsShareANamespace: neither team deletes or overwrites the job types of the other.
 func TestTwoTeamsShareANamespace(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -85,8 +84,8 @@ func TestTwoTeamsShareANamespace(t *testing.T) {
 	h.run("plan", "-c", owned("storage", "s")).OK().Says("no changes")
 }
 
-// TestDevLeavesOthersAlone: what was applied to a running server stays when dev starts
-// with a configuration of its own.
+// TestDevLeavesOthersAlone: job types applied to a running server stay when dev starts with its own
+// configuration.
 func TestDevLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -99,20 +98,20 @@ func TestDevLeavesOthersAlone(t *testing.T) {
 	h.run("jobtypes", "show", "echo", "-o", "name").OK()
 }
 
-// TestTheIntervalIsASetting: jobtypes set changes how often a job type is due.
+// TestTheIntervalIsASetting: jobtypes set changes the interval of a job type.
 func TestTheIntervalIsASetting(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
 	h.run("apply", "-c", h.write(configOf("often", 1, ""))).OK()
 	h.run("jobtypes", "set", "often-0", "every=42m", "retry_limit=3").OK().Says("every 42m", "policy.retry_limit")
 	h.run("jobtypes", "set", "often-0", "every=42m").OK().Says("it is so already")
-	// Without a control plane the answer lacks its part, so the command fails.
+	// Without a control plane the answer is incomplete, so the command fails.
 	h.run("jobtypes", "show", "often-0").Exits(ui.ExitFailed).Says("every 42m")
 	h.run("jobtypes", "set", "often-0", "every=0s").Exits(ui.ExitUsage).Complains("every", "out of range")
 	h.run("jobtypes", "set", "often-0", "evry=1h").Exits(ui.ExitUsage)
 }
 
-// listed waits until visibility knows a job type.
+// listed waits until visibility lists a job type.
 func (h *harness) listed(name string) {
 	h.t.Helper()
 	client, err := starter.Dial(h.t.Context(), starter.Options{Address: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
@@ -129,8 +128,8 @@ func (h *harness) listed(name string) {
 	})
 }
 
-// TestApplyNamesWhyTheFleetsHandlersAreUnknown: without a control plane nobody knows the handlers
-// of workers, which looks like a misspelled handler otherwise.
+// TestApplyNamesWhyTheFleetsHandlersAreUnknown: without a control plane the handlers of workers are unknown.
+// The error names this cause, not a misspelled handler.
 func TestApplyNamesWhyTheFleetsHandlersAreUnknown(t *testing.T) {
 	t.Parallel()
 	h := alone(t)

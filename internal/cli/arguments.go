@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// arranged is a command line in the order that the parser needs: the path of
-// the command, its flags, its arguments. People write flags anywhere.
+// arranged is a command line in the parser's order: the path of the command, its flags, its arguments. People
+// write flags anywhere.
 type arranged struct {
 	command *cli.Command
 	path    []string
@@ -21,8 +21,7 @@ type arranged struct {
 	help    bool
 }
 
-// line is the command line for the parser, beginning with the program's name.
-// Help is not for the parser.
+// line is the command line for the parser, with the program's name first and without --help.
 func (a *arranged) line(program string) []string {
 	line := append([]string{program}, a.path...)
 	line = append(line, a.flags...)
@@ -32,8 +31,8 @@ func (a *arranged) line(program string) []string {
 	return line
 }
 
-// arrange sorts args, which exclude the program's name, and reports unknown
-// commands and flags, with a suggestion.
+// arrange sorts args, which exclude the program's name. It refuses unknown commands and flags with a
+// suggestion.
 func arrange(root *cli.Command, args []string) (*arranged, error) {
 	known := valueFlags(root)
 	found := &arranged{command: root}
@@ -102,7 +101,7 @@ func (a *arranged) checked() (*arranged, error) {
 	return a, nil
 }
 
-// elsewhere has words that other programs use, and the command that does it here.
+// elsewhere maps words of other programs to commands.
 var elsewhere = map[string]string{ //nolint:gochecknoglobals // constant table
 	"roundsman apply --dry-run": "`roundsman plan` shows the changes",
 	"roundsman plan --prune":    "`roundsman plan` shows deletions always; `roundsman apply --prune` makes them",
@@ -122,7 +121,7 @@ func unknownFlag(name, here string, candidates []string) error {
 	if hint := elsewhere[here+" --"+name]; hint != "" {
 		return ui.Usagef("unknown flag --%s: %s", name, hint)
 	}
-	// One letter is near every other one.
+	// A single letter is similar to every other letter.
 	guess := suggest.Word(name, slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return len(c) == 1 }))
 	if len(name) > 1 && guess != "" {
 		return ui.Usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
@@ -130,7 +129,7 @@ func unknownFlag(name, here string, candidates []string) error {
 	return ui.Usagef("unknown flag --%s: see %s --help", name, here)
 }
 
-// holdsOthers reports whether a command does nothing by itself.
+// holdsOthers reports whether a command only groups subcommands.
 func holdsOthers(command *cli.Command) bool {
 	return command.Action == nil && len(command.Subcommands) > 0
 }
@@ -153,8 +152,8 @@ func flagNames(command *cli.Command) []string {
 	return names
 }
 
-// takesValue reports whether a flag takes a value: as the command has it, else as any other has it. One
-// letter, -f, stands for two flags.
+// takesValue reports whether a flag takes a value, in this command or else in any other. The flag -f has two
+// meanings.
 func takesValue(command *cli.Command, known map[string]bool, name string) bool {
 	for _, flag := range command.Flags {
 		if slices.Contains(flag.Names(), name) {
@@ -165,8 +164,8 @@ func takesValue(command *cli.Command, known map[string]bool, name string) bool {
 	return known[name]
 }
 
-// valueFlags says of every flag of a command tree whether it takes a value. A
-// name means the same in every command, which a test holds.
+// valueFlags maps every flag of a command tree to whether it takes a value. A test ensures that a name means
+// the same in every command.
 func valueFlags(command *cli.Command) map[string]bool {
 	known := map[string]bool{}
 	for _, flag := range command.Flags {

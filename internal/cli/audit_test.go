@@ -26,8 +26,8 @@ func TestAuditUsage(t *testing.T) {
 	h.run("audit", "list").Exits(ui.ExitFailed).Complains("no Temporal server answers")
 }
 
-// TestAuditWithoutControlPlane: what needs no control plane is done and recorded
-// without one; only reading the log needs it.
+// TestAuditWithoutControlPlane: actions on Schedules work and are recorded without a control plane. Only
+// reading the log needs it.
 func TestAuditWithoutControlPlane(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -53,7 +53,7 @@ func TestAuditWithoutControlPlane(t *testing.T) {
 	followAudit(t, h)
 }
 
-// followAudit sees what comes, one object a line.
+// followAudit checks that new entries arrive, one object a line.
 func followAudit(t *testing.T, h *harness) {
 	t.Helper()
 	following := h.begin("audit", "list", "--limit", "1", "--follow", "--output", "json")
@@ -69,7 +69,7 @@ func followAudit(t *testing.T, h *harness) {
 	assert.Len(t, lines, 2, "each entry once")
 }
 
-// auditTells is what the log has after the cluster was operated.
+// auditTells checks the log after the cluster was operated.
 func auditTells(t *testing.T, h *harness) {
 	h.run("audit", "list", "--kind", "operator").OK().Says("run.cancel", "job.cancel", "not today", "enough", "worker.cordon", "worker/node-a", "ONLINE → CORDONED")
 	h.run("audit", "list", "--kind", "scheduler").OK().Says("scheduler", "refused DUPLICATE", "group/quick-")
@@ -78,8 +78,8 @@ func auditTells(t *testing.T, h *harness) {
 	}
 }
 
-// TestAnAbsentControlPlaneIsTheFirstLine: what the server alone knows is shown, after the
-// cause, which stands once; the answer is not whole, so the command fails.
+// TestAnAbsentControlPlaneIsTheFirstLine: facts from the server are shown after the cause, which is printed
+// once. The answer is incomplete, so the command fails.
 func TestAnAbsentControlPlaneIsTheFirstLine(t *testing.T) {
 	t.Parallel()
 	h := alone(t)

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter/calendar"
 )
 
-// The dropped ticks of `crowded` have a run in their way: its one job outlasts the
-// interval.
+// The ticks of `crowded` are dropped, because its one job runs longer than the interval.
 const calendarConfig = `version: 1
 lanes: {default: {}}
 job_types:
@@ -32,8 +31,7 @@ job_types:
     execute: {command: [sleep, "15"]}
 `
 
-// TestForecastAndLedger: what the forecast says of the next instants is what the
-// ledger tells of them afterwards.
+// TestForecastAndLedger: the ledger later records the forecast outcomes.
 func TestForecastAndLedger(t *testing.T) {
 	t.Parallel()
 	h := alone(t)

@@ -21,8 +21,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// background types a serving command and returns what ends it in order, as a
-// signal does.
+// background runs a serving command. stop ends it in order, as a signal does.
 func (h *harness) background(args ...string) (stop func() clitest.Outcome) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
@@ -41,7 +40,7 @@ func (h *harness) background(args ...string) (stop func() clitest.Outcome) {
 	return stop
 }
 
-// eventually types a command until it exits with 0 and says what is wanted.
+// eventually repeats a command until it exits with 0 and its output contains want.
 func (h *harness) eventually(want string, args ...string) clitest.Outcome {
 	h.t.Helper()
 	var last clitest.Outcome
@@ -52,7 +51,7 @@ func (h *harness) eventually(want string, args ...string) clitest.Outcome {
 	return last
 }
 
-// The gate file holds the jobs of `slow` back until a test lets them go.
+// A job of `slow` waits until a test writes the gate file.
 func clusterConfig(gate string) string {
 	return `version: 1
 lanes: {default: {}}
@@ -81,8 +80,7 @@ job_types:
 `
 }
 
-// startCluster runs a control plane and a worker by their commands and applies
-// the configuration.
+// startCluster starts a control plane and a worker by their commands and applies the configuration.
 func startCluster(t *testing.T) (h *harness, gate string, stops []func() clitest.Outcome) {
 	t.Helper()
 	h, gate = alone(t), filepath.Join(t.TempDir(), "gate")
@@ -145,7 +143,7 @@ func completeAndFail(t *testing.T, h *harness) {
 
 	h.run("jobtypes", "pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: a Schedule keeps 1000, with who paused it and when")
 	h.run("jobtypes", "pause", "quick").OK()
-	// Lists of runs and of Schedules come from visibility, which follows a moment later.
+	// Lists of runs and of Schedules come from visibility, which is updated a moment later.
 	told := h.eventually("PAUSED", "status").Says("NEEDS A PERSON", "roundsman resume quick", "paused by tester", "group/broken-", "FAILED")
 	assert.NotContains(t, told.Stdout, "STOPPED", "it is listed once")
 	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman resume quick`")
@@ -168,7 +166,7 @@ func completeAndFail(t *testing.T, h *harness) {
 }
 
 func operateWorkers(t *testing.T, h *harness) {
-	// Slots in use are those of its last heartbeat.
+	// The last heartbeat has the slots in use.
 	h.eventually(" 0/1 ", "workers", "list").Says("node-a", "ONLINE", "/4", "rack=7")
 	h.run("explain", "node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
 	h.run("explain", "worker/node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
@@ -237,7 +235,7 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("runs", "show", "slow").OK().Says("canceled")
 }
 
-// steered changes an open run, and gives up one of its jobs.
+// steered changes an open run, and cancels one of its jobs.
 func steered(t *testing.T, h *harness, gate string) {
 	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").OK().Says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
 	h.run("runs", "set", "slow", "retry_limit=3").OK().Says("it is so already")

@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// completionWord is the hidden first argument with which the scripts ask for
-// candidates: `roundsman __complete WORDS… LAST`, LAST being the unfinished one.
+// completionWord is the hidden first argument of the scripts' requests: `roundsman __complete WORDS… LAST`.
+// LAST is the unfinished word.
 const completionWord = "__complete"
 
 func completionRequest(args []string) ([]string, bool) {
@@ -25,8 +25,8 @@ func completionRequest(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// complete lists what the last word may become: commands, flags, their values, and
-// the names that the server knows, as far as it answers within [liveWithin].
+// complete lists candidates for the last word: commands, flags, their values, and names from the server if it
+// answers within [liveWithin].
 func (c *commands) complete(ctx context.Context, root *cli.Command, words []string) []string {
 	command, last := root, ""
 	typed := words
@@ -81,7 +81,7 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 	return matching(commandNames(command), last)
 }
 
-// stateValues are the values of --state in a command.
+// stateValues returns the values of --state in a command.
 func stateValues(command *cli.Command) []string {
 	outcomes := append(ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), "bad")
 	switch command.HelpName {
@@ -99,7 +99,7 @@ func stateValues(command *cli.Command) []string {
 	return starter.ItemStates()
 }
 
-// flagValues are the values of flags that have a fixed set.
+// flagValues returns the values of flags with a fixed set.
 func flagValues(command *cli.Command, name string) ([]string, bool) {
 	switch name {
 	case ui.FlagState, "s":
@@ -119,7 +119,7 @@ func flagValues(command *cli.Command, name string) ([]string, bool) {
 	return nil, false
 }
 
-// sortFields are the values of --sort in a command, both ways round.
+// sortFields returns the values of --sort in a command, both ways round.
 func sortFields(command *cli.Command) (fields []string) {
 	for _, flag := range command.Flags {
 		if sort, ok := flag.(*ui.SortFlag); ok {

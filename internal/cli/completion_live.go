@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// liveWithin is how long a key press waits for the server.
+	// liveWithin bounds the wait for the server after a key press.
 	liveWithin = 300 * time.Millisecond
-	// liveRuns is how many runs are offered, the newest ones.
+	// liveRuns bounds the candidates among runs, the newest first.
 	liveRuns = 50
 )
 
-// The kinds of names that a server knows.
+// The kinds of names that come from the server.
 const (
 	liveTypes   = "job types"
 	liveWorkers = "workers"
@@ -52,8 +52,8 @@ func group(command *cli.Command) string {
 	return first
 }
 
-// liveNames asks the server that the words typed so far, the environment and the
-// configuration name. Without an answer in time there are none.
+// liveNames queries the server of the typed words, the environment and the configuration. It returns nothing if
+// the answer is late.
 func (c *commands) liveNames(ctx context.Context, kind, last string, typed []string) []string {
 	if kind == "" {
 		return nil
@@ -75,7 +75,7 @@ func (c *commands) liveNames(ctx context.Context, kind, last string, typed []str
 	return namesOf(limited, client, kind)
 }
 
-// runsOf are the references of the runs of a name, and the selectors.
+// runsOf returns the references of the runs of a name, and the selectors.
 func runsOf(ctx context.Context, client *starter.Client, name string) []string {
 	names := []string{name + "@" + ref.Open, name + "@" + ref.Last, name + "@" + ref.Bad}
 	for _, filter := range []starter.RunFilter{{JobType: name, Limit: liveRuns}, {DAG: name, Limit: liveRuns}} {
@@ -87,7 +87,7 @@ func runsOf(ctx context.Context, client *starter.Client, name string) []string {
 	return names
 }
 
-// typedContext has the flags of typed that say where the server is.
+// typedContext has the typed flags that select the server.
 func typedContext(ctx context.Context, typed []string) *cli.Context {
 	set := flag.NewFlagSet(ui.ProgramName, flag.ContinueOnError)
 	for _, common := range ui.CommonFlags() {
@@ -101,7 +101,7 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 			value = typed[i+1]
 		}
 		if strings.HasPrefix(word, "-") && set.Lookup(name) != nil {
-			_ = set.Set(name, value) // An argument that is no value says nothing about the server.
+			_ = set.Set(name, value) // An argument that is no value cannot select the server.
 		}
 	}
 	from := cli.NewContext(cli.NewApp(), set, nil)
@@ -109,7 +109,7 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 	return from
 }
 
-// namesOf lists what there is of a kind, as far as it can be had.
+// namesOf lists the names of a kind, or none after an error.
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
 	if kind != liveWorkers && kind != liveDAGs && kind != liveTold {
 		types, _ := jobtypes.Of(client).List(ctx)

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// TestCompletionOfLiveNames: the shell offers what the server has, and is not kept
-// waiting by one that does not answer.
+// TestCompletionOfLiveNames: the shell offers names from the server, and does not wait for a silent server.
 func TestCompletionOfLiveNames(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -45,8 +44,8 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "--address", "192.0.2.1:7233", "").OK().Stdout)
 }
 
-// TestZshCompletesAtTheFirstTab: zsh reads the script from fpath as the body of the function
-// at the first TAB, so that this call has to complete, too.
+// TestZshCompletesAtTheFirstTab: at the first TAB zsh runs the script from fpath as the function's body, so
+// this call must complete too.
 func TestZshCompletesAtTheFirstTab(t *testing.T) {
 	t.Parallel()
 	script := offline(t).run("completion", "zsh").OK().Stdout
@@ -54,7 +53,7 @@ func TestZshCompletesAtTheFirstTab(t *testing.T) {
 	assert.Regexp(t, `(?s)if \[ "\$\{funcstack\[1\]\}" = _roundsman \]; then\s+_roundsman "\$@".*else\s+compdef _roundsman roundsman\s+fi\s*$`, script)
 }
 
-// TestCompletionOfStates: -s has the states of the command, and the groups that it takes.
+// TestCompletionOfStates: -s offers the states of the command and its groups of states.
 func TestCompletionOfStates(t *testing.T) {
 	t.Parallel()
 	h := offline(t)

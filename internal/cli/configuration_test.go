@@ -71,7 +71,7 @@ func TestPlanApplyPlan(t *testing.T) {
 	require.Len(t, plan.Changes, 2)
 	assert.Equal(t, jobtypes.ActionUpdate, plan.Changes[0].Action)
 
-	// Without a control plane the answer lacks its part, so the command fails.
+	// Without a control plane the answer is incomplete, so the command fails.
 	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("pap-0", "command", "echo")
 	h.run("jobtypes", "pause", "pap-0", "--note", "new disks").OK().Says("pap-0 is paused")
 	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
@@ -92,9 +92,9 @@ func TestFaultyConfigurationAppliesNothing(t *testing.T) {
 	h.run("jobtypes", "show", "faulty-0").Exits(ui.ExitFailed).Complains("does not exist")
 }
 
-// TestAFaultElsewhereKeepsNobodyFromTheServer: commands that only talk to a server read
-// temporal: and warn of the rest. Where the address cannot be read, nothing goes to another
-// server: the command fails, unless the command line names one.
+// TestAFaultElsewhereKeepsNobodyFromTheServer: commands that only use a server read temporal: and warn of other
+// faults. If the address is unreadable, they fail unless the command line has one, so that no request goes to
+// the wrong server.
 func TestAFaultElsewhereKeepsNobodyFromTheServer(t *testing.T) {
 	t.Parallel()
 	h := alone(t)

@@ -22,16 +22,14 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// shown is an action of the console with its lines for a shell, as web/test/lines.mjs
-// prints it.
+// shown is an action of the console with its lines for a shell, from the output of web/test/lines.mjs.
 type shown struct {
 	Name, Method, Path, Roundsman, Temporal, None, Curl string
 	Body                                                any
 }
 
-// TestLinesOfTheConsole: each button of the console has its line for roundsman, for curl
-// and for Temporal's own command line, or says why not; a shell reads what was meant, and
-// the three receivers understand it.
+// TestLinesOfTheConsole: each button has its line for roundsman, curl and Temporal's own command line, or the
+// reason why not. A shell parses the lines as intended, and the three programs accept them.
 func TestLinesOfTheConsole(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
@@ -57,8 +55,8 @@ func TestLinesOfTheConsole(t *testing.T) {
 	}
 }
 
-// TestActionsAreInTheTable: a button that is made elsewhere than in web/src/acts would
-// not be in the table of web/test/lines.mjs.
+// TestActionsAreInTheTable: all buttons are made in web/src/acts, because the table of web/test/lines.mjs has
+// no others.
 func TestActionsAreInTheTable(t *testing.T) {
 	t.Parallel()
 	made := regexp.MustCompile(`roundsman[:=]`)
@@ -76,7 +74,7 @@ func TestActionsAreInTheTable(t *testing.T) {
 	assert.Greater(t, len(pages), 20)
 }
 
-// spoken are the words of the commands in a line, as a shell reads them.
+// spoken returns the words of the commands in a line, as a shell reads them.
 func spoken(t *testing.T, line string) [][]string {
 	t.Helper()
 	script := ""
@@ -103,7 +101,7 @@ func assertRoundsman(t *testing.T, root *cli.Command, action shown) {
 	}
 }
 
-// told are the inputs of the messages that the console shows.
+// told returns an empty input for a message of the console.
 func told(name string) any {
 	switch name {
 	case contract.SignalCancelJob, contract.SignalExpireJob:
@@ -201,7 +199,7 @@ func readAPI(t *testing.T) described {
 	return api
 }
 
-// assertCurl holds the request to the operation that it is for.
+// assertCurl compares the request with its operation in the API.
 func (api described) assertCurl(t *testing.T, action shown) {
 	t.Helper()
 	words := spoken(t, action.Curl)[0]

@@ -118,7 +118,7 @@ func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
 	h := offline(t)
 	var text strings.Builder
 	text.WriteString("version: 1\nname: huge\ntasks:\n")
-	// What does not repeat does not compress.
+	// Random text does not compress.
 	noise := rand.NewChaCha8([32]byte{})
 	for i := range 6500 {
 		var word [256]byte
@@ -293,8 +293,8 @@ func TestDAGWithoutAServer(t *testing.T) {
 	}
 }
 
-// TestAddedTasksAreCheckedBeforeTheyTravel: what a file shows by itself needs no
-// server, and points into the file.
+// TestAddedTasksAreCheckedBeforeTheyTravel: faults within a file are found without a server, and refer to the
+// file.
 func TestAddedTasksAreCheckedBeforeTheyTravel(t *testing.T) {
 	t.Parallel()
 	h := offline(t)

@@ -20,8 +20,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// operatedSpec waits at a gate, asks a person, and has room for everything that
-// an operator can do.
+// operatedSpec has a gate, an approval, and a task for each request of an operator.
 const operatedSpec = `version: 1
 name: operated
 hold_on_failure: 10m
@@ -151,7 +150,7 @@ func operateDAG(t *testing.T, h *harness) {
 	run := started.WorkflowID
 	watching := make(chan clitest.Outcome, 1)
 	go func() { watching <- h.run("runs", "watch", run, "--interval", "100ms") }()
-	// The head of `dag show` counts the states of all tasks; the state of one is in its row.
+	// The head of `dag show` counts the states of all tasks; a task's own state is in its row.
 	becomes := func(task, state string) {
 		testsuite.WaitFor(t, time.Minute, task+" becomes "+state, func() bool {
 			items := clitest.Decode[itemList](h.run("dag", "show", run, "--task", task, "-o", "json").OK()).Items
@@ -209,7 +208,7 @@ func operateDAG(t *testing.T, h *harness) {
 	h.eventually("held", "dag", "show", run).Says("roundsman resume " + run)
 	h.run("dag", "release", run).OK().Says("released: " + run)
 	o := <-watching
-	// What passed between two of its looks it may not have seen; the end it has.
+	// It may miss changes between two polls, but it shows the end.
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
 	report := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
 	assert.Equal(t, starter.Counts{"completed": 7, "upstream_failed": 1, "skipped": 1, "canceled": 1}, report.Counts)

@@ -22,8 +22,7 @@ tasks:
   - {id: bad, needs: first, command: [sh, -c, "exit 4"]}
 `
 
-// endedDAG: of a run that is over the list says when each task was ready and began,
-// how long it took, what it returned, and who decided what.
+// endedDAG checks the list of a closed run: ready and start times, durations, results and decisions.
 func endedDAG(t *testing.T, h *harness) {
 	h.run("dag", "run", h.write(endedSpec), "--as", "x", "--detach").OK()
 	h.eventually("AWAITING_APPROVAL", "explain", "ended/x")

@@ -50,9 +50,8 @@ tasks:
   - {id: report, command: [echo, "mode {{.Params.mode}}"]}
 `
 
-// TestJobTypeOfADAG: a DAG with a sub-DAG is due by a Schedule, runs with the params of
-// its job type or those of one run, and has record, retry budget and lane as any job
-// type has.
+// TestJobTypeOfADAG: a job type with a DAG and a sub-DAG runs by its Schedule, with the params of the job type
+// or of one run. It has a record, a retry budget and a lane like any job type.
 func TestJobTypeOfADAG(t *testing.T) {
 	t.Parallel()
 	h := startDAGCluster(t)
@@ -84,7 +83,7 @@ func TestJobTypeOfADAG(t *testing.T) {
 	h.waitsInside(file)
 }
 
-// waitsInside: an approval two DAGs below a run is what the job type and the run wait for.
+// waitsInside checks that the job type and the run wait for an approval two DAGs below the run.
 func (h *harness) waitsInside(file string) {
 	h.t.Helper()
 	ask := closeDAG + "  - {id: ask, needs: [report], approval: {prompt: 'Close?'}}\n"
@@ -97,8 +96,8 @@ func (h *harness) waitsInside(file string) {
 	h.answersByName()
 }
 
-// answersByName: the name of the job type, the run and the path through sub-DAGs mean the
-// same task, two DAGs below a run, for every command.
+// answersByName checks that every command accepts the name of the job type, the run, and the path through
+// sub-DAGs for a task two DAGs below the run.
 func (h *harness) answersByName() {
 	h.t.Helper()
 	h.run("jobs", "show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")

@@ -65,7 +65,7 @@ func TestDevOnce(t *testing.T) {
 	h.run(devArgs(dir, "--once", "-c", disabled)...).OK().Says("no job type is enabled")
 }
 
-// running is a command that was not told to end.
+// running is a command that runs until code ends it.
 type running struct {
 	out, err *clitest.Screen
 	stop     context.CancelFunc
@@ -102,7 +102,7 @@ func (r *running) code() int {
 	return <-r.done
 }
 
-// address reads where the dev server of a data dir listens.
+// address reads the address of the dev server of a data dir.
 func address(t *testing.T, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "devserver.json"))

@@ -1,6 +1,5 @@
-// Package cli is the command line of Roundsman. A command parses, asks
-// internal/app or the starter, and prints; nothing is decided here.
+// Package cli is the command line of Roundsman. A command parses arguments, calls internal/app or the starter,
+// and prints. It decides nothing.
 //
-// Everything a command touches of its process comes in through [Env], so that
-// every command is tested the way it is typed.
+// A command reaches its process only through [Env], so tests type every command as a person does.
 package cli

@@ -89,8 +89,7 @@ func TestDocumentedCommandLines(t *testing.T) {
 	assert.Greater(t, checked, 100, "the documents are found")
 }
 
-// TestRemediesAreCommandLines: what errors, explanations and checks tell an
-// operator to type can be typed.
+// TestRemediesAreCommandLines: each command in errors, explanations and checks is a valid command line.
 func TestRemediesAreCommandLines(t *testing.T) {
 	t.Parallel()
 	root, checked := (&commands{&ui.Program{}}).root(), 0
@@ -176,8 +175,8 @@ func assertArguments(t *testing.T, line *arranged, where string, whole bool) {
 	}
 }
 
-// TestActionsAreCommandLines: each operation is a line that the command tree understands, with all of its
-// arguments and with those that it needs.
+// TestActionsAreCommandLines: the command tree accepts the line of each operation, with all arguments and with
+// only the required ones.
 func TestActionsAreCommandLines(t *testing.T) {
 	t.Parallel()
 	root := (&commands{&ui.Program{}}).root()

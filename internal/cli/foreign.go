@@ -6,8 +6,8 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// foreign returns the line for a word of another program. Such a word never acts: it is near a word of ours
-// that does something else.
+// foreign returns the line for a word of another program. Such a word is never run as the similar command that
+// it resembles.
 func foreign(here string, args []string) string {
 	line, known := map[string]string{
 		"run":      "to start: roundsman start %[1]s; to list: roundsman runs %[1]s",

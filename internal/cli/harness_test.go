@@ -33,8 +33,8 @@ func offline(t *testing.T) *harness {
 	}}
 }
 
-// alone is a harness with a server of its own, for commands that change what
-// others would see: apply removes job types that its configuration lacks.
+// alone is a harness with its own server, for commands with an effect on other tests: apply removes job types
+// that its configuration lacks.
 func alone(t *testing.T) *harness {
 	t.Helper()
 	return offline(t).at(testsuite.StartServer(t).Address())

@@ -28,7 +28,7 @@ func allNames(root *cli.Command) (names []string) {
 	return append(names, completionWord)
 }
 
-// printHelp writes the help of one command, on whatever level.
+// printHelp writes the help of one command, on any level.
 func printHelp(w io.Writer, path string, command *cli.Command) {
 	fmt.Fprintf(w, "%s - %s\n\nUsage: %s\n", path, command.Usage, usageLine(path, command))
 	if command.Description != "" {

@@ -46,8 +46,8 @@ job_types:
 `
 }
 
-// TestRetryBudget: what fails too much is left out over several runs, explained,
-// listed, and comes back when an operator says so, by this CLI or by the plain one.
+// TestRetryBudget: a key that fails too often is left out over several runs, is explained and listed, and is
+// enabled again by an operator with roundsman or with Temporal's command line.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	h, repaired := alone(t), filepath.Join(t.TempDir(), "repaired")
@@ -74,7 +74,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// ran runs the job type once and returns what came of it.
+// ran runs the job type once and returns its result.
 func (h *harness) ran(jobType string) contract.JobGroupResult {
 	h.t.Helper()
 	return clitest.Decode[contract.JobGroupResult](h.run("jobtypes", "run", jobType, "--wait", "-o", "json"))

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// TestACrontabRunsAsItDid imports a crontab, applies the draft as it is, and starts what it has.
+// TestACrontabRunsAsItDid imports a crontab, applies the draft unchanged, and starts its job types.
 func TestACrontabRunsAsItDid(t *testing.T) {
 	t.Parallel()
 	h, dir := alone(t), t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// TestSubmitIsJudgedWithoutAServer: exit code 3 and what to write instead.
+// TestSubmitIsJudgedWithoutAServer: a faulty submission ends with exit code 3 and the correct form.
 func TestSubmitIsJudgedWithoutAServer(t *testing.T) {
 	t.Parallel()
 	h := offline(t)

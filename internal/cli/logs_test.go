@@ -32,8 +32,8 @@ job_types:
 `
 }
 
-// TestJobsLogs: what a job prints can be read while it runs, followed to its end, read
-// after it, of an earlier attempt, and from the result when the worker is gone.
+// TestJobsLogs: a job's output can be read while it runs and after it, followed to its end, and read for an
+// earlier attempt. Without the worker it comes from the result.
 func TestJobsLogs(t *testing.T) {
 	t.Parallel()
 	h, dir := alone(t), t.TempDir()

@@ -95,7 +95,7 @@ func manPage(w io.Writer, path string, command *cli.Command) {
 	fmt.Fprint(w, ".SH EXIT STATUS\n0 done, 1 failed, 2 a difference, 3 wrong usage or a faulty file, 4 a run completed with warnings.\n")
 }
 
-// manText escapes what the macros would read as their own.
+// manText escapes characters with a meaning to the macros.
 func manText(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// TestNeedsEndByTheirActions: status lists what waits for a person, also inside a sub-DAG, and the command of
+// TestNeedsEndByTheirActions: status lists each need of a person, also inside a sub-DAG, and the command of
 // each action ends it.
 func TestNeedsEndByTheirActions(t *testing.T) {
 	t.Parallel()

@@ -20,8 +20,8 @@ job_types:
     execute: {command: ["true"], user: "{{.Params.user}}"}
 `
 
-// A worker that is meant for a job type which its node cannot run does not start; another
-// one says so and starts.
+// A worker with a job type that its node cannot run does not start. Another worker reports the fault and
+// starts.
 func TestAWorkerChecksItsNode(t *testing.T) {
 	t.Parallel()
 	h := alone(t)

@@ -36,8 +36,8 @@ job_types:
     execute: {command: ["true"]}
 `
 
-// TestJobTypeWithoutAWorker: the list of job types and doctor name a job type that no
-// worker can serve; a paused one is nobody's concern.
+// TestJobTypeWithoutAWorker: the list of job types and doctor name a job type that no worker can serve, except
+// a paused one.
 func TestJobTypeWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
@@ -50,7 +50,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	configuration := h.write(threeTypes)
 	h.run("apply", "-c", configuration).OK()
 	h.eventually(jobType, "jobtypes", "list")
-	applied := h.run("apply", "-c", configuration).OK() // A new registry is incomplete, and warns of nobody.
+	applied := h.run("apply", "-c", configuration).OK() // A new registry is incomplete, so it warns of no job type.
 	assert.Contains(t, applied.Stderr, "warning: labelled: "+label)
 	assert.Contains(t, applied.Stderr, "warning: unserved: "+jobType)
 	assert.NotContains(t, applied.Stderr, "warning: served")

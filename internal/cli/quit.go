@@ -13,9 +13,8 @@ import (
 // allStacks is the level of pprof that prints as a crash does.
 const allStacks = 2
 
-// stacksOnQuit returns a context that ends at SIGQUIT, after the stacks of all
-// goroutines were written to w. The second SIGQUIT is the system's: it ends the process
-// at once.
+// stacksOnQuit returns a context that ends at SIGQUIT, after it wrote the stacks of all goroutines to w. A
+// second SIGQUIT ends the process at once.
 func stacksOnQuit(ctx context.Context, w io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	quit := make(chan os.Signal, 1)

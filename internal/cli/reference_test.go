@@ -81,7 +81,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 	have, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.True(t, want == string(have), "docs/cli.md is not current: go test ./internal/cli -run TestReference -update") //nolint:testifylint // a page of difference helps nobody
+	assert.True(t, want == string(have), "docs/cli.md is not current: go test ./internal/cli -run TestReference -update") //nolint:testifylint // The difference would fill pages.
 }
 
 func TestEveryCommandIsDocumented(t *testing.T) {

@@ -122,7 +122,7 @@ func (c *commands) app(root *cli.Command) *cli.App {
 	}
 }
 
-// prepare gives every command what all of them share.
+// prepare adds the common parts to every command.
 func (c *commands) prepare(all []*cli.Command, path string) {
 	for _, command := range all {
 		command.HideHelp = true
@@ -148,7 +148,7 @@ func (c *commands) prepare(all []*cli.Command, path string) {
 	}
 }
 
-// usageError is told by the parser: a value that a flag cannot take.
+// usageError turns a parser's error, such as a wrong value of a flag, into a fault of usage.
 func usageError(ctx *cli.Context, err error, _ bool) error {
 	here := ui.ProgramName
 	if ctx.Command != nil && ctx.Command.HelpName != "" {
@@ -177,5 +177,5 @@ func howWritten(flags []cli.Flag, name string) string {
 	return "it cannot be read"
 }
 
-// commands gives the root what the program shares.
+// commands shares the program among the commands of the root.
 type commands struct{ *ui.Program }

@@ -20,8 +20,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// leaky has jobs and a DAG whose programs print a secret as output, progress, error and
-// proposal. PLAIN is no secret: it proves that the test finds what is printed.
+// leaky has jobs and a DAG whose programs print a secret as output, progress, error and proposal. PLAIN is no
+// secret: it proves that the test finds printed words.
 func leaky(dir string) string {
 	text := `version: 1
 defaults:

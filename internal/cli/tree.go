@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// kept are the older commands that people still see: each has one name for one act.
+// kept are the older commands that stay visible.
 func kept() []string {
 	return []string{
 		"dev", "server", "worker", "gateway", "init", "validate", "plan", "apply", "status", "explain", "schedule", "doctor", "completion", "exec",

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
-// The bounds of what a person has to know.
+// The bounds of the tree that a person learns.
 const (
 	maxCommands = 40
 	maxFlags    = 120

@@ -23,8 +23,8 @@ var (
 	tutorialLine = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 )
 
-// TestTutorial types what docs/tutorial.md has its reader type, in its order, against
-// a real server: each command succeeds, as soon as a person would have typed it.
+// TestTutorial types the commands of docs/tutorial.md in order against a real server. Each command succeeds as
+// soon as it is typed.
 func TestTutorial(t *testing.T) {
 	root, err := testsuite.ModuleRoot()
 	require.NoError(t, err)

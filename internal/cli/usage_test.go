@@ -171,7 +171,7 @@ func TestTimesForPeople(t *testing.T) {
 	require.ErrorContains(t, err, "--from \"someday\"")
 }
 
-// TestExitCodesAreTheSameInEveryCommand: a script tells a difference from a mistake.
+// TestExitCodesAreTheSameInEveryCommand: a script can distinguish a difference from a mistake.
 func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
 	t.Parallel()
 	h := offline(t)

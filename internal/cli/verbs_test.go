@@ -124,7 +124,7 @@ func gatedRollout(t *testing.T, h *harness) {
 	assert.Contains(t, h.run("show", file, "-o", "mermaid").OK().Stdout, "flowchart")
 }
 
-// TestOldNamesAreUnderstood: each command of the former tree is there, and hidden if a verb replaced it.
+// TestOldNamesAreUnderstood: each former command still works, and is hidden if a verb replaced it.
 func TestOldNamesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	root := (&commands{&ui.Program{}}).root()

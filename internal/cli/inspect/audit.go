@@ -198,7 +198,7 @@ func auditWhat(entry contract.AuditEntry) ui.Cell {
 	return ui.Cell{Text: what, Paint: ui.Odd}
 }
 
-// auditText returns the rest of an entry, beside actor, operation and object.
+// auditText returns the rest of an entry, without actor, operation and object.
 func auditText(entry contract.AuditEntry) string {
 	var parts []string
 	switch {

@@ -11,9 +11,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestOperatorsOfAdmission: a click on cancel in the Web UI stops nothing, a
-// termination is over in seconds without a word of those that wait, and the audit log
-// says who did it, as it does of a reset.
+// TestOperatorsOfAdmission: cancel in the Web UI does not stop admission. After a termination a new one works
+// within seconds, without help of the waiting groups. The audit log names the operator of both, and of a reset.
 func TestOperatorsOfAdmission(t *testing.T) {
 	t.Parallel()
 	s := newSite()

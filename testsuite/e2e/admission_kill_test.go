@@ -17,9 +17,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// contender is a job type with one job that wants volume/1 and the pool db. It
-// stays at the object until the file go is there, and says so if it finds
-// another type there. That of a killed worker lives on next to its own successor.
+// contender is a job type with one job for volume/1 and the pool db. The job stays at the object until the file
+// go exists, and logs every other type that it finds there. The job of a killed worker continues next to its
+// successor.
 func contender(name, lane string) string {
 	const proposal = `{"dedupe_key":"x","exclusive":["volume/1"],"resources":{"db":1},"params":{"item":"x"}}`
 	work := strings.Join([]string{
@@ -39,10 +39,9 @@ func contender(name, lane string) string {
 `, name, lane, proposal, work)
 }
 
-// TestEverythingIsKilledWhileGroupsWait: one group is at work, five wait for its
-// lane and three for its object. Server, control plane and worker are killed,
-// twice, the second time before they have found to themselves again. Then all
-// end in their turn, and nobody is at the object with another one.
+// TestEverythingIsKilledWhileGroupsWait: one group works, five wait for its lane and three for its object.
+// Server, control plane and worker are killed twice, the second time before they have recovered. Then each
+// group takes its turn and ends, and no two are at the object at once.
 func TestEverythingIsKilledWhileGroupsWait(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -86,8 +85,7 @@ func TestEverythingIsKilledWhileGroupsWait(t *testing.T) {
 	assert.Empty(t, c.lines("clashes.log"))
 }
 
-// awaitQueued waits until that many groups wait for the lane default, and that
-// many for volume/1.
+// awaitQueued waits until so many groups wait for the lane default and for volume/1.
 func (c *cluster) awaitQueued(lane, object int) {
 	c.t.Helper()
 	testsuite.WaitFor(c.t, time.Minute, fmt.Sprintf("%d wait for the lane, %d for the object", lane, object), func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// reset does what the Web UI's button does, to the first workflow task.
+// reset resets a workflow to its first workflow task, as the Web UI's button does.
 func (p *inProcess) reset(workflowID string) {
 	p.t.Helper()
 	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), workflowID, "")
@@ -28,9 +28,8 @@ func (p *inProcess) reset(workflowID string) {
 	require.NoError(p.t, err)
 }
 
-// TestAdmissionIsReset: an operator sends admission back to its beginning while
-// one group holds and one waits. What was granted since is believed again, and
-// nothing is granted twice.
+// TestAdmissionIsReset: an operator resets admission to its first task while one group holds a grant and one
+// waits. Admission learns the later grants from their holders and grants nothing twice.
 func TestAdmissionIsReset(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -72,8 +71,8 @@ func TestAdmissionIsReset(t *testing.T) {
 	assert.Zero(t, s.outdated(), "fences continued above those of the time before the reset")
 }
 
-// TestGroupIsReset: a group that is reset to before its turn waits for another one,
-// works again, and gives everything back when it ends.
+// TestGroupIsReset: a group that is reset to before its turn waits for the current holder, works again, and
+// releases all at its end.
 func TestGroupIsReset(t *testing.T) {
 	t.Parallel()
 	s := newSite()

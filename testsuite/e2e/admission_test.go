@@ -18,22 +18,20 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// site is a handler whose jobs work on objects. It counts, at the objects, who
-// is there at once and with which fence.
+// site is a handler whose jobs work on objects. At each object it counts the jobs and their fences.
 type site struct {
 	mu sync.Mutex
 	// at counts the jobs at each object now, most the largest such number.
 	at, most map[string]int
-	// fence is the largest seen at each object; rejected counts jobs that came
-	// with an older one.
+	// fence is the largest at each object, rejected counts jobs with an older one.
 	fence    map[string]int64
 	rejected int
 	// detected lists the job types in the order of their detections.
 	detected []string
-	// entries counts the jobs that came to an object, which they keep for stay.
+	// entries counts the jobs that came to an object, stay is their time there.
 	entries int
 	stay    time.Duration
-	// gates hold jobs back: those whose object has one wait until it is closed.
+	// gates delay jobs: a job at an object with a gate waits until it is closed.
 	gates map[string]chan struct{}
 }
 
@@ -42,7 +40,7 @@ func newSite() *site {
 }
 
 type siteParams struct {
-	// Proposals are what the detection finds; their params name the object.
+	// Proposals are the result of the detection. Their params name the object.
 	Proposals []jobtype.Proposal `json:"proposals"`
 	Object    string             `json:"object"`
 }
@@ -132,14 +130,14 @@ func (s *site) entered() int {
 	return s.entries
 }
 
-// crowds is the largest number of jobs that were at each object at once.
+// crowds returns the largest number of jobs at each object at once.
 func (s *site) crowds() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.most)
 }
 
-// outdated counts the jobs that came with a fence older than one before.
+// outdated counts the jobs with a fence older than an earlier one.
 func (s *site) outdated() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,12 +150,12 @@ func (s *site) order() []string {
 	return append([]string(nil), s.detected...)
 }
 
-// at is a job at an object.
+// at returns a job at an object.
 func at(object string) jobtype.Proposal {
 	return jobtype.Proposal{DedupeKey: object, Params: fmt.Appendf(nil, `{"object":%q}`, object)}
 }
 
-// siteSpec is a job type that finds these proposals.
+// siteSpec returns a job type with these proposals.
 func siteSpec(t *testing.T, name, lane string, found ...jobtype.Proposal) contract.JobTypeSpec {
 	t.Helper()
 	params, err := json.Marshal(siteParams{Proposals: found})
@@ -189,7 +187,7 @@ func (p *inProcess) admission() contract.AdmissionView {
 	return view
 }
 
-// waiting lists who waits for the lane, in the order of asking.
+// waiting lists the requests for the lane, oldest first.
 func (p *inProcess) waiting(lane string) []string {
 	var list []string
 	for _, l := range p.admission().Lanes {
@@ -207,8 +205,8 @@ func (p *inProcess) awaitWaiting(lane string, n int) {
 	testsuite.WaitFor(p.t, 20*time.Second, fmt.Sprintf("%d wait for the lane", n), func() bool { return len(p.waiting(lane)) == n })
 }
 
-// TestLane: one group at a time, alphabetically; the lane of a terminated group
-// is free at once, its claims later.
+// TestLane: groups take turns in alphabetical order. After a termination the lane is free at once, the claims
+// later.
 func TestLane(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -233,7 +231,7 @@ func TestLane(t *testing.T) {
 
 	terminated := time.Now()
 	require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), first.GetID(), first.GetRunID(), "test"))
-	var last time.Time // Who waits for an end may learn of it 20 s later, at high load.
+	var last time.Time // At high load a waiting group may see an end 20 s later.
 	for _, run := range []client.WorkflowRun{a, b, c} {
 		result := p.end(run)
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
@@ -246,8 +244,7 @@ func TestLane(t *testing.T) {
 	testsuite.WaitFor(t, 10*time.Second, "the claims of the terminated group are free", func() bool { return p.admission().Keys == 0 })
 }
 
-// TestCanceledInTheLane: a group that is canceled while it waits ends canceled, and leaves
-// nothing behind.
+// TestCanceledInTheLane: a group that is canceled while it waits ends canceled and leaves no request.
 func TestCanceledInTheLane(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -265,7 +262,7 @@ func TestCanceledInTheLane(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, p.end(first).Outcome)
 }
 
-// TestClaims: what another run of the type is at is not done twice.
+// TestClaims: a key with a job in one run gets no job in another run of the type.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -286,9 +283,8 @@ func TestClaims(t *testing.T) {
 	assert.Zero(t, p.admission().Keys)
 }
 
-// TestObjectsAndPools: sixty groups, twenty objects, and ten of those who
-// hold something are terminated in the middle of it. Counted at the objects,
-// nobody is ever where another one is, and fences only grow.
+// TestObjectsAndPools: sixty groups use twenty objects, and ten holders are terminated. No two jobs are at an
+// object at once, and fences only grow.
 func TestObjectsAndPools(t *testing.T) {
 	t.Parallel()
 	const groups, objects, each, toTerminate = 60, 20, 3, 10
@@ -314,7 +310,7 @@ func TestObjectsAndPools(t *testing.T) {
 	terminated := map[string]bool{}
 	for _, pool := range p.admission().Pools {
 		for _, use := range pool.Holders[:min(toTerminate, len(pool.Holders))] {
-			// One that has ended in the meantime is not there to be terminated.
+			// A group that has ended cannot be terminated.
 			if err := p.client.Temporal().TerminateWorkflow(t.Context(), use.WorkflowID, "", "test"); err == nil {
 				terminated[use.WorkflowID] = true
 			}
@@ -343,8 +339,7 @@ func TestObjectsAndPools(t *testing.T) {
 	})
 }
 
-// TestTooLargeForItsPool fails the job and says why; a resize lets the next one
-// through.
+// TestTooLargeForItsPool: a job larger than its pool fails with the reason. After a resize the next job runs.
 func TestTooLargeForItsPool(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 8, newSite())
@@ -359,8 +354,8 @@ func TestTooLargeForItsPool(t *testing.T) {
 	assert.Equal(t, 1, p.end(p.begin("large-2", siteSpec(t, "large", "", wants))).Counts.Completed)
 }
 
-// TestAdmissionIsTerminated: three hold, two wait. The new one grants nothing
-// twice, and everybody ends well.
+// TestAdmissionIsTerminated: admission is terminated while three groups hold grants and two wait. The new one
+// grants nothing twice, and all groups end well.
 func TestAdmissionIsTerminated(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -395,7 +390,7 @@ func TestAdmissionIsTerminated(t *testing.T) {
 	})
 
 	require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))
-	// A newcomer finds nobody, and creates it again.
+	// The new group finds no admission, and creates it again.
 	newcomer := p.begin("newcomer", siteSpec(t, "newcomer", "one", at("new")))
 	testsuite.WaitFor(t, 30*time.Second, "everybody was heard", func() bool {
 		answer, err := p.client.Temporal().QueryWorkflow(t.Context(), contract.AdmissionWorkflowID, "", contract.QueryAdmission)

@@ -19,23 +19,22 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// turmoil is groups that want the same lanes, objects, keys and pool, and an
-// operator who does anything to them, and to admission itself.
+// turmoil has groups with common lanes, objects, keys and a pool, and an operator who acts on them and on
+// admission at random.
 type turmoil struct {
 	*inProcess
 	*site
 
 	random *rand.Rand
 	dag    *spec.Compiled
-	// ids are the workflows that were started.
+	// ids are the started workflows.
 	ids []string
-	// resets: holders are reset too. What a reset job has started lives on next to
-	// its successor until its next heartbeat; the fence keeps it from doing anything.
+	// resets allows resets of holders. A reset job's first attempt continues next to its successor until its
+	// next heartbeat, and its fence makes its writes void.
 	resets bool
 }
 
-// begins starts a group, detected or submitted, or a run of a DAG. The jobs of some
-// groups are DAGs themselves.
+// begins starts a group, detected or submitted, or a run of a DAG. Some jobs of groups are DAGs.
 func (x *turmoil) begins() {
 	n := len(x.ids)
 	if x.random.IntN(4) == 0 {
@@ -70,8 +69,8 @@ func (x *turmoil) begins() {
 	x.ids = append(x.ids, id)
 }
 
-// acts does one thing to one of the last groups, or to admission. That a group has
-// ended meanwhile, or has nothing yet to do it to, is no fault.
+// acts acts on one of the last groups, or on admission. A group that has ended, or is not ready for the action,
+// is no fault.
 func (x *turmoil) acts() {
 	recent := x.ids[max(0, len(x.ids)-8):]
 	id := recent[x.random.IntN(len(recent))]
@@ -113,7 +112,7 @@ func (x *turmoil) acts() {
 	}
 }
 
-// tryReset resets a group to its first task, whether it runs or has ended.
+// tryReset resets an open or closed group to its first task.
 func (x *turmoil) tryReset(id string) {
 	described, err := x.client.Temporal().DescribeWorkflowExecution(x.t.Context(), id, "")
 	require.NoError(x.t, err)
@@ -122,9 +121,8 @@ func (x *turmoil) tryReset(id string) {
 	}
 }
 
-// TestAdmissionInTurmoil: whatever is done to holders, to those who wait and to
-// admission, nobody is at an object with another one, fences only grow, everybody
-// ends, and everything is given back.
+// TestAdmissionInTurmoil: after any actions on holders, waiting groups and admission, no two jobs were at an
+// object at once, fences only grew, all groups have ended, and nothing is held.
 func TestAdmissionInTurmoil(t *testing.T) {
 	t.Parallel()
 	for _, resets := range []bool{false, true} {
@@ -167,7 +165,7 @@ tasks:
   - {id: b, needs: [a], trigger_rule: all_done, resources: {db: 2}, noop: true}
 `
 
-// calm resumes what is paused until all have ended, and looks at what is left.
+// calm resumes paused groups until all have ended, and checks for leftovers.
 func (x *turmoil) calm() {
 	x.t.Helper()
 	open := slices.Clone(x.ids)

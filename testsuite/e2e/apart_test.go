@@ -17,8 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// keyless proposes jobs without keys, and executes them once the gate is open. It counts the
-// executions of each.
+// keyless proposes jobs without keys, and executes them once the gate is open. It counts executions by job.
 type keyless struct {
 	n    int
 	gate chan struct{}
@@ -62,9 +61,9 @@ func (k keyless) Execute(ctx context.Context, job jobtype.Job, _ jobtype.Progres
 	return jobtype.Result{}, nil
 }
 
-// TestProposalsApart: most jobs of a large group are in pages, and in no history. Each is listed, found
-// and canceled by its number before it is in the group's window, runs with its own proposal across
-// roll-overs, and is listed when the group has ended and no control plane runs.
+// TestProposalsApart: most jobs of a large group are in pages and not in a history. Each is listed, found and
+// canceled by its number before it is in the group's window. It runs with its own proposal across roll-overs,
+// and is listed after the end of the group without a control plane.
 func TestProposalsApart(t *testing.T) {
 	t.Parallel()
 	const jobs, canceled = 2400, 2345
@@ -100,7 +99,7 @@ func TestProposalsApart(t *testing.T) {
 
 	close(handler.gate)
 	result := p.end(run)
-	result.Counts.Replacements = 0 // A busy machine takes some too late.
+	result.Counts.Replacements = 0 // On a busy machine some are accepted too late.
 	assert.Equal(t, contract.GroupCounts{Detected: jobs, Accepted: jobs, Completed: jobs - 1, Canceled: 1}, result.Counts)
 	handler.mu.Lock()
 	defer handler.mu.Unlock()
@@ -123,7 +122,7 @@ func TestProposalsApart(t *testing.T) {
 	assert.Equal(t, contract.JobCanceled, item(canceled).State)
 }
 
-// TestACanceledBacklog is counted and remembered by ranges, and can be retried with its proposals.
+// TestACanceledBacklog: a canceled backlog is counted, stored by ranges, and can be retried with its proposals.
 func TestACanceledBacklog(t *testing.T) {
 	t.Parallel()
 	const jobs = 1500

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// audited waits for an entry with that action, or code, and returns it.
+// audited waits for an entry with this action or code, and returns it.
 func audited(t *testing.T, c *starter.Client, what, object string) contract.AuditEntry {
 	t.Helper()
 	var found contract.AuditEntry
@@ -38,8 +38,8 @@ func audited(t *testing.T, c *starter.Client, what, object string) contract.Audi
 	return found
 }
 
-// TestAuditOfPlainRequests: what is sent with the plain `temporal` CLI or the Web
-// UI is recorded by whoever receives it, with the sender that the server knows.
+// TestAuditOfPlainRequests: requests by the plain `temporal` CLI or the Web UI are recorded by their receiver,
+// with the sender that the server reports.
 func TestAuditOfPlainRequests(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -96,8 +96,7 @@ func TestAuditOfPlainRequests(t *testing.T) {
 	p.auditIsTerminated(console)
 }
 
-// auditIsTerminated ends the log by hand: the next one has everything, and says
-// who did that.
+// auditIsTerminated terminates the log. The next one has all entries, and the author of the termination.
 func (p *inProcess) auditIsTerminated(console *starter.Client) {
 	p.t.Helper()
 	before, err := p.client.Audit().Read(p.t.Context(), contract.AuditFilter{})
@@ -126,8 +125,7 @@ func (p *inProcess) auditIsTerminated(console *starter.Client) {
 	assert.Equal(p.t, added[0].Seq+1, added[1].Seq)
 }
 
-// TestAuditOfDecisions: what was refused and delayed is told once a run, and a
-// run to which nothing of the kind happened tells nothing.
+// TestAuditOfDecisions: refusals and delays are recorded once per run. A run without any leaves no entry.
 func TestAuditOfDecisions(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -169,7 +167,7 @@ func TestAuditOfDecisions(t *testing.T) {
 	}
 }
 
-// TestAuditIsBounded: more than it keeps, read page by page.
+// TestAuditIsBounded fills the log beyond its bound and reads it page by page.
 func TestAuditIsBounded(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, newSite())
@@ -202,8 +200,8 @@ func TestAuditIsBounded(t *testing.T) {
 	assert.Equal(t, log.Entries[3300:], newest.Entries)
 }
 
-// TestAuditSurvivesKills: kill -9 of the server and of the control plane, and the
-// log is the same, as the command prints it.
+// TestAuditSurvivesKills: after kill -9 of the server and of the control plane, the command prints the same
+// log.
 func TestAuditSurvivesKills(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -248,7 +246,7 @@ func actionsOf(entries []contract.AuditEntry) []string {
 	return list
 }
 
-// auditList is what the command prints.
+// auditList returns the output of the command.
 func (c *cluster) auditList() []contract.AuditEntry {
 	c.t.Helper()
 	p := c.start("audit", "list", "--output", "json")
@@ -258,8 +256,8 @@ func (c *cluster) auditList() []contract.AuditEntry {
 	return entries
 }
 
-// TestAuditOfDroppedTicks: ticks that the server drops because the group before
-// still runs, and a run that somebody terminated, are told by the next run.
+// TestAuditOfDroppedTicks: the next run reports ticks that the server dropped because a group was open, and a
+// run that was terminated.
 func TestAuditOfDroppedTicks(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -281,7 +279,7 @@ func TestAuditOfDroppedTicks(t *testing.T) {
 			return false
 		}
 		running = *ticks.Running
-		// One that has just ended cannot be: the next one.
+		// A run that has just ended cannot be terminated, so the next one is.
 		return c.client.Temporal().TerminateWorkflow(t.Context(), running.WorkflowID, "", "by mistake") == nil
 	})
 	terminated := audited(t, c.client, "run.terminate", running.WorkflowID)

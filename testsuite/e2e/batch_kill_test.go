@@ -14,9 +14,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestBatchesAndSubmissionsSurviveEverythingKilled: kill -9 of the server, the
-// control plane and the workers while batches run, a submission waits for the
-// lane and another for its time. Nothing is lost and the sums are exact.
+// TestBatchesAndSubmissionsSurviveEverythingKilled: server, control plane and workers are killed while batches
+// run, a submission waits for the lane and another for its time. No file is lost and the sums are exact.
 func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")
@@ -54,7 +53,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 	assert.Equal(t, 19, result.Counts.Accepted, "five times eleven, four at a time, a pair and three singles")
 	for _, ref := range []starter.RunRef{inLane, later} {
 		counts := c.result(ref, time.Minute).Counts
-		counts.Replacements = 0 // It may have been sent to a worker that was dead already.
+		counts.Replacements = 0 // It may have been sent to a dead worker.
 		assert.Equal(t, contract.GroupCounts{Detected: 1, Accepted: 1, Completed: 1}, counts, ref.WorkflowID)
 	}
 	assert.Equal(t, "already submitted", c.submittedAgain("hand"))
@@ -63,7 +62,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 	assert.Len(t, slices.Compact(done), items+2, "every item was done")
 }
 
-// submittedAgain repeats a submission and says what came of it.
+// submittedAgain repeats a submission and returns the output.
 func (c *cluster) submittedAgain(id string) string {
 	c.t.Helper()
 	p := c.start("jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "`+id+`"}`, "--key", id)

@@ -17,8 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// shelves is a job type whose files are packed shelf by shelf. Each attempt
-// writes one line with all it was given.
+// shelves is a job type that packs files by shelf. Each attempt writes a line with all its files.
 func shelves(dir string) string {
 	return fmt.Sprintf(`  pack:
     handler: command
@@ -31,12 +30,12 @@ func shelves(dir string) string {
 `, filepath.Join(dir, "shelves"), dir)
 }
 
-// TestBatches: ten files on three shelves become four jobs of at most four, a
-// file that is being packed elsewhere is left out of its batch.
+// TestBatches: ten files on three shelves become four jobs of at most four files. A file that another job packs
+// is left out.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	// Four batches and what was submitted run at once.
+	// Four batches and the submitted jobs run at once.
 	c.worker("node-a", "--max-execute", "5")
 	c.awaitFresh("node-a")
 	var files []string
@@ -71,7 +70,7 @@ func TestBatches(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []contract.DedupedProposal{{DedupeKey: files[7], By: mine.WorkflowID}}, status.Group.Deduped)
 
-	// Every key of a batch is claimed, so that nobody else is at one of them.
+	// Every key of a batch is claimed, so no other job has one of its files.
 	taken := c.start("jobs", "submit", "--type", "pack", "--params", fmt.Sprintf(`{"item": %q}`, files[6]), "--key", files[6], "--wait")
 	taken.Code(t, 2*time.Minute)
 	assert.Equal(t, 1, taken.ProcessState.ExitCode())
@@ -94,8 +93,7 @@ func (c *cluster) submitFile(id, file string) starter.RunRef {
 	return starter.RunRef{WorkflowID: contract.AdHocWorkflowID("pack", id)}
 }
 
-// checkPacked: every file was packed once, none together with one of another
-// shelf, never more than four.
+// checkPacked: every file was packed once, only with files of its shelf, at most four at a time.
 func (c *cluster) checkPacked(files []string) {
 	c.t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.dir, "packed"))
@@ -115,8 +113,8 @@ func (c *cluster) checkPacked(files []string) {
 	assert.Equal(c.t, files, packed)
 }
 
-// TestBatchIsCanceledAsAWhole by the signal with one of its keys, and is done
-// again as a whole by the next run.
+// TestBatchIsCanceledAsAWhole: the signal with one key of a batch cancels all of it, and the next run does all
+// of it again.
 func TestBatchIsCanceledAsAWhole(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

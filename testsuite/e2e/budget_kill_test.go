@@ -21,9 +21,8 @@ const failing = `  verify:
     execute: {command: [sh, -c, 'echo "$1" >> attempts.log; sleep 0.3; echo "bad block" >&2; exit 3', sh, "{{.Params.item}}"]}
 `
 
-// TestRetryBudgetIsKilled: server, control plane and worker are killed, twice,
-// while everything fails. An attempt that was killed is no failure and one that
-// was counted stays so: each key is disabled by its third.
+// TestRetryBudgetIsKilled: server, control plane and worker are killed twice while every job fails. A killed
+// attempt is no failure, and a counted failure stays counted: the third disables each key.
 func TestRetryBudgetIsKilled(t *testing.T) {
 	t.Parallel()
 	const keys, count, kills = 6, 3, 2
@@ -55,7 +54,7 @@ func TestRetryBudgetIsKilled(t *testing.T) {
 		assert.Equal(t, count, hold.Failures, hold.DedupeKey)
 		assert.Contains(t, hold.LastError, "bad block")
 		assert.GreaterOrEqual(t, attempts[hold.DedupeKey], count, hold.DedupeKey)
-		// Those that a kill took with it, and one that began while the third was told.
+		// Killed attempts, and one that began while the third failure was reported.
 		assert.LessOrEqual(t, attempts[hold.DedupeKey], count+kills+1, hold.DedupeKey)
 	}
 	total := len(c.lines("attempts.log"))

@@ -21,7 +21,7 @@ import (
 type brittle struct {
 	*site
 	attempts atomic.Int64
-	// toFail is how long that takes.
+	// toFail is the time before a failure.
 	toFail time.Duration
 }
 
@@ -51,8 +51,7 @@ func budget(perKey, perType int) *contract.RetryBudget {
 	return &contract.RetryBudget{PerKey: rule(perKey), PerType: rule(perType)}
 }
 
-// TestRetriesOfADisabledKeyEnd: the budget of a key stops its retries, those of
-// other keys continue.
+// TestRetriesOfADisabledKeyEnd: a key's budget ends its retries. Other keys continue.
 func TestRetriesOfADisabledKeyEnd(t *testing.T) {
 	t.Parallel()
 	b := &brittle{site: newSite()}
@@ -67,14 +66,13 @@ func TestRetriesOfADisabledKeyEnd(t *testing.T) {
 	assert.Contains(t, result.Errors[0].Message, "the disk is on fire")
 	assert.EqualValues(t, 2, b.attempts.Load())
 
-	// Whatever starts it, overlapping or by hand: nobody gets the key.
+	// The key stays disabled for overlapping runs and runs started by hand.
 	overlapping := p.end(p.begin("scrub-2", spec))
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, HeldBack: 1, Completed: 1}, overlapping.Counts)
 	assert.EqualValues(t, 2, b.attempts.Load())
 }
 
-// TestKeysAreFreeWhenTheirJobsEnd: a job that takes long does not keep the keys of
-// its group from others.
+// TestKeysAreFreeWhenTheirJobsEnd: a long job does not delay the release of its group's other keys.
 func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -88,7 +86,7 @@ func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	second := p.end(p.begin("scrub-2", siteSpec(t, "scrub", "", at("slow"), at("fast"))))
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, AlreadyActive: 1, Completed: 1}, second.Counts)
 
-	// Said again to another admission, it is still only the key that is held.
+	// A repeated report to a new admission still disables only the key.
 	require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))
 	third := p.end(p.begin("scrub-3", siteSpec(t, "scrub", "", at("slow"), at("fast"))))
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, AlreadyActive: 1, Completed: 1}, third.Counts)
@@ -97,8 +95,8 @@ func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	assert.Zero(t, p.admission().Keys)
 }
 
-// TestWhatOperatorsSaidOutlivesAdmission: terminated, it is made again with the
-// sizes of pools, what is disabled and what was marked; and so is the one after.
+// TestWhatOperatorsSaidOutlivesAdmission: a new admission after a termination has the pool sizes, the disabled
+// keys and the marks, and so has the one after it.
 func TestWhatOperatorsSaidOutlivesAdmission(t *testing.T) {
 	t.Parallel()
 	b := &brittle{site: newSite()}
@@ -139,8 +137,7 @@ func (p *inProcess) held() int {
 	return held.Total
 }
 
-// TestADisabledTypeStops: a running group starts nothing more, and others do not
-// begin, in whatever lane.
+// TestADisabledTypeStops: a running group starts no more jobs, and other groups do not begin, in any lane.
 func TestADisabledTypeStops(t *testing.T) {
 	t.Parallel()
 	b := &brittle{site: newSite(), toFail: 200 * time.Millisecond}
@@ -168,9 +165,9 @@ func TestADisabledTypeStops(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, p.end(p.begin("other-1", other)).Outcome)
 }
 
-// TestFailuresAreCountedExactly: thirty keys that fail once in each of two groups,
-// which continue as new at every step; in the middle of the second one admission
-// is terminated. None is disabled after the first, all are after the second.
+// TestFailuresAreCountedExactly: thirty keys fail once in each of two groups, which continue as new at every
+// step. Admission is terminated during the second. No key is disabled after the first, and every key after the
+// second.
 func TestFailuresAreCountedExactly(t *testing.T) {
 	t.Parallel()
 	const keys = 30

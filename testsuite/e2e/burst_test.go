@@ -27,9 +27,8 @@ func noise(n int) string {
 	return string(text)
 }
 
-// TestLargeStarts: the server terminates a workflow whose workflow task orders more
-// than 4 MiB, or whose history grows beyond 50 MiB. However much its jobs carry
-// and however many start at once, neither happens.
+// TestLargeStarts: the server terminates a workflow with more than 4 MiB in one workflow task, or with a
+// history over 50 MiB. Large jobs that start all at once must not cause either.
 func TestLargeStarts(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 450, flood{})
@@ -84,7 +83,7 @@ func TestLargeStarts(t *testing.T) {
 	})
 }
 
-// applyFlood makes a job type known to DAGs.
+// applyFlood applies a job type for DAGs.
 func applyFlood(t *testing.T, c *starter.Client, name string) {
 	t.Helper()
 	spec := floodSpec(name, 0, 0, jobtype.Policy{CatchupWindow: jobtype.Duration(time.Minute)})

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// binary is the roundsman that `make build` left.
+// binary is the roundsman of `make build`.
 func binary(t testing.TB) string {
 	t.Helper()
 	root, err := testsuite.ModuleRoot()
@@ -34,8 +34,7 @@ type cluster struct {
 	dir    string
 	server *testsuite.Server
 	client *starter.Client
-	// procs are the processes that were started, workers those of them that are
-	// workers, by id.
+	// procs are all started processes. workers are the worker processes by id.
 	procs   []*sites.Process
 	workers map[string]*sites.Process
 	// control are the processes of the control plane.
@@ -87,7 +86,7 @@ func (c *cluster) killAll() {
 	c.server.Kill()
 }
 
-// awaitFresh waits until the registry sees these workers beat.
+// awaitFresh waits until the registry sees heartbeats of these workers.
 func (c *cluster) awaitFresh(ids ...string) {
 	c.t.Helper()
 	testsuite.WaitFor(c.t, time.Minute, fmt.Sprintf("workers %v fresh", ids), func() bool {
@@ -108,8 +107,7 @@ func (c *cluster) awaitFresh(ids ...string) {
 	})
 }
 
-// apply writes a configuration whose job types are given as YAML and applies
-// it. No job type is due by itself.
+// apply writes a configuration with these job types in YAML and applies it. No job type is due by itself.
 func (c *cluster) apply(jobTypes string) {
 	c.t.Helper()
 	path := filepath.Join(c.dir, "roundsman.yaml")
@@ -136,11 +134,10 @@ func (c *cluster) result(ref starter.RunRef, limit time.Duration) contract.JobGr
 	return result
 }
 
-// header of a configuration whose scripts run side by side.
+// header begins a configuration whose scripts run side by side.
 const header = "version: 1\nlanes: {side: {exclusive: false}, default: {}}\njob_types:\n"
 
-// script is a job type of the command handler. detect and execute are shell
-// scripts; the shell is named, as it must be.
+// script is a job type of the command handler. detect and execute are shell scripts.
 func script(name, policy, detect, execute string) string {
 	return fmt.Sprintf(`  %s:
     handler: command
@@ -152,8 +149,7 @@ func script(name, policy, detect, execute string) string {
 `, name, policy, detect, execute)
 }
 
-// lines counts the lines of a file in the cluster's directory: one per side
-// effect.
+// lines counts the lines of a file in the cluster's directory, one per side effect.
 func (c *cluster) lines(name string) []string {
 	c.t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.dir, name))

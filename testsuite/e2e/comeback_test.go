@@ -19,9 +19,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestSubmittedJobsComeBackAfterKills: the window of submitted jobs closes while
-// most of them wait. Meanwhile others have the lane, everything is killed, and
-// when the window opens the rest is done: each job once, none in between.
+// TestSubmittedJobsComeBackAfterKills: the window closes while most submitted jobs wait. Meanwhile other groups
+// use the lane, and all processes are killed. When the window opens, each remaining job runs once, and none ran
+// in between.
 func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

@@ -15,9 +15,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestDAGCanceledTaskAgain: a running task that an operator cancels and brings
-// back is executed once more, whatever became of the attempt before: the server
-// and the SDK remember a canceled activity differently.
+// TestDAGCanceledTaskAgain: a running task that is canceled and then rerun is executed once more, for every
+// outcome of the first attempt. The server and the SDK remember a canceled activity differently.
 func TestDAGCanceledTaskAgain(t *testing.T) {
 	t.Parallel()
 	h := newTally()
@@ -30,7 +29,7 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 	}{
 		{"obeys", "job_type: tally, params: {waits: 2}", "canceled", 2},
 		{"is-done", "job_type: tally, params: {waits: 2, done: true}", "completed", 2},
-		// After its heartbeat timeout and a grace it is given up, and may still run.
+		// After its heartbeat timeout and a grace period it is abandoned, and may still run.
 		{"is-deaf", "job_type: tally, params: {waits: 1, deaf: true}, heartbeat_timeout: 2s", "canceled", 1},
 		{"is-a-dag", "dag: inner.yaml", "canceled", 2},
 	} {
@@ -64,8 +63,7 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 	}
 }
 
-// TestDAGCanceledAtItsStart: a cancellation that waits for the run's first workflow
-// task meets tasks of every kind in the very task that starts them.
+// TestDAGCanceledAtItsStart: the run's first workflow task has the cancellation and starts tasks of every kind.
 func TestDAGCanceledAtItsStart(t *testing.T) {
 	t.Parallel()
 	server := testsuite.StartServer(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestATaskIsDisabledAndReEnabled: a task uses up its budget over two runs, between which the control plane
-// is killed. The next run fails it without an attempt. The remedy that explain prints, run as printed, has
-// the run after that start it again.
+// TestATaskIsDisabledAndReEnabled: a task uses up its budget over two runs, between which the control plane is
+// killed. The next run fails it without an attempt. The remedy printed by explain enables it, and the run after
+// that starts it again.
 func TestATaskIsDisabledAndReEnabled(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

@@ -38,9 +38,9 @@ tasks:
   - {id: after, needs: [plan], command: [sh, -c, 'echo after-$1 >> DIR/effects.log', sh, "{{.Needs.plan.Result.sum}}"]}
 `
 
-// TestDAGTaskContinuesSurvivesKills: a task returns tasks and continues after them,
-// twice, while the worker of such a task and the control plane are killed. After a
-// failure a new run has the tasks that it returned, and executes what is not done.
+// TestDAGTaskContinuesSurvivesKills: a task returns tasks and continues after them, twice, while its worker and
+// the control plane are killed. After a failure a new run keeps the returned tasks and executes only the
+// remaining ones.
 func TestDAGTaskContinuesSurvivesKills(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -98,7 +98,7 @@ func (planner) Execute(_ context.Context, job jobtype.Job, _ jobtype.Progress) (
 	return jobtype.ContinueAfter(params.Names, tasks...), nil
 }
 
-// TestDAGHandlerContinues: the same for a handler in Go.
+// TestDAGHandlerContinues tests the same for a handler in Go.
 func TestDAGHandlerContinues(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 4, planner{})

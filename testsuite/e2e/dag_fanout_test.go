@@ -45,9 +45,9 @@ tasks:
   - {id: report, needs: [check], command: [sh, -c, 'echo report >> DIR/effects.log']}
 `
 
-// TestDAGFanOutOverAResultSurvivesKills: a list that a command returns is drained,
-// restarted and checked host by host, three drains at a time, while a worker and the
-// control plane are killed; what failed is done again in a new run, and only that.
+// TestDAGFanOutOverAResultSurvivesKills: the hosts of a command's result are drained, restarted and checked one
+// by one, three drains at a time, while a worker and the control plane are killed. A new run repeats only the
+// failures.
 func TestDAGFanOutOverAResultSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const hosts = 12
@@ -128,8 +128,8 @@ func TestDAGFanOutOverAResultSurvivesKills(t *testing.T) {
 	assert.Equal(t, []string{"check h05", "report"}, effects()[before:])
 }
 
-// TestDAGListsThatAreNone: a list that is none fails its task with what to return,
-// and one that is returned again has only its new items done.
+// TestDAGListsThatAreNone: a result that is no list fails its task with the expected form. If a list is
+// returned again, only new items are executed.
 func TestDAGListsThatAreNone(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 4, newTally())

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// dumps is a DAG whose 30 tasks are to be done once over all runs.
+// dumps is a DAG with 30 tasks to execute once over all runs.
 const dumps = `
 version: 1
 name: NAME
@@ -32,9 +32,8 @@ tasks:
     command: [sh, -c, 'echo "$0" >> DIR/joined.log', "{{range .Needs.dump}}{{.Result.by}}/{{.Result.of}},{{end}}"]
 `
 
-// TestDAGKeysSurviveKills: three runs need the same 30 tasks, while the control plane is
-// killed and admission is terminated. Each is executed once, all runs get its result, and
-// a later run executes nothing.
+// TestDAGKeysSurviveKills: three runs need the same 30 tasks, while the control plane is killed and admission
+// is terminated. Each is executed once, all runs get its result, and a later run executes nothing.
 func TestDAGKeysSurviveKills(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")

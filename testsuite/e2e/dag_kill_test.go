@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestDAGWorkerKilled: kill -9 of a worker in the middle of 200 tasks. Every task
-// ends as it must, and only what was in flight on that worker happens twice.
+// TestDAGWorkerKilled: a worker is killed in the middle of 200 tasks. Every task ends as planned, and only
+// attempts in flight on that worker happen twice.
 func TestDAGWorkerKilled(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -66,8 +66,7 @@ func TestDAGWorkerKilled(t *testing.T) {
 	assert.Len(t, slices.Compact(slices.Clone(effects)), executed)
 }
 
-// TestDAGOnALostNode: a task pinned to a node that is gone fails with the
-// reason, and one that is not goes elsewhere.
+// TestDAGOnALostNode: a task pinned to a lost node fails with the reason, and an unpinned one runs elsewhere.
 func TestDAGOnALostNode(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

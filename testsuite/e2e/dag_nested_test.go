@@ -21,7 +21,7 @@ var nestedFiles = mapFiles{
 		"  - {id: clean, needs: [work], trigger_rule: always, sleep: 10m}\n",
 }
 
-// nested is a run with a sub-DAG, task sub, whose own run somebody operates.
+// nested is a run with a sub-DAG in task sub, whose own run is operated.
 type nested struct {
 	t          *testing.T
 	client     *starter.Client
@@ -41,7 +41,7 @@ func (n nested) become(ref starter.RunRef, id, want string) starter.Item {
 	return task
 }
 
-// ends brings the sub-DAG back and lets the run end.
+// ends resumes the sub-DAG and lets the run end.
 func (n nested) ends() {
 	n.t.Helper()
 	_, err := n.client.DAGs().RetryTasks(n.t.Context(), n.outer, nil, "test")
@@ -50,8 +50,7 @@ func (n nested) ends() {
 	assert.Equal(n.t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)
 }
 
-// TestDAGNested: what is done by hand to the run of a sub-DAG, or to the outer one
-// while it runs.
+// TestDAGNested acts on the run of a sub-DAG, or on the outer run while the sub-DAG runs.
 func TestDAGNested(t *testing.T) {
 	t.Parallel()
 	h := newTally()
@@ -129,8 +128,8 @@ func TestDAGNested(t *testing.T) {
 	})
 }
 
-// TestDAGOrdersToAControlPlaneThatIsAway: of several orders that wait for it, the
-// last one holds, and none is lost with a process that is killed right after it.
+// TestDAGOrdersToAControlPlaneThatIsAway: of several requests during the absence of the control plane the last
+// one holds. None is lost with a process that is killed right after it.
 func TestDAGOrdersToAControlPlaneThatIsAway(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -154,7 +153,7 @@ func TestDAGOrdersToAControlPlaneThatIsAway(t *testing.T) {
 	require.NotNil(t, shown.DAGStatus)
 	assert.Equal(t, "second", shown.DAGStatus.PauseNote, "the last word was to pause")
 	require.NoError(t, c.client.Runs().Resume(ctx, ref))
-	_, err = c.client.DAGs().SkipTask(ctx, ref, "slow", "test", "") // Nothing is left to do: the run ends.
+	_, err = c.client.DAGs().SkipTask(ctx, ref, "slow", "test", "") // The run has no work left and ends.
 	require.NoError(t, err)
 	result := awaitDAG(t, c.client, ref, time.Minute)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)

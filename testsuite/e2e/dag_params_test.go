@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// TestDAGParamsReachTheSubDAG: a rolling restart restarts every service once, not
-// the first one three times.
+// TestDAGParamsReachTheSubDAG: a rolling restart restarts each service once, not the first one three times.
 func TestDAGParamsReachTheSubDAG(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 4, newTally())

@@ -19,7 +19,7 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// applyTally makes job type tally known.
+// applyTally applies job type tally.
 func applyTally(t testing.TB, c *starter.Client) {
 	t.Helper()
 	tallySpec := contract.JobTypeSpec{
@@ -32,7 +32,7 @@ func applyTally(t testing.TB, c *starter.Client) {
 	require.NoError(t, err)
 }
 
-// planned is one task of a random DAG and what shall become of it.
+// planned is one task of a random DAG and its planned outcome.
 type planned struct {
 	id    string
 	needs []string
@@ -81,8 +81,7 @@ func yaml(name string, tasks []planned) string {
 	return b.String()
 }
 
-// expected says how the tasks end, read off the language: it shares no code with
-// what it judges.
+// expected returns the end states of the tasks by the rules of the language. It shares no code with the engine.
 func expected(tasks []planned) map[string]string {
 	ends := map[string]string{}
 	for _, t := range tasks {
@@ -105,8 +104,8 @@ func expected(tasks []planned) map[string]string {
 	return ends
 }
 
-// TestDAGRandomRuns: 300 random DAGs end exactly as their rules say; half of
-// them continue as new at every step, and nothing is executed twice.
+// TestDAGRandomRuns: 300 random DAGs end exactly as their rules require. Half of them continue as new at every
+// step, and nothing is executed twice.
 func TestDAGRandomRuns(t *testing.T) {
 	t.Parallel()
 	h := newTally()
@@ -149,7 +148,7 @@ func checkCounts(t *testing.T, c *starter.Client, h *tally, ref starter.RunRef, 
 		assert.Equal(t, times, h.of(ref, task.id), "executions of %s", task.id)
 		if task.does != "noop" && task.does != "false" {
 			untaken := 0
-			if got.Attempts != times { // A busy worker takes some attempts too late; they are sent again.
+			if got.Attempts != times { // A busy worker accepts some attempts too late, and they are sent again.
 				untaken = notTaken(t, c, ref, task.id)
 			}
 			assert.Equal(t, times+untaken, got.Attempts, "attempts of %s", task.id)
@@ -163,7 +162,7 @@ func checkCounts(t *testing.T, c *starter.Client, h *tally, ref starter.RunRef, 
 	assert.Equal(t, want, result.Outcome)
 }
 
-// notTaken counts the attempts at a task that no worker began, by the histories of the run.
+// notTaken counts the attempts at a task that no worker began, from the histories of the run.
 func notTaken(t *testing.T, c *starter.Client, ref starter.RunRef, id string) (n int) {
 	t.Helper()
 	task, err := c.Runs().Item(t.Context(), starter.ItemRef{Run: ref, ID: id})
@@ -178,9 +177,9 @@ func notTaken(t *testing.T, c *starter.Client, ref starter.RunRef, id string) (n
 	return n
 }
 
-// TestDAGRandomOperators: whatever operators ask for at whatever moment, a run
-// ends completed, failed or canceled, with every task at rest and an outcome
-// that its states imply; sub-DAGs and resources included, which are all given back.
+// TestDAGRandomOperators: after random requests of operators a run ends completed, failed or canceled. Every
+// task is at rest, the outcome follows from the states, and all sub-DAGs have ended and all resources are
+// released.
 func TestDAGRandomOperators(t *testing.T) {
 	t.Parallel()
 	h := newTally()
@@ -207,13 +206,13 @@ func TestDAGRandomOperators(t *testing.T) {
 			for range 12 {
 				meddle(t, p.client, ref, random, tasks)
 			}
-			// Whatever is left open.
+			// Some holds may be left.
 			if err := p.client.Runs().Resume(t.Context(), ref); err != nil {
 				assert.ErrorIs(t, err, starter.ErrAlreadyEnded)
 			}
 			_, _ = p.client.DAGs().ApproveTask(t.Context(), ref, "gate", "test", "")
 			if err := p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "runs"}, ""); err != nil {
-				t.Logf("cancel of runs in %s: %v", ref.WorkflowID, err) // A job that is not canceled waits for ever.
+				t.Logf("cancel of runs in %s: %v", ref.WorkflowID, err) // An uncanceled job waits forever.
 			}
 			result := awaitDAG(t, p.client, ref, 2*time.Minute)
 			checkRest(t, result, len(tasks)+1)
@@ -223,7 +222,7 @@ func TestDAGRandomOperators(t *testing.T) {
 	p.awaitAdmission("nothing left", func(view contract.AdmissionView) bool { return len(view.Pools) == 0 })
 }
 
-// meddle sends one random message. What the run refuses it may refuse.
+// meddle sends one random message. The run may refuse it.
 func meddle(t *testing.T, c *starter.Client, ref starter.RunRef, random *rand.Rand, tasks []planned) {
 	ctx, task := t.Context(), tasks[random.IntN(len(tasks))].id
 	var err error

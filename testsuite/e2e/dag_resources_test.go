@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// counted makes a shell task that is in dir while it runs, waits until a file go
-// is there and writes down how many were in dir with it.
+// counted makes a shell task that is in dir while it runs. It waits until a file go exists and records the
+// number of tasks in dir.
 func counted(dir, wait string) string {
 	return fmt.Sprintf(`[sh, -c, 'touch %[1]s/in.$0; ls %[1]s | grep -c ^in >> %[1]s/seen; %[2]s; rm %[1]s/in.$0', '{{.Item}}']`, dir, wait)
 }
@@ -30,7 +30,7 @@ func numbers(t *testing.T, file string) []string {
 	return strings.Fields(string(data))
 }
 
-// awaitAdmission waits until admission has recovered and is so.
+// awaitAdmission waits until admission has recovered and its view satisfies is.
 func (p *inProcess) awaitAdmission(what string, is func(contract.AdmissionView) bool) {
 	p.t.Helper()
 	testsuite.WaitFor(p.t, 30*time.Second, what, func() bool {
@@ -40,9 +40,8 @@ func (p *inProcess) awaitAdmission(what string, is func(contract.AdmissionView) 
 	})
 }
 
-// TestDAGResources: eight tasks share a pool of two, whose size the run
-// declares, across continue-as-new and the retries of all of them; a run that asks for nothing never speaks with
-// admission.
+// TestDAGResources: eight tasks share a pool of two, declared by the run, across continue-as-new and their
+// retries. A run without resources never contacts admission.
 func TestDAGResources(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 8, newTally())
@@ -82,8 +81,8 @@ func TestDAGResources(t *testing.T) {
 	}
 }
 
-// TestDAGResourcesAfterAdmissionIsTerminated: what a task holds is not given to
-// another one by an admission that knows nothing.
+// TestDAGResourcesAfterAdmissionIsTerminated: a new admission does not grant the resources of a running task to
+// another one.
 func TestDAGResourcesAfterAdmissionIsTerminated(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 8, newTally())
@@ -115,8 +114,8 @@ func TestDAGResourcesAfterAdmissionIsTerminated(t *testing.T) {
 	assert.Equal(t, []string{"1", "1", "1"}, numbers(t, filepath.Join(dir, "seen")))
 }
 
-// TestDAGWaitersTakeNoPlace: while a pool is busy, tasks that do not need it run in
-// the only place, and the one that waited gets the next one.
+// TestDAGWaitersTakeNoPlace: while a pool is busy, tasks without need of it use the only place. The waiting
+// task gets the next one.
 func TestDAGWaitersTakeNoPlace(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 8, newTally())

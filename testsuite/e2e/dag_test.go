@@ -25,8 +25,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// tally is a handler that counts what it executes, by task, and does what its
-// params say.
+// tally is a handler that counts its executions by task and follows its params.
 type tally struct {
 	mu      sync.Mutex
 	counted sync.Cond
@@ -50,9 +49,9 @@ func (*tally) Detect(context.Context, jobtype.DetectInput, jobtype.ProposalSink)
 // Execute implements jobtype.Handler.
 func (h *tally) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	var params struct {
-		// Fails is how many attempts fail before one succeeds. Waits is how many
-		// executions wait to be canceled, and then, with Done, are done all the same,
-		// or, with Deaf, continue until there has been another one.
+		// Fails is the number of failed attempts before a success. Waits is the number of executions that wait
+		// for their cancellation. With Done these succeed after it, with Deaf they continue until the next
+		// execution.
 		Fails, Waits int
 		Done, Deaf   bool
 		Data         map[string]any
@@ -83,14 +82,14 @@ func (h *tally) Execute(ctx context.Context, job jobtype.Job, progress jobtype.P
 	return jobtype.Result{Data: params.Data}, nil
 }
 
-// of is how often a task of a run was executed.
+// of returns the number of executions of a task in a run.
 func (h *tally) of(ref starter.RunRef, task string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count[ref.WorkflowID+" "+task]
 }
 
-// compileDAG makes a graph of YAML.
+// compileDAG compiles YAML.
 func compileDAG(t testing.TB, text string, files spec.Files) *spec.Compiled {
 	t.Helper()
 	loaded, err := spec.Load("dag.yaml", []byte(text))
@@ -413,7 +412,7 @@ tasks:
 	assert.Equal(t, "x\nx\n", string(given))
 }
 
-// TestDAGTooLarge: a graph that cannot travel is refused before the start.
+// TestDAGTooLarge: a graph beyond the size of a message is refused before the start.
 func TestDAGTooLarge(t *testing.T) {
 	t.Parallel()
 	tasks := make([]dag.Task, 120_000)
@@ -432,8 +431,8 @@ func TestDAGTooLarge(t *testing.T) {
 	assert.ErrorContains(t, err, "split it into sub-DAGs")
 }
 
-// TestDAGOfThousands: a run too large to list its tasks in its result, that
-// continues as new on the way, can be shown and resumed.
+// TestDAGOfThousands: a run too large to list its tasks in its result continues as new, can be shown and can be
+// resumed.
 func TestDAGOfThousands(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 4, newTally())

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestJobsOfADeadWorker: the process of a killed worker says nothing any more; what it
-// had is listed by the runs, also after the server has timed the attempts out.
+// TestJobsOfADeadWorker: the runs list the jobs of a killed worker, also after the server has timed out the
+// attempts.
 func TestJobsOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

@@ -28,7 +28,7 @@ func (r *restarting) Detect(ctx context.Context, in jobtype.DetectInput, out job
 	return r.site.Detect(ctx, in, out)
 }
 
-// TestAFailedDetectionIsTriedAgain: the night of a server is not lost with its first detection.
+// TestAFailedDetectionIsTriedAgain: a run whose first detection fails detects again.
 func TestAFailedDetectionIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	h := &restarting{site: newSite()}

@@ -1,5 +1,4 @@
-// Package e2e runs Roundsman as operators do: the real server, the real binary
-// as control plane and workers in processes of their own, configuration applied
-// from a file, and jobs whose side effects are counted on disk. Processes are
-// really killed. `make build` must have been run.
+// Package e2e runs Roundsman as operators do: the real server, the binary of `make build` as control plane and
+// workers in separate processes, a configuration applied from a file, and jobs with side effects counted on
+// disk. Tests kill real processes.
 package e2e

@@ -23,7 +23,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// delayed starts a group that the server lets begin later.
+// delayed starts a group with a start delay of the server.
 func (s *stage) delayed(delay time.Duration, spec contract.JobTypeSpec) string {
 	s.t.Helper()
 	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
@@ -48,8 +48,7 @@ func (s *stage) awaitDAGTask(ref starter.RunRef, task string) {
 	})
 }
 
-// frozen is a worker process that is stopped with SIGSTOP: it is asked about, or
-// a job that is pinned to it.
+// frozen stops a worker process with SIGSTOP. The situation is that worker, or a job pinned to it.
 func frozen(job bool) func(*stage) situation {
 	return func(s *stage) situation {
 		id := s.name
@@ -71,9 +70,8 @@ func frozen(job bool) func(*stage) situation {
 	}
 }
 
-// TestExplainAdmission: what waits for an answer of admission, and admission that
-// has to ask around first. It has a server of its own, because everybody there
-// waits.
+// TestExplainAdmission: groups that wait for admission, and admission that waits for the runs' reports. It has
+// a server of its own, because all groups there wait.
 func TestExplainAdmission(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, newSite(), pauseButton())
@@ -104,9 +102,8 @@ func TestExplainAdmission(t *testing.T) {
 	s.check(began, situation{thing: s.group("lane", spec), code: explain.Recovering, object: "group/silent", remedy: func() { s.terminate(silent.GetID()) }})
 }
 
-// TestAdmissionWaitsForPausedHolders: a group that holds a lane is paused in
-// Temporal itself while admission is terminated. Nobody else gets the lane, and
-// explain names whom it waits for.
+// TestAdmissionWaitsForPausedHolders: a group with a lane is paused in Temporal itself while admission is
+// terminated. No other group gets the lane, and explain names the paused holder.
 func TestAdmissionWaitsForPausedHolders(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, newSite(), pauseButton())
@@ -131,7 +128,7 @@ func TestAdmissionWaitsForPausedHolders(t *testing.T) {
 	assert.Contains(t, busy.Detail, "held by "+holder)
 }
 
-// pausing does what the Web UI's button does to a workflow.
+// pausing pauses a workflow as the Web UI's button does.
 func (s *stage) pausing(id string) (pause, unpause func()) {
 	execution := &commonpb.WorkflowExecution{WorkflowId: id}
 	service := s.client.Temporal().WorkflowService()
@@ -150,8 +147,8 @@ func (s *stage) pausing(id string) (pause, unpause func()) {
 	return pause, unpause
 }
 
-// TestExplainWithoutControlPlane: the answer comes although nobody runs
-// workflows, and goes when somebody does.
+// TestExplainWithoutControlPlane: the reason appears while no control plane runs, and goes after one has
+// started.
 func TestExplainWithoutControlPlane(t *testing.T) {
 	t.Parallel()
 	p := &inProcess{t: t, server: testsuite.StartServer(t)}
@@ -173,9 +170,8 @@ func (s *stage) control() *sites.Process {
 	return process
 }
 
-// TestExplainChangesNothing: not a single event is added to what was asked, and no
-// state is other than before. Then the control plane is killed: the answer comes
-// within the deadline of one question, and says since when.
+// TestExplainChangesNothing: an explanation adds no event and changes no state. After the control plane is
+// killed, the answer comes within the deadline of one query and has the time of the kill.
 func TestExplainChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := &inProcess{t: t, server: testsuite.StartServer(t)}
@@ -199,7 +195,7 @@ func TestExplainChangesNothing(t *testing.T) {
 		return full
 	})
 
-	// What continues by itself can add events; explaining must not add to that.
+	// Running work can add events, but explain must not.
 	testsuite.WaitFor(t, time.Minute, "a moment in which explaining everything adds nothing", func() bool {
 		before := s.traces(asked, group, ref)
 		for _, thing := range things {
@@ -217,7 +213,7 @@ func TestExplainChangesNothing(t *testing.T) {
 	assert.WithinRange(t, explanation.Reasons[0].Since, began.Add(-2*time.Minute), time.Now(), "its last poll")
 }
 
-// traces is all that must be the same after explaining.
+// traces is all state that must stay the same after explaining.
 func (s *stage) traces(workflows []string, group string, ref starter.RunRef) string {
 	s.t.Helper()
 	var all []any

@@ -19,20 +19,19 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// fixture brings a situation about that has one reason.
+// fixture arranges a situation with one reason.
 type fixture struct {
 	code explain.Code
-	// of tells fixtures of one code apart.
+	// of distinguishes fixtures of one code.
 	of      string
 	arrange func(*stage) situation
 }
 
-// passes is how long a situation lasts that passes by itself: time to bring it about
-// and to ask, on a busy machine.
+// passes is the duration of a situation that ends by itself: long enough to arrange and explain it on a busy
+// machine.
 const passes = 12 * time.Second
 
-// elsewhere names the tests of the codes whose situations would be in the way of
-// the other fixtures.
+// elsewhere names the tests of codes whose situations would disturb the other fixtures.
 var elsewhere = map[explain.Code]string{
 	explain.ControlPlaneDown: "TestExplainWithoutControlPlane",
 	explain.WorkflowStuck:    "starter's TestStuckWorkflow",
@@ -46,7 +45,7 @@ var elsewhere = map[explain.Code]string{
 	explain.ResourcesPending: "TestExplainAdmission",
 }
 
-// TestEveryCodeHasAFixture on the real server, here or elsewhere.
+// TestEveryCodeHasAFixture: each code has one here or in elsewhere.
 func TestEveryCodeHasAFixture(t *testing.T) {
 	t.Parallel()
 	known := map[explain.Code]bool{}
@@ -58,8 +57,8 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 	}
 }
 
-// TestExplainCodes brings about one situation for each code on the real server,
-// reads code, object and times, does what helps and sees the reason go.
+// TestExplainCodes arranges one situation for each code on the real server. It checks code, object and times,
+// applies the remedy and waits for the reason to go.
 func TestExplainCodes(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, newSite(), pauseButton())
@@ -78,13 +77,12 @@ func TestExplainCodes(t *testing.T) {
 	}
 }
 
-// typesOfFixtures are the job types that fixtures need, by whether they are
-// enabled.
+// typesOfFixtures returns the job types of the fixtures, with whether they are enabled.
 func typesOfFixtures(all bool) map[string]bool {
 	return map[string]bool{"not-due-until": true, "paused": true, "paused-plainly": true, "disabled": all, "marked-done": true}
 }
 
-// applyTypes makes job types known, disabled where the map says false.
+// applyTypes applies job types, disabled where the map has false.
 func (s *stage) applyTypes(enabled map[string]bool) {
 	s.t.Helper()
 	var specs []contract.JobTypeSpec
@@ -218,7 +216,7 @@ func fixturesOfGroups() []fixture {
 			run := s.group("2", s.spec(at("x"), at("y")))
 			s.works("y")
 			return situation{thing: run, object: "x", says: "active in " + holder, remedy: func() {
-				open() // It goes with the run that says it.
+				open() // It goes with its run.
 				_, err := s.client.Runs().Result(s.t.Context(), starter.RunRef{WorkflowID: run})
 				require.NoError(s.t, err)
 			}}

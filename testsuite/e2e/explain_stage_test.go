@@ -24,12 +24,11 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// stage is what one fixture of a code plays on: a server that it shares with
-// others, and workers, a handler and names of its own.
+// stage is the environment of one fixture: a shared server, with its own workers, handler and names.
 type stage struct {
 	*inProcess
 	*site
-	// name is that of the handler, of job types and runs, and the label of workers.
+	// name is the name of the handler, of job types and runs, and the label of workers.
 	name string
 	// enough ends a detection that waits.
 	enough chan struct{}
@@ -45,7 +44,7 @@ func (p *inProcess) stage(t *testing.T, name string) *stage {
 // Descriptor implements jobtype.Handler.
 func (s *stage) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: s.name} }
 
-// Detect finds what its params say; with more than one page it then waits.
+// Detect returns the proposals of its params. With more than one page it then waits.
 func (s *stage) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	if err := s.site.Detect(ctx, in, out); err != nil {
 		return err
@@ -62,8 +61,7 @@ func (s *stage) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.
 	}
 }
 
-// Execute works at its object as the site does, but for two that make the first
-// attempt go wrong.
+// Execute works at its object as the site does, except for two objects whose first attempt fails.
 func (s *stage) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	switch {
 	case job.Attempt > 1:
@@ -93,7 +91,7 @@ func (s *stage) worker(slots int, suffix string) string {
 	return id
 }
 
-// stopLater stops a process of the fixture when that is over.
+// stopLater stops a process at the end of its fixture.
 func (s *stage) stopLater(process interface{ Stop(context.Context) error }) {
 	s.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 20*time.Second)
@@ -102,14 +100,14 @@ func (s *stage) stopLater(process interface{ Stop(context.Context) error }) {
 	})
 }
 
-// spec is a job type of the stage that takes no turns.
+// spec is a job type of the stage without turns.
 func (s *stage) spec(found ...jobtype.Proposal) contract.JobTypeSpec {
 	spec := siteSpec(s.t, s.name, "", found...)
 	spec.Handler = s.name
 	return spec
 }
 
-// group begins a run of the stage, which is terminated when the fixture is over.
+// group begins a run of the stage, which ends with the fixture.
 func (s *stage) group(number string, spec contract.JobTypeSpec) string {
 	s.t.Helper()
 	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
@@ -133,7 +131,7 @@ func (s *stage) dag(settings, tasks string) starter.RunRef {
 func (s *stage) terminate(id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
 	defer cancel()
-	// One that has ended already needs it no more.
+	// An ended run needs no termination.
 	_ = s.client.Temporal().TerminateWorkflow(ctx, id, "", "the fixture is over")
 }
 
@@ -156,31 +154,28 @@ func (s *stage) works(object string) {
 	testsuite.WaitFor(s.t, 30*time.Second, "a job at "+object, func() bool { return s.present(object) > 0 })
 }
 
-// situation is what a fixture has brought about, and what it expects to be told.
+// situation is the arranged state of a fixture and its expected reason.
 type situation struct {
-	// thing is asked about; the reason has this code and object.
+	// thing is explained. The reason has this code and object.
 	thing  string
 	code   explain.Code
 	object string
 	// says is part of the detail.
 	says string
-	// timeless: nobody knows since when; old: since before the fixture began.
+	// timeless: the reason has no start. old: it started before the fixture.
 	timeless, old bool
-	// until is when it passes by itself; exact if it is known beforehand, lasts if
-	// only how long after its beginning is.
+	// until: the reason has an end. exact: the end is known beforehand. lasts: only the duration is known.
 	until bool
 	exact time.Time
 	lasts time.Duration
-	// remedy does what helps, and returns when that is done. nil: it passes by
-	// itself.
+	// remedy removes the cause and returns afterwards. It is nil for a situation that ends by itself.
 	remedy func()
 }
 
-// clearsWithin is how long after its remedy a reason may still be told.
+// clearsWithin bounds the time from a remedy to the end of its reason.
 const clearsWithin = 2 * time.Second
 
-// check asks until the situation is told as expected, applies the remedy and asks
-// until it is not told any more.
+// check waits for the expected reason, applies the remedy and waits until the reason is gone.
 func (s *stage) check(began time.Time, want situation) {
 	t := s.t
 	t.Helper()
@@ -199,7 +194,7 @@ func (s *stage) check(began time.Time, want situation) {
 	case want.old:
 		assert.WithinRange(t, found.Since, began.Add(-time.Hour), began, "since")
 	default:
-		// The server's clock is this one; visibility and Schedules count in seconds.
+		// The server has the same clock. Visibility and Schedules have a resolution of seconds.
 		assert.WithinRange(t, found.Since, began.Add(-time.Second), now, "since")
 	}
 	switch {
@@ -224,7 +219,7 @@ func (s *stage) check(began time.Time, want situation) {
 	t.Logf("%s clears %s after its remedy", want.code, gone.Sub(done).Round(time.Millisecond))
 }
 
-// told finds the reason among those that are told now.
+// told finds the expected reason in the current explanation.
 func (s *stage) told(want situation) (explain.Reason, bool) {
 	explanation, err := explainer.Explain(s.t.Context(), s.client, want.thing)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// explains waits for the first reason to have that code, and returns it.
+// explains waits until the first reason has that code, and returns it.
 func (p *inProcess) explains(thing string, code explain.Code) explain.Reason {
 	p.t.Helper()
 	var first explain.Reason
@@ -32,7 +32,7 @@ func (p *inProcess) explains(thing string, code explain.Code) explain.Reason {
 	return first
 }
 
-// explanation asks about a thing that there is.
+// explanation explains an existing thing.
 func (s *stage) explanation(thing string) explainer.Explanation {
 	s.t.Helper()
 	found, err := explainer.Explain(s.t.Context(), s.client, thing)
@@ -40,8 +40,8 @@ func (s *stage) explanation(thing string) explainer.Explanation {
 	return found
 }
 
-// TestExplainFindsThings by every name that they go by, and says of what runs or
-// has ended that it waits for nothing.
+// TestExplainFindsThings: explain accepts every name of a thing, and a running or ended thing waits for
+// nothing.
 func TestExplainFindsThings(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 4, newSite())
@@ -97,8 +97,8 @@ func TestExplainFindsThings(t *testing.T) {
 	assert.Equal(t, "ok", blocked.Reasons[0].Object)
 }
 
-// TestExplainCoversAllRunsOfAType: the scheduled one, the one that was submitted
-// and what is inside them, down to the task of a job's DAG that waits for a person.
+// TestExplainCoversAllRunsOfAType: the explanation covers the scheduled run, the submitted run and their
+// contents, down to a task with an approval in a job's DAG.
 func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 4, newSite())
@@ -141,8 +141,7 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	assert.Equal(t, 1, result.Counts.Completed)
 }
 
-// TestExplainFollowsSubDAGs: what is asked of the root is answered by whoever waits
-// two levels below.
+// TestExplainFollowsSubDAGs: the explanation of a root has the wait of a task two levels below.
 func TestExplainFollowsSubDAGs(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, newSite())

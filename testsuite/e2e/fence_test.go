@@ -15,9 +15,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestStaleCommitIsRejected: a worker is frozen with SIGSTOP past its heartbeat
-// timeout while its job works at an object. The job goes elsewhere and commits;
-// what the first attempt commits later comes with an older fence.
+// TestStaleCommitIsRejected: a worker is frozen with SIGSTOP past its heartbeat timeout while its job works at
+// an object. The job runs elsewhere and commits. The later commit of the first attempt has an older fence.
 func TestStaleCommitIsRejected(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")
@@ -38,8 +37,8 @@ echo $ROUNDSMAN_FENCE > fence; echo $ROUNDSMAN_FENCE >> commits.log; touch go`
 	result := c.result(ref, time.Minute)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 1, result.Counts.Replacements)
-	// Its program continues although the worker is frozen; a worker that wakes up
-	// ends it at once, because its lease is lost.
+	// The program runs although the worker is frozen. A resumed worker would end it at once, because its lease
+	// is lost.
 	testsuite.WaitFor(t, time.Minute, "the stale commit came", func() bool { return len(c.lines("rejected.log")) == 1 })
 	require.NoError(t, first.Process.Signal(syscall.SIGCONT))
 	assert.Len(t, c.lines("commits.log"), 1)

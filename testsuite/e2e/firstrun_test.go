@@ -29,8 +29,8 @@ func (c *cluster) runsOf(name string) int64 {
 	return known.Counts.Started
 }
 
-// TestTheFirstRun: an interval runs when it is applied, a calendar does not, nor does a job type that
-// is paused; applied again nothing runs, made again it does.
+// TestTheFirstRun: a job type with an interval runs when it is applied. One with a calendar, or a paused one,
+// does not. A second apply starts no run, except after a deletion.
 func TestTheFirstRun(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")
@@ -41,13 +41,13 @@ func TestTheFirstRun(t *testing.T) {
 	c.apply(types)
 	ran := func() []string { return slices.Sorted(slices.Values(c.lines("ran"))) }
 	testsuite.WaitFor(t, time.Minute, "both to run", func() bool { return len(ran()) == 2 })
-	c.apply(types) // As it is.
+	c.apply(types) // Unchanged.
 	c.apply(strings.ReplaceAll(types, "300d", "301d"))
 	c.apply(noting("interval", "schedule: {every: 301d}"))
 	for name, runs := range map[string]int64{"interval": 1} {
 		assert.Equal(t, runs, c.runsOf(name), name)
 	}
-	c.apply(types) // The others are made again.
+	c.apply(types) // The others are created again.
 	testsuite.WaitFor(t, time.Minute, "the one that is new to run", func() bool { return len(ran()) == 3 })
 	assert.Equal(t, []string{"atonce", "atonce", "interval"}, ran())
 	for name, runs := range map[string]int64{"interval": 1, "atonce": 1, "later": 0, "nightly": 0, "disabled": 0} {
@@ -55,7 +55,7 @@ func TestTheFirstRun(t *testing.T) {
 	}
 }
 
-// TestAHundredNewJobTypes run once each, and no more at a time than a worker has slots.
+// TestAHundredNewJobTypes: each runs once, at most as many at a time as a worker has slots.
 func TestAHundredNewJobTypes(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// TestApplyRecordsAPauseThatItFinds: one made with Temporal's own tools is in the
-// audit log once apply has come across it, once, by whoever the server knows.
+// TestApplyRecordsAPauseThatItFinds: apply records a pause made with Temporal's own tools, once, with the
+// sender from the server.
 func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, newSite())
@@ -34,7 +34,7 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	began := time.Now().Add(-time.Second)
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "no power"}))
 	paused := time.Now().Add(time.Second)
-	_, err := jobtypes.Of(p.client).RunNow(ctx, "tidy") // A patch that is no pause.
+	_, err := jobtypes.Of(p.client).RunNow(ctx, "tidy") // This patch is no pause.
 	require.NoError(t, err)
 	known, err := jobtypes.Of(p.client).Get(ctx, "tidy")
 	require.NoError(t, err)

@@ -22,11 +22,11 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// wild does what its proposals say, well or badly, and counts.
+// wild succeeds or fails as its proposals require, and counts.
 type wild struct {
 	mu sync.Mutex
-	// began and done are how often a job of a group was begun, and ended well;
-	// fences those that were given.
+	// began and done count the started and successful attempts of a group's jobs. fences are the received
+	// fences.
 	began, done map[string]int
 	fences      map[string]map[int64]bool
 	faults      []string
@@ -93,7 +93,7 @@ func (h *wild) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Pr
 		}
 	case "panics":
 		panic("on purpose")
-	case "stubborn": // It hears that it is canceled, and is done all the same.
+	case "stubborn": // It is done although it was canceled.
 		select {
 		case <-ctx.Done():
 		case <-time.After(200 * time.Millisecond):
@@ -128,8 +128,8 @@ func (h *wild) begin(id string, job jobtype.Job) int {
 	return h.began[id]
 }
 
-// TestGroupRandomOperators: whatever operators ask for at whatever moment, a group
-// ends with exact counts, an outcome that they imply, and nothing kept from others.
+// TestGroupRandomOperators: after random requests of operators a group ends with exact counts and a matching
+// outcome, and holds nothing.
 func TestGroupRandomOperators(t *testing.T) {
 	t.Parallel()
 	h := &wild{began: map[string]int{}, done: map[string]int{}, fences: map[string]map[int64]bool{}}
@@ -179,7 +179,7 @@ func (p *inProcess) beginWild(n int, random *rand.Rand) (starter.RunRef, int) {
 	return starter.RunRef{WorkflowID: run.GetID()}, jobs
 }
 
-// harass sends one random message. What the group refuses it may refuse.
+// harass sends one random message. The group may refuse it.
 func (p *inProcess) harass(ref starter.RunRef, random *rand.Rand, jobs int) {
 	ctx, c, temporal := p.t.Context(), p.client, p.client.Temporal()
 	job := contract.JobID(1 + random.IntN(jobs))
@@ -237,14 +237,14 @@ func (p *inProcess) harass(ref starter.RunRef, random *rand.Rand, jobs int) {
 	}
 }
 
-// unpause ends a pause of Temporal's own, if there is one.
+// unpause ends a pause by Temporal itself, if there is one.
 func (p *inProcess) unpause(ref starter.RunRef) {
 	_, _ = p.client.Temporal().WorkflowService().UnpauseWorkflowExecution(p.t.Context(), &workflowservice.UnpauseWorkflowExecutionRequest{
 		Namespace: p.client.Namespace(), WorkflowId: ref.WorkflowID, Reason: "for a test", Identity: "test",
 	})
 }
 
-// calm takes everything back that would keep the group from its end.
+// calm reverts all requests that would keep the group from its end.
 func (p *inProcess) calm(ref starter.RunRef) {
 	p.unpause(ref)
 	if err := p.client.Runs().Resume(p.t.Context(), ref); err != nil {
@@ -252,12 +252,12 @@ func (p *inProcess) calm(ref starter.RunRef) {
 	}
 	handle, err := p.client.Temporal().UpdateWorkflow(p.t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: ref.WorkflowID, UpdateName: contract.UpdateSetPolicy, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{contract.SetPolicyInput{Change: json.RawMessage(`{"routing":"worker"}`), By: "test"}}, // Nobody pulls a shared queue.
+		Args: []any{contract.SetPolicyInput{Change: json.RawMessage(`{"routing":"worker"}`), By: "test"}}, // No worker pulls the shared queue.
 	})
 	if err == nil {
 		err = handle.Get(p.t.Context(), nil)
 	}
-	if err != nil { // It has ended, or not begun, and so was changed by nobody.
+	if err != nil { // It has ended, or not begun, so no request has changed it.
 		p.t.Log(ref.WorkflowID, err)
 	}
 }

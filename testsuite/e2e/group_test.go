@@ -16,7 +16,7 @@ import (
 
 const wide = "global_execution_concurrency: 8, per_worker_execution_concurrency: 4"
 
-// TestGroups shares one cluster among cases that do not hurt each other.
+// TestGroups shares one cluster among cases that do not disturb each other.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")
@@ -107,7 +107,7 @@ func TestGroups(t *testing.T) {
 		}
 	})
 	assert.NotEmpty(t, c.lines("hostile.log"))
-	// Its jobs fill both workers: others would have to wait for it, longer than they may.
+	// Its jobs fill both workers. Other jobs would wait for a slot too long.
 	t.Run("stopped", func(t *testing.T) {
 		ref := c.run("stopped")
 		testsuite.WaitFor(t, time.Minute, "jobs run", func() bool {
@@ -121,8 +121,8 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// signalByHand sends what `temporal workflow signal --name N --input JSON`
-// sends: the request itself, with the input as plain JSON.
+// signalByHand sends a request as `temporal workflow signal --name N --input JSON` does, with the input as
+// plain JSON.
 func signalByHand(t *testing.T, c *cluster, ref starter.RunRef, name, input string) {
 	t.Helper()
 	_, err := c.client.Temporal().WorkflowService().SignalWorkflowExecution(t.Context(), &workflowservice.SignalWorkflowExecutionRequest{

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// resetTo sends a workflow back to the task that scheduled its first activity of
-// that type: what came before it is kept.
+// resetTo resets a workflow to the task that scheduled its first activity of that type.
 func (p *inProcess) resetTo(workflowID, activity string) {
 	p.t.Helper()
 	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), workflowID, "")
@@ -37,11 +36,9 @@ func (p *inProcess) resetTo(workflowID, activity string) {
 	require.NoError(p.t, err)
 }
 
-// TestAnEndedGroupIsReset: groups that have had their turn are sent back by an
-// operator while another one has the lane and the object. What they were granted
-// then is not their own any more, although the server gives them the old answers
-// again. One goes back to before its turn and waits for it like everybody; one that
-// goes back to after it is told that it has lost it.
+// TestAnEndedGroupIsReset: ended groups are reset while another group holds the lane and the object. Their
+// earlier grants are void, although the server replays the old answers. A group reset to before its turn waits
+// for its turn again. A group reset to after its turn is refused.
 func TestAnEndedGroupIsReset(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -75,8 +72,8 @@ func TestAnEndedGroupIsReset(t *testing.T) {
 	assert.Empty(t, view.Holders)
 }
 
-// TestARunningGroupIsResetAtWork: it keeps all that it has, and does its jobs again
-// with fences above those that it has forgotten.
+// TestARunningGroupIsResetAtWork: the group keeps its grants and repeats its jobs with fences above the earlier
+// ones.
 func TestARunningGroupIsResetAtWork(t *testing.T) {
 	t.Parallel()
 	s := newSite()

@@ -15,9 +15,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestAdmissionIsTerminatedAgainAndAgain: an operator's pool size, a disabled key and the
-// fences outlive 40 terminations at random moments, most of them before the first workflow
-// task of a run. Each is in the audit log.
+// TestAdmissionIsTerminatedAgainAndAgain: a changed pool size, a disabled key and the fences outlive 40
+// terminations at random moments, most of them before the first workflow task of a run. Each is in the audit
+// log.
 func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	b := &brittle{site: newSite()}
@@ -73,7 +73,7 @@ func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// pause waits, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -27,8 +27,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
-// inProcess is a server with the control plane and one worker in the test's own
-// process, for what needs no kills but a handler written in Go.
+// inProcess is a server with the control plane and one worker in the test's process, for tests without kills
+// and with a handler in Go.
 type inProcess struct {
 	t      *testing.T
 	server *testsuite.Server
@@ -37,7 +37,7 @@ type inProcess struct {
 	stopControl func()
 }
 
-// pauseButton is for a server whose own pause of workflows is switched on.
+// pauseButton enables the server's own pause of workflows.
 func pauseButton() testsuite.Option {
 	return testsuite.WithArgs("--dynamic-config-value", "frontend.WorkflowPauseEnabled=true")
 }
@@ -84,7 +84,7 @@ func (p *inProcess) dial(identity string) *starter.Client {
 	return dialed
 }
 
-// count is how many workflows a query finds.
+// count returns the number of workflows that match a query.
 func (p *inProcess) count(query string) int64 {
 	p.t.Helper()
 	found, err := p.client.Temporal().CountWorkflow(p.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
@@ -120,8 +120,7 @@ func (p *inProcess) group(spec contract.JobTypeSpec) (contract.JobGroupResult, c
 	return p.groupOf(contract.JobGroupInput{Spec: spec})
 }
 
-// end waits for the result of a group, which a failed one has as its failure's
-// detail.
+// end waits for the result of a group. A failed group has it in the details of its failure.
 func (p *inProcess) end(run client.WorkflowRun) contract.JobGroupResult {
 	p.t.Helper()
 	var result contract.JobGroupResult
@@ -147,15 +146,15 @@ func (p *inProcess) launch(in contract.JobGroupInput) client.WorkflowRun {
 	return run
 }
 
-// flood finds as much as its params say, and counts what it executes.
+// flood proposes the jobs of its params, and counts its executions.
 type flood struct{ executed *atomic.Int64 }
 
 type floodParams struct {
 	N     int `json:"n"`
 	Bytes int `json:"bytes"`
-	// Noise: the details do not compress.
+	// Noise makes details that do not compress.
 	Noise bool `json:"noise"`
-	// DAG: the bytes are in a DAG that each proposal carries.
+	// DAG puts the bytes into a DAG of each proposal.
 	DAG bool `json:"dag"`
 }
 
@@ -169,7 +168,7 @@ func (flood) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Pro
 	for i := range params.N {
 		p := jobtype.Proposal{DedupeKey: fmt.Sprintf("object/%d", i), Summary: "no-op"}
 		if fill := params.Bytes - 60; fill > 0 {
-			// Not one letter repeated: it must not compress to nothing.
+			// Different digits, so that it does not compress to nothing.
 			p.Detail = strings.Repeat(fmt.Sprintf("%016x,", uint64(i)*2654435761), fill/17+1)[:fill]
 		}
 		if params.Noise {

@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestServerAwayWhileJobsEnd: twenty jobs end while there is no server for 30 s.
-// Each has happened once, and each is counted as completed.
+// TestServerAwayWhileJobsEnd: twenty jobs end while the server is down for 30 s. Each has happened once and is
+// counted as completed.
 func TestServerAwayWhileJobsEnd(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a", "node-b")
@@ -43,7 +43,7 @@ func TestServerAwayWhileJobsEnd(t *testing.T) {
 	assert.Len(t, slices.Compact(done), 20)
 }
 
-// onceOutput is what `dev --once --json` prints.
+// onceOutput is the output of `dev --once --json`.
 type onceOutput struct {
 	Groups []struct {
 		JobType    string           `json:"job_type"`
@@ -54,8 +54,8 @@ type onceOutput struct {
 	} `json:"groups"`
 }
 
-// TestDevIsKilledAndGoesOn: kill -9 takes everything at once; the same command
-// on the same data directory finishes the group.
+// TestDevIsKilledAndGoesOn: kill -9 ends all parts at once. The same command on the same data directory
+// finishes the group.
 func TestDevIsKilledAndGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

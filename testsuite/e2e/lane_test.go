@@ -22,7 +22,7 @@ func meets(name, other string) string {
 `
 }
 
-// TestWithoutALaneJobTypesRunSideBySide: each job waits for the one of the other job type.
+// TestWithoutALaneJobTypesRunSideBySide: each job waits for a job of the other job type.
 func TestWithoutALaneJobTypesRunSideBySide(t *testing.T) {
 	c := newCluster(t, "node-1")
 	c.awaitFresh("node-1")
@@ -32,8 +32,8 @@ func TestWithoutALaneJobTypesRunSideBySide(t *testing.T) {
 	}
 }
 
-// TestARunWithoutAPlaceGivesItsLaneBack: no worker has the label of its job. The next job type has its
-// turn, and when such a worker comes the job is done.
+// TestARunWithoutAPlaceGivesItsLaneBack: no worker has the label of a run's job. The next job type gets its
+// turn, and the job runs once such a worker comes.
 func TestARunWithoutAPlaceGivesItsLaneBack(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// claim has a run claim n more dedupe keys, as the signal of a large group does.
+// claim claims n more dedupe keys for a run, as the signal of a large group does.
 func (p *inProcess) claim(ref starter.RunRef, id string, from, n int) {
 	p.t.Helper()
 	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), ref.WorkflowID, "")
@@ -31,9 +31,8 @@ func (p *inProcess) claim(ref starter.RunRef, id string, from, n int) {
 		}))
 }
 
-// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group
-// whose claims do not fit next to those of others ends with the code, the limit and its
-// counts; its lane is free, and the next group takes its turn.
+// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group whose claims exceed
+// the limit ends with the code, the limit and its counts. Its lane is free, and the next group takes its turn.
 func TestClaimsBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -61,7 +60,7 @@ func TestClaimsBeyondTheLimit(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, done.Outcome, done.Reason)
 }
 
-// TestASettingBeyondTheLimit: a Schedule may have it from an earlier version.
+// TestASettingBeyondTheLimit: a Schedule from an earlier version may have such a setting.
 func TestASettingBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	s := newSite()

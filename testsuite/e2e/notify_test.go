@@ -29,7 +29,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// inbox is a receiver of webhooks that was not there from the beginning.
+// inbox is a receiver of webhooks that is down at first.
 type inbox struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ type inbox struct {
 	fake bool
 }
 
-// listen opens the inbox at an address that nobody listened at until now.
+// listen opens the inbox at its unused address.
 func (b *inbox) listen(address string) {
 	b.t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -69,7 +69,7 @@ func (b *inbox) has(event contract.NotifyEvent) bool {
 	return slices.ContainsFunc(b.got, func(n contract.Notification) bool { return n.Event == event })
 }
 
-// told counts what the command of a receiver got.
+// told counts the deliveries to the command of a receiver.
 func told(t *testing.T, c *cluster) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.dir, "told"))
@@ -79,8 +79,8 @@ func told(t *testing.T, c *cluster) int {
 	return strings.Count(string(text), "\n")
 }
 
-// explainsReceivers: one that takes nothing, one that took all, and one that only a rule
-// names.
+// explainsReceivers: explain describes a receiver that refuses all, one that accepts all, and one that only a
+// rule names.
 func (o *operator) explainsReceivers() {
 	o.t.Helper()
 	o.answers("what waits for hook?", []string{"0 sent, 1 waiting, 0 given up"}, "explain", "hook")
@@ -102,7 +102,7 @@ func (o *operator) explainsReceivers() {
 	})
 }
 
-// offered is what completion offers for words. It has 300 ms to ask the server.
+// offered returns the completions of words. A request to the server has 300 ms.
 func (o *operator) offered(words ...string) string {
 	o.t.Helper()
 	command := exec.CommandContext(o.t.Context(), binary(o.t), append([]string{"__complete"}, words...)...)
@@ -112,9 +112,9 @@ func (o *operator) offered(words ...string) string {
 	return string(said)
 }
 
-// TestNotificationsArriveAtLeastOnce: one receiver is dead while a run fails and the
-// control plane is killed and the notifier terminated. The run ends at once, the other
-// receiver is told at once, and the dead one is when it is back, by the next notifier.
+// TestNotificationsArriveAtLeastOnce: one receiver is down while a run fails, the control plane is killed and
+// the notifier terminated. The run ends at once and the other receiver gets its notification at once. The next
+// notifier delivers to the first receiver when it is up.
 func TestNotificationsArriveAtLeastOnce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

@@ -22,8 +22,8 @@ func reading(place string) jobtype.Proposal {
 	return p
 }
 
-// TestSharedObjects: readers work together, a writer waits for all of them and
-// is passed by later ones only so often; while it works, nobody else does.
+// TestSharedObjects: readers share an object. A writer waits for all of them, is overtaken a bounded number of
+// times, and works alone.
 func TestSharedObjects(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -43,7 +43,7 @@ func TestSharedObjects(t *testing.T) {
 	assert.Contains(t, held.Detail, "group/readers-adhoc-first/job-00001")
 	assert.Contains(t, held.Detail, "group/readers-adhoc-first/job-00003")
 
-	// As many pass the writer as may; the next one waits behind it.
+	// The maximum overtakes the writer. The next reader waits behind it.
 	for i := range admission.MaxOvertakes {
 		result := p.resultOf(p.submit(spec, fmt.Sprintf("passing-%d", i), reading("passing")))
 		require.Equal(t, contract.OutcomeCompleted, result.Outcome)

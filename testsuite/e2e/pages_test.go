@@ -18,8 +18,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestPages on a real server: what is written is read, open and closed, and a page
-// that its run has left is closed by the keeper.
+// TestPages: on a real server a page can be read while open and closed, and the keeper closes a page whose run
+// is gone.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 1, flood{})
@@ -83,8 +83,8 @@ func TestPages(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "no page is open", func() bool { return open() == 0 })
 }
 
-// TestThirtyMegabytesOfProposals that do not compress: each run of the chain stays
-// below the server's 50 MiB of history.
+// TestThirtyMegabytesOfProposals: with proposals that do not compress, each run of the chain stays below the
+// server's 50 MiB of history.
 func TestThirtyMegabytesOfProposals(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []struct {

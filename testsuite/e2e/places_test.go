@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestWaitingForAPoolTakesNoPlaceOfAGroup: a run has two places. One job of node a works, others
-// wait for its pool, and the jobs of node b run meanwhile.
+// TestWaitingForAPoolTakesNoPlaceOfAGroup: a run has two places. One job of node a works, the others wait for
+// its pool, and the jobs of node b run meanwhile.
 func TestWaitingForAPoolTakesNoPlaceOfAGroup(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -44,7 +44,7 @@ func TestWaitingForAPoolTakesNoPlaceOfAGroup(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 1, "b": 1}, s.crowds())
 }
 
-// TestWaitingForAPoolTakesNoPlaceOfADAG is the same with tasks, across continue-as-new.
+// TestWaitingForAPoolTakesNoPlaceOfADAG tests the same with tasks, across continue-as-new.
 func TestWaitingForAPoolTakesNoPlaceOfADAG(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 8, newTally())

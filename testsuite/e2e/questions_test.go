@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// fleetTypes is a fleet in which everything is that operators ask about. What is held
-// by a file continues while the file exists.
+// fleetTypes is a fleet with all subjects of operators' questions. A job that a file holds runs while the file
+// exists.
 const fleetTypes = `
   backup:
     handler: command
@@ -75,13 +75,13 @@ const fleetTypes = `
     execute: {command: [sh, -c, 'while [ -e hold ]; do sleep 1; done']}
 `
 
-// operator asks one question after the other, each with one command.
+// operator answers each question with one command.
 type operator struct {
 	*cluster
 	took map[string]time.Duration
 }
 
-// ask types one command and returns what it prints.
+// ask runs one command and returns its output.
 func (o *operator) ask(line ...string) string {
 	o.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -96,7 +96,7 @@ func (o *operator) ask(line ...string) string {
 	return stdout.String()
 }
 
-// answers asserts that a question is answered: one line has all of the parts.
+// answers asserts that one line of the output has all parts.
 func (o *operator) answers(question string, parts []string, line ...string) {
 	o.t.Helper()
 	said := o.ask(line...)
@@ -113,7 +113,7 @@ func (o *operator) answers(question string, parts []string, line ...string) {
 	assert.Fail(o.t, question, "roundsman %s: no line has all of %q:\n%s", strings.Join(line, " "), parts, said)
 }
 
-// until types a command until it says something.
+// until repeats a command until its output contains want.
 func (o *operator) until(want string, line ...string) {
 	o.t.Helper()
 	testsuite.WaitFor(o.t, 2*time.Minute, fmt.Sprintf("roundsman %v says %q", line, want), func() bool { return strings.Contains(o.ask(line...), want) })
@@ -124,8 +124,8 @@ func (o *operator) touch(name string) {
 	require.NoError(o.t, os.WriteFile(filepath.Join(o.dir, name), nil, 0o600))
 }
 
-// TestTheTwelveQuestions: each is answered by one command on a busy fleet. What the
-// commands take is logged, not judged: it depends on what else the machine does.
+// TestTheTwelveQuestions: one command answers each question on a busy fleet. Run times are only logged, because
+// they depend on the load of the machine.
 func TestTheTwelveQuestions(t *testing.T) {
 	t.Parallel()
 	o := &operator{cluster: newCluster(t, "node-a", "node-b", "node-c"), took: map[string]time.Duration{}}
@@ -151,7 +151,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	})
 	nightly, vacuum := o.run("nightly"), o.run("vacuum")
 	o.until("running", "jobs", "list", nightly.WorkflowID, "--state", "running")
-	load := o.run("load") // It fills what is left of the fleet.
+	load := o.run("load") // It fills the rest of the fleet.
 	o.until("silent for", "explain", hangs.WorkflowID)
 	o.until("LANE_BUSY(default)", "explain", vacuum.WorkflowID)
 	o.until("slower", "runs", "show", nightly.WorkflowID)

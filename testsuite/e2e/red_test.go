@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestAFailedGroupIsRedAndRemembered: Temporal calls a failed group Failed. The record
-// of the job type survives groups that failed, were terminated or canceled.
+// TestAFailedGroupIsRedAndRemembered: a failed group has Temporal's status Failed. The record of the job type
+// survives groups that failed, were terminated or canceled.
 func TestAFailedGroupIsRedAndRemembered(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -63,7 +63,7 @@ func TestAFailedGroupIsRedAndRemembered(t *testing.T) {
 	assert.Equal(t, []contract.Outcome{contract.OutcomeCanceled, contract.OutcomeFailed, contract.OutcomeFailed, contract.OutcomeFailed}, outcomes)
 }
 
-// summaryOf is what the Web UI shows for the first activity of that type.
+// summaryOf is the summary in the Web UI of the first activity of that type.
 func (c *cluster) summaryOf(ref starter.RunRef, activity string) string {
 	c.t.Helper()
 	events := c.client.Temporal().GetWorkflowHistory(c.t.Context(), ref.WorkflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/starter/rerun"
 )
 
-// fragile is a flood of which every tenth job fails until it is repaired.
+// fragile is a flood whose every tenth job fails until it is repaired.
 type fragile struct {
 	flood
 	mu       sync.Mutex
@@ -59,8 +59,8 @@ func (b *fragile) Execute(_ context.Context, job jobtype.Job, _ jobtype.Progress
 	return jobtype.Result{}, nil
 }
 
-// TestRetryAfterContinueAsNew: the failed jobs of a group that continued as new at every step
-// are executed again with their params, and no others.
+// TestRetryAfterContinueAsNew: only the failed jobs of a group that continued as new at every step are executed
+// again, with their params.
 func TestRetryAfterContinueAsNew(t *testing.T) {
 	t.Parallel()
 	b := &fragile{paths: map[string]string{}}

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// reader notes for each worker whether its jobs had all that they have in common.
+// reader records for each worker whether its jobs had the common data of the run.
 type reader struct {
 	flood
 
@@ -41,8 +41,8 @@ func (r reader) Execute(_ context.Context, job jobtype.Job, _ jobtype.Progress) 
 	return jobtype.Result{}, err
 }
 
-// TestJobsHaveWhatTheyHaveInCommon on every worker. Of a shared queue the first job
-// brings it to one process; the others ask the run.
+// TestJobsHaveWhatTheyHaveInCommon: jobs have the common data on every worker. On a shared queue the first job
+// brings the data to one process, and other processes query the run.
 func TestJobsHaveWhatTheyHaveInCommon(t *testing.T) {
 	t.Parallel()
 	handler := reader{mu: &sync.Mutex{}, whole: map[string]int{}, wrong: map[string]int{}}

@@ -18,9 +18,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestTenThousandProposals of 1 KiB run in one group without touching a limit of
-// Temporal: no failed workflow task, no run over 45,000 events. Each of its jobs is
-// listed and found while it runs and afterwards, then also without a control plane.
+// TestTenThousandProposals: 10,000 proposals of 1 KiB run in one group within Temporal's limits: no failed
+// workflow task, no run over 45,000 events. Each job is listed and found while the group runs and afterwards,
+// then also without a control plane.
 func TestTenThousandProposals(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 100, flood{})
@@ -63,7 +63,7 @@ func TestTenThousandProposals(t *testing.T) {
 		assert.Equal(t, "node-a", same.Worker)
 	}
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
-	result.Counts.Replacements = 0 // A busy machine takes some jobs too late; they are placed again.
+	result.Counts.Replacements = 0 // On a busy machine some jobs are accepted too late and placed again.
 	assert.Equal(t, contract.GroupCounts{Detected: 10_000, Accepted: 10_000, Completed: 10_000}, result.Counts)
 	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestTenThousandProposals(t *testing.T) {
 	assert.Less(t, info.GetHistoryLength(), int64(45_000))
 }
 
-// TestSurplusIsCounted: what is over a limit is reported, never silently cut.
+// TestSurplusIsCounted: proposals over a limit are reported, never silently cut.
 func TestSurplusIsCounted(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 20, flood{})
@@ -83,7 +83,7 @@ func TestSurplusIsCounted(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 100_001, Accepted: 50, Surplus: 99_951, Completed: 50}, result.Counts)
 }
 
-// TestSharedRouting runs a group whose jobs any worker draws.
+// TestSharedRouting runs a group on a shared queue.
 func TestSharedRouting(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 8, flood{})
@@ -94,8 +94,7 @@ func TestSharedRouting(t *testing.T) {
 	assert.Equal(t, map[string]int{"node-a": 100}, result.ByWorker)
 }
 
-// TestContinueAsNewAtEveryStep: the group continues as new whenever nothing
-// runs, and loses and repeats nothing.
+// TestContinueAsNewAtEveryStep: the group continues as new whenever no job runs, and loses and repeats nothing.
 func TestContinueAsNewAtEveryStep(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int64
@@ -112,8 +111,7 @@ func TestContinueAsNewAtEveryStep(t *testing.T) {
 	assert.Len(t, result.Record.Good, 1)
 }
 
-// TestLargeStateContinuesAsNew: a state of several payloads travels, again and
-// again, and nothing of it is lost.
+// TestLargeStateContinuesAsNew: a state of several payloads survives repeated roll-overs.
 func TestLargeStateContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	const jobs = 1600
@@ -140,8 +138,8 @@ func TestLargeStateContinuesAsNew(t *testing.T) {
 	assert.NotEqual(t, described.GetWorkflowExecutionInfo().GetFirstRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 }
 
-// TestCancelWhileContinuingAsNew: a group that continues as new at every step
-// ends when it is canceled, whichever of its runs hears of it.
+// TestCancelWhileContinuingAsNew: a group that continues as new at every step ends when it is canceled, in
+// whichever of its runs.
 func TestCancelWhileContinuingAsNew(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int64

@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestTheLastWordCounts steers a group and a run of a DAG while there is no
-// control plane that could read it.
+// TestTheLastWordCounts: of several requests to a group and to a DAG run without a control plane, the last one
+// holds.
 func TestTheLastWordCounts(t *testing.T) {
 	t.Parallel()
 	server := testsuite.StartServer(t)

@@ -31,8 +31,8 @@ func (p *inProcess) resultOf(submitted jobtypes.Submitted) contract.JobGroupResu
 	return result
 }
 
-// TestSubmittedJobsGoThroughAdmission: the lane, the dedupe keys and the
-// objects hold between detected and submitted jobs, in both directions.
+// TestSubmittedJobsGoThroughAdmission: lane, dedupe keys and objects hold between detected and submitted jobs,
+// in both directions.
 func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -51,7 +51,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 		assert.Contains(t, busy.Detail, "group/tidy-1", waiting)
 	}
 
-	// Without a lane it need not wait, but the key is taken and so is the object.
+	// Without a lane it needs no turn, but its key and its object are taken.
 	free := siteSpec(t, "tidy", "")
 	taken := p.resultOf(p.submit(free, "taken", at("held")))
 	assert.Equal(t, contract.OutcomeSkipped, taken.Outcome)
@@ -84,7 +84,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 	assert.Zero(t, s.outdated(), "fences grow over detected and submitted jobs")
 }
 
-// TestSubmittedJobIsCanceled by the commands that cancel any other.
+// TestSubmittedJobIsCanceled: the commands that cancel other jobs cancel a submitted one.
 func TestSubmittedJobIsCanceled(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -104,8 +104,8 @@ func TestSubmittedJobIsCanceled(t *testing.T) {
 	assert.Equal(t, 2, result.Counts.Canceled)
 }
 
-// TestSubmissionDoesNotDisturbTheSchedule: with real processes, a job type that
-// is applied, and the same submission sent twice.
+// TestSubmissionDoesNotDisturbTheSchedule: with real processes, a job type is applied and the same submission
+// is sent twice.
 func TestSubmissionDoesNotDisturbTheSchedule(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

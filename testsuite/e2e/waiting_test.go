@@ -40,8 +40,8 @@ func held(name, file, more string) string {
 	return "  " + name + ":\n    handler: command\n    detect: {command: [echo, job], format: lines}\n    execute: {command: [sh, -c, \"while test -e " + file + "; do sleep 0.1; done\"]}\n" + more
 }
 
-// TestABusyLaneKeepsOneRunWaiting: a job type whose lane is busy for several of its intervals has one
-// run that waits all the time, and then runs.
+// TestABusyLaneKeepsOneRunWaiting: a job type whose lane is busy for several intervals has one run that waits
+// and then runs.
 func TestABusyLaneKeepsOneRunWaiting(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")
@@ -79,8 +79,8 @@ func (c *cluster) says(line ...string) (string, int) {
 	return string(said), 0
 }
 
-// TestHandStartedRunsAreSeen: `jobtypes run` says what the run waits for, or why it was skipped, and
-// `status` lists what was skipped and predicts who waits behind a submitted run.
+// TestHandStartedRunsAreSeen: `jobtypes run` prints the cause of a run's wait or skip. `status` lists skipped
+// runs and predicts the runs that wait behind a submitted one.
 func TestHandStartedRunsAreSeen(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")
@@ -110,7 +110,8 @@ func TestHandStartedRunsAreSeen(t *testing.T) {
 	require.NoError(t, os.Remove(hold))
 }
 
-// TestABufferedRunWaits: the ledger shows the instant as waiting, and when the open run has ended it runs.
+// TestABufferedRunWaits: the ledger shows the instant as waiting, and the run starts when the open one has
+// ended.
 func TestABufferedRunWaits(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")
@@ -136,7 +137,7 @@ func TestABufferedRunWaits(t *testing.T) {
 	})
 }
 
-// TestTheForecastCountsBufferedRuns: the next run begins after the open one and the one that is kept back.
+// TestTheForecastCountsBufferedRuns: the next run begins after the open run and the buffered one.
 func TestTheForecastCountsBufferedRuns(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-1")
@@ -147,7 +148,7 @@ func TestTheForecastCountsBufferedRuns(t *testing.T) {
     detect: {command: [echo, job], format: lines}
     execute: {command: [sleep, "9"]}
 `)
-	// The open run and what is kept back are read one after the other, so both must be the same afterwards.
+	// The open run and the buffered one are read one after the other, so both must be unchanged afterwards.
 	var begins, earliest time.Time
 	now := func() (open, waiting calendar.LedgerTick) {
 		for _, tick := range c.ledger("long") {

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestWaitingForAWindowSurvivesKills: server, control plane and worker are killed
-// while a group waits for its window. It begins when that opens, not before.
+// TestWaitingForAWindowSurvivesKills: server, control plane and worker are killed while a group waits for its
+// window. It begins when the window opens, not before.
 func TestWaitingForAWindowSurvivesKills(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")

@@ -20,8 +20,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// walker does a job in steps, one checkpoint each, as many as its params say. It
-// remembers at which step each attempt began.
+// walker does a job in steps with a checkpoint each, as many as its params require. It remembers the first step
+// of each attempt.
 type walker struct {
 	mu    sync.Mutex
 	began map[string][]int
@@ -101,7 +101,7 @@ func (w *walker) beginnings(key string) []int {
 	return append([]int(nil), w.began[key]...)
 }
 
-// shut is a blackout that begins and ends so long after now.
+// shut is a blackout from and to these durations after now.
 func shut(from, to time.Duration) *jobtype.Calendar {
 	return &jobtype.Calendar{Blackouts: []jobtype.Blackout{{
 		From: time.Now().Add(from).Format(time.RFC3339), To: time.Now().Add(to).Format(time.RFC3339), Note: "backup",
@@ -110,7 +110,7 @@ func shut(from, to time.Duration) *jobtype.Calendar {
 
 func (p *inProcess) apply(spec contract.JobTypeSpec) {
 	p.t.Helper()
-	spec.Hash = time.Now().String() // Whatever it is, it differs.
+	spec.Hash = time.Now().String() // Any other value is a change.
 	plan, err := jobtypes.Of(p.client).Plan(p.t.Context(), []contract.JobTypeSpec{spec}, nil)
 	require.NoError(p.t, err)
 	_, err = jobtypes.Of(p.client).Apply(p.t.Context(), plan)
@@ -138,7 +138,7 @@ func newWalker() *walker {
 	return &walker{began: map[string][]int{}, at: map[string]int{}, steps: map[string]int{}, takes: map[string]time.Duration{}}
 }
 
-// codes lists why a thing does not continue.
+// codes lists the codes of a thing's reasons.
 func (p *inProcess) codes(thing string) []explain.Code {
 	explanation, err := explainer.Explain(p.t.Context(), p.client, thing)
 	require.NoError(p.t, err)
@@ -158,8 +158,8 @@ func (p *inProcess) clears(thing string, code explain.Code, remedy func()) {
 	})
 }
 
-// TestClosedWindow: a run that is due is skipped or waits; an apply opens the
-// window for it, and a person may insist.
+// TestClosedWindow: a due run is skipped or waits. An apply opens the window for it, and an operator may
+// override the window.
 func TestClosedWindow(t *testing.T) {
 	t.Parallel()
 	w := newWalker()
@@ -198,7 +198,7 @@ func TestClosedWindow(t *testing.T) {
 	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(jobtypes.Of(p.client).Trigger)).Outcome, "the next one is bound again")
 	p.clears("walk", explain.WindowClosed, func() { p.apply(spec) })
 
-	// The opening is near enough to wait for, and then an apply brings it on.
+	// The opening is near enough to wait for, and then an apply makes it earlier.
 	near := spec
 	near.Calendar = shut(-time.Second, 20*time.Minute)
 	p.apply(near)
@@ -211,8 +211,8 @@ func TestClosedWindow(t *testing.T) {
 	assert.Len(t, w.beginnings("a"), 2)
 }
 
-// TestWindowClosesOverRunningJobs: what does not fit waits, what runs is stopped
-// with its checkpoint, and the next run continues from there.
+// TestWindowClosesOverRunningJobs: jobs that do not fit wait, and running jobs are stopped with their
+// checkpoints. The next run continues from there.
 func TestWindowClosesOverRunningJobs(t *testing.T) {
 	t.Parallel()
 	w := newWalker()

@@ -17,9 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestAWorkerConnectsAndWorks: a worker without any change is asked for its first
-// detection at once, its jobs run under the cluster-wide limit exactly, and their
-// parameters come back to it.
+// TestAWorkerConnectsAndWorks: an unmodified worker gets its first detection at once. Its jobs run exactly
+// under the cluster-wide limit, with the parameters that it proposed.
 func TestAWorkerConnectsAndWorks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -45,7 +44,7 @@ func TestAWorkerConnectsAndWorks(t *testing.T) {
 	}
 }
 
-// most is how many jobs ran at once.
+// most returns the largest number of jobs at once.
 func most(workers ...*sites.Process) int {
 	type change struct {
 		at time.Time
@@ -69,7 +68,7 @@ func most(workers ...*sites.Process) int {
 	return highest
 }
 
-// TestAKilledWorkersJobsRunElsewhere at once, each once more.
+// TestAKilledWorkersJobsRunElsewhere: they run at once on other workers, each once more.
 func TestAKilledWorkersJobsRunElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -145,8 +144,8 @@ func TestASecondWorkerOfAnIDIsRefused(t *testing.T) {
 	assert.Len(t, one.Stdout.With("end"), 2)
 }
 
-// TestImportedFormsAreEnforced: what the worker's forms say becomes the configuration,
-// and a value that they do not allow is refused.
+// TestImportedFormsAreEnforced: the worker's forms become the configuration, and a value outside their limits
+// is refused.
 func TestImportedFormsAreEnforced(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -17,12 +17,12 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// realIceberg names a program that makes and reads tables of a table bucket of the real cluster: `make NAMESPACE.TABLE N
-// [AGE]` makes a table with N snapshots of a small file each, all of them AGE milliseconds old, and `read NAMESPACE.TABLE`
-// reads it. Both print what [iceberg] has.
+// realIceberg names a program for tables of a table bucket in the real cluster. `make NAMESPACE.TABLE N [AGE]`
+// makes a table with N snapshots of a small file each, AGE milliseconds old. `read NAMESPACE.TABLE` reads it.
+// Both print an [iceberg].
 const realIceberg = "ROUNDSMAN_TEST_ICEBERG"
 
-// iceberg is what a reader finds in a table.
+// iceberg is the content of a table.
 type iceberg struct {
 	Snapshots int    `json:"snapshots"`
 	Manifests int    `json:"manifests"`
@@ -31,8 +31,8 @@ type iceberg struct {
 	Sum       string `json:"sum"`
 }
 
-// TestRealIceberg: an unmodified `weed worker` behind the gateway compacts tables of many small files, and expires the
-// snapshots of an old one. All rows stay.
+// TestRealIceberg: an unmodified `weed worker` behind the gateway compacts tables of many small files and
+// expires the snapshots of an old table. All rows stay.
 func TestRealIceberg(t *testing.T) {
 	cluster := realcluster.New(t)
 	filer, program, tables := cluster.Filer(), cluster.Weed(), os.Getenv(realIceberg)

@@ -24,9 +24,8 @@ var (
 	emptyList = regexp.MustCompile(`(masters|filers|s3): \[\]`)
 )
 
-// TestAllSevenJobTypes: what `jobtypes import` writes is applied once its
-// addresses are filled in; each job type detects and executes, its parameters come back as
-// they were, and what an operator did is in the audit log.
+// TestAllSevenJobTypes: the output of `jobtypes import` is applied once its addresses are filled in. Each job
+// type detects and executes with unchanged parameters, and the operator's requests are in the audit log.
 func TestAllSevenJobTypes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -47,7 +46,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 		key, _, _ := strings.Cut(list, ":")
 		return fmt.Sprintf("%s: [%q]", key, addresses[key])
 	})
-	filled = everyRule.ReplaceAllString(filled, "every: 365d, first_run: scheduled}") // Due only when the test says so.
+	filled = everyRule.ReplaceAllString(filled, "every: 365d, first_run: scheduled}") // Due only when the test starts it.
 	filled = strings.ReplaceAll(filled, "enabled: false", "enabled: true")
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
 	assert.Contains(t, s.Command("jobtypes", "detect", "vacuum", "--config", path), "2 found, by weed-1")
@@ -80,7 +79,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 	assert.Regexp(t, `scheduler +refused SURPLUS +group/admin_script`, audit)
 }
 
-// checkVerbatim compares what was proposed with what was executed.
+// checkVerbatim compares the proposed jobs with the executed ones.
 func (s *site) checkVerbatim(jobType string, proposed, started []sites.Line) {
 	s.T.Helper()
 	known := map[string]string{}
@@ -95,12 +94,12 @@ func (s *site) checkVerbatim(jobType string, proposed, started []sites.Line) {
 	}
 }
 
-// TestLanesKeysAndRetries: one run of a lane at a time and why, a key that is at work is
-// not done twice, a job that failed is done again.
+// TestLanesKeysAndRetries: a lane has one run at a time, with a reason for the others. A key in execution is
+// not executed twice, and a failed job is executed again.
 func TestLanesKeysAndRetries(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	one := s.weed("weed-1", "-found", "2", "-jobTime", "10s", "-fail", "1") // Time to ask what the other run waits for.
+	one := s.weed("weed-1", "-found", "2", "-jobTime", "10s", "-fail", "1") // Time to explain the wait of the other run.
 	s.AwaitFresh("weed-1")
 	s.Apply(sites.Scaled + s.masters + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
 job_types:
@@ -126,8 +125,8 @@ job_types:
 	assert.True(t, one.Stdout.With("detect volume_balance")[0].At.After(one.Stdout.With("end vacuum")[1].At), "the lane was kept")
 }
 
-// TestAKeyThatIsAtWorkIsNotDoneTwice: a detection leaves out what another run is at; the
-// next one, when that has ended, finds it again.
+// TestAKeyThatIsAtWorkIsNotDoneTwice: a detection leaves out the keys of another run. After the end of that run
+// the next detection proposes them again.
 func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -155,8 +154,8 @@ job_types:
 	assert.Len(t, one.Stdout.With("detect"), 2)
 }
 
-// TestWindowsPoolsAndOutput: jobs of weed workers start in their window, take from pools
-// what their job type says, and their activities are what they print.
+// TestWindowsPoolsAndOutput: jobs of weed workers start in their window and take from the pools of their job
+// type. Their activities are their output.
 func TestWindowsPoolsAndOutput(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -193,7 +192,7 @@ job_types:
 	s.Command("runs", "cancel", balance.WorkflowID, "--reason", "test")
 }
 
-// TestADrainedWorkerGetsNothing: what runs there ends, the rest runs elsewhere.
+// TestADrainedWorkerGetsNothing: its attempts end, and other jobs run elsewhere.
 func TestADrainedWorkerGetsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -212,7 +211,7 @@ func TestADrainedWorkerGetsNothing(t *testing.T) {
 	assert.Contains(t, s.said("explain", "weed-1"), string(contract.CodeCordoned))
 }
 
-// said runs a command whose exit code does not matter.
+// said runs a command with any exit code and returns its output.
 func (s *site) said(args ...string) string {
 	s.T.Helper()
 	p := s.Start(args...)

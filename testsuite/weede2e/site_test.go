@@ -29,7 +29,7 @@ type site struct {
 	gateway       *sites.Process
 	admin, stream string
 	master        string
-	// masters is the block of a configuration that names the master of a cluster without volumes.
+	// masters is the block of a configuration with the master of a cluster without volumes.
 	masters string
 }
 
@@ -54,7 +54,7 @@ func (s *site) weed(id string, args ...string) *sites.Process {
 	return s.Play("weed", append([]string{"-admin", s.admin, "-id", id, "-jobType", "vacuum,volume_balance"}, args...)...)
 }
 
-// apply applies the job type vacuum, which is due only when a test says so.
+// apply applies the job type vacuum, which is due only when a test starts it.
 func (s *site) apply(policy string) {
 	s.T.Helper()
 	s.Apply(fmt.Sprintf("%s%sjob_types:\n  vacuum:\n    handler: weed-vacuum\n    schedule: {every: 365d, first_run: scheduled}\n    policy: {%s}\n", sites.Scaled, s.masters, policy))

@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestTwoGatewaysAtOnce share the jobs of one limit. A worker of one is refused by the
-// other; when its gateway is killed, it may work there, and each job is done once.
+// TestTwoGatewaysAtOnce: two gateways share one limit. A worker of one is refused by the other, which accepts
+// it after its gateway is killed. Each job is done once.
 func TestTwoGatewaysAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -47,8 +47,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheControlPlaneIsAway for a while: jobs continue, and end with exact counts when it is
-// back.
+// TestTheControlPlaneIsAway: jobs continue without a control plane, and end with exact counts when it is back.
 func TestTheControlPlaneIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

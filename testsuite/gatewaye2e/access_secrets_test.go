@@ -25,7 +25,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// boundKeys: a key that is bound to a worker is of use for that one, and so is its token.
+// boundKeys: a key bound to a worker works only for that worker, and so does its token.
 func (g *guarded) boundKeys(worker *remote) {
 	g.T.Helper()
 	for _, secret := range []string{g.keys["far"], worker.token} {
@@ -64,7 +64,7 @@ func (g *guarded) audit() starter.AuditFound {
 	return found
 }
 
-// readingChangesNothing: whatever a GET is sent, the audit log stays as it is.
+// readingChangesNothing: no GET adds an entry to the audit log.
 func (g *guarded) readingChangesNothing(run string) {
 	g.T.Helper()
 	byOperators := func() (entries []contract.AuditEntry) {
@@ -93,7 +93,7 @@ func (g *guarded) readingChangesNothing(run string) {
 	assert.Equal(g.T, before, byOperators(), "after %d GETs", calls)
 }
 
-// refusals are added up in the audit log.
+// refusals: each refused request counts in the audit log.
 func (g *guarded) refusals() {
 	g.T.Helper()
 	for range 3 {
@@ -111,8 +111,8 @@ func (g *guarded) refusals() {
 	})
 }
 
-// twoPeople: a thousand writes of two people at the same time; no entry of the audit log
-// and no event of Temporal's names the wrong one.
+// twoPeople: in a thousand concurrent writes of two people, no entry of the audit log and no event of Temporal
+// has the wrong name.
 func (g *guarded) twoPeople() {
 	g.T.Helper()
 	const writes, pools = 500, 10
@@ -161,7 +161,7 @@ func (g *guarded) twoPeople() {
 	assert.Equal(g.T, map[string]int{"ann": writes, "bob": writes}, seen, "updates in Temporal's history")
 }
 
-// everyWriteIsSigned: by whom, by which way, known how, from where.
+// everyWriteIsSigned: each entry has the actor, the way, the authentication and the address.
 func (g *guarded) everyWriteIsSigned() {
 	g.T.Helper()
 	seen := map[string]int{}
@@ -173,7 +173,7 @@ func (g *guarded) everyWriteIsSigned() {
 		assert.NotEmpty(g.T, e.Actor, "%+v", e)
 		assert.NotEmpty(g.T, e.From, "%+v", e)
 		switch e.Via {
-		case contract.ViaGateway: // What people were refused of the protocol of workers.
+		case contract.ViaGateway: // Refused requests of people to the protocol of workers.
 			assert.Equal(g.T, contract.CodeAccessDenied, e.Code, "%+v", e)
 			fallthrough
 		case contract.ViaAPI:
@@ -213,8 +213,8 @@ func (g *guarded) revoked(ids map[string]string, worker *remote) {
 	assert.Equal(g.T, http.StatusOK, g.as("bob").get("/me").status)
 }
 
-// histories visits the events of all executions with a workflow id; empty: of all that
-// there are, the server's own too.
+// histories visits the events of all executions with a workflow id. An empty id means all executions, including
+// the server's own.
 func (g *guarded) histories(id string, visit func(*historypb.HistoryEvent)) (executions int) {
 	g.T.Helper()
 	found := map[string]*commonpb.WorkflowExecution{}
@@ -244,8 +244,8 @@ func (g *guarded) histories(id string, visit func(*historypb.HistoryEvent)) (exe
 	return len(found)
 }
 
-// nothingIsLeaked: no secret is in what any process printed, in the audit log, or in any
-// history, whose payloads are read as Roundsman reads them.
+// nothingIsLeaked: no secret is in the output of any process, in the audit log, or in any history. Payloads are
+// decoded as Roundsman decodes them.
 func (g *guarded) nothingIsLeaked() {
 	g.T.Helper()
 	clean := func(where, text string) {

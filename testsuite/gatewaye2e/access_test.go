@@ -27,11 +27,11 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// guarded is a site whose API asks callers who they are, by keys and by sessions.
+// guarded is a site whose API authenticates callers by keys and by sessions.
 type guarded struct {
 	*site
 	address string
-	// keys are the secrets by the key's name, secrets all that nobody may ever read.
+	// keys are the secrets by key name. secrets are all values that must never appear.
 	keys    map[string]string
 	secrets []string
 	// cookie is a session of eve@example.org, a viewer.
@@ -70,13 +70,13 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// key makes a key by the command and returns its id.
+// key creates a key with the command and returns its id.
 func (g *guarded) key(name string, more ...string) (id string) {
 	g.T.Helper()
 	var made struct{ ID, Secret string }
 	require.NoError(g.T, json.Unmarshal([]byte(g.Command(append([]string{"keys", "create", "--output", "json"}, append(more, name)...)...)), &made))
 	require.True(g.T, strings.HasPrefix(made.Secret, "rmk_"))
-	// The command prints it, once, and is not a log.
+	// The command prints it once, and its output is no log.
 	g.Processes = g.Processes[:len(g.Processes)-1]
 	g.keys[name] = made.Secret
 	g.secrets = append(g.secrets, made.Secret)
@@ -100,7 +100,7 @@ func (g *guarded) worker(name, id string) *remote {
 	return r
 }
 
-// raw answers a GET as it is.
+// raw returns the answer to a GET unchanged.
 func (g *guarded) raw(name, path string, edit func(*http.Request)) (status int, body string) {
 	g.T.Helper()
 	request, err := http.NewRequestWithContext(g.T.Context(), http.MethodGet, "http://"+g.address+path, http.NoBody)
@@ -119,7 +119,7 @@ func (g *guarded) raw(name, path string, edit func(*http.Request)) (status int, 
 	return response.StatusCode, string(read)
 }
 
-// applied are two job types that share a lane; the one holds it and the other waits.
+// applied are two job types that share a lane: one holds the lane, the other waits.
 const applied = `  alpha:
     handler: tidy
     lane: default
@@ -131,9 +131,8 @@ const applied = `  alpha:
     policy: {interactive: true}
 `
 
-// neighbours makes a run of secretive that holds the lane, a run of alpha that waits for
-// it, a run of the DAG hidden-dag, and what operators do to them. It returns the runs'
-// keys.
+// neighbours makes a run of secretive with the lane, a run of alpha that waits for it, a run of the DAG
+// hidden-dag, and requests of operators to them. It returns the runs' keys.
 func (g *guarded) neighbours(worker *remote) (alpha, secretive string) {
 	g.T.Helper()
 	g.apply(applied)
@@ -197,7 +196,7 @@ func readers(t *testing.T) (all []operation) {
 	return all
 }
 
-// filled is the path with what the names in braces stand for.
+// filled replaces the names in braces in a path.
 func (o operation) filled(names map[string]string) string {
 	path := o.path
 	for name, value := range names {
@@ -206,7 +205,7 @@ func (o operation) filled(names map[string]string) string {
 	return path
 }
 
-// TestAccess uses one site for what takes all its processes.
+// TestAccess shares one site among tests that use all its processes.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -242,7 +241,7 @@ func (g *guarded) dryRunsOfSettings() {
 	}
 }
 
-// foreign: pages of other sites, and names that are not this server's.
+// foreign: requests from pages of other sites, and with host names of other servers, are refused.
 func (g *guarded) foreign() {
 	g.T.Helper()
 	for name, edit := range map[string]func(*http.Request){
@@ -264,8 +263,8 @@ func (g *guarded) foreign() {
 	}
 }
 
-// namesOfOthers: nothing that a scoped caller reads has the name of another job type or
-// DAG, in the lists, the search and the events.
+// namesOfOthers: no answer to a scoped caller has the name of another job type or DAG, in the lists, the search
+// and the events.
 func (g *guarded) namesOfOthers(alpha, secretive string) {
 	g.T.Helper()
 	about := map[string]map[string]string{
@@ -307,7 +306,7 @@ func (g *guarded) namesOfOthers(alpha, secretive string) {
 	assert.Contains(g.T, g.firstEvent("scoped", "job-types"), "alpha")
 }
 
-// topics are those that the refusal of an odd one names.
+// topics are the topics in the refusal of an unknown one.
 func (g *guarded) topics() []string {
 	g.T.Helper()
 	status, body := g.raw("boss", "/api/v1/events?topic=odd", nil)
@@ -319,7 +318,7 @@ func (g *guarded) topics() []string {
 	return names
 }
 
-// firstEvent is the first picture of a topic, or the refusal.
+// firstEvent returns the first state of a topic, or the refusal.
 func (g *guarded) firstEvent(name, topic string) string {
 	g.T.Helper()
 	ctx, cancel := context.WithTimeout(g.T.Context(), 30*time.Second)

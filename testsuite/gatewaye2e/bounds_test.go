@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestReportsAreBounded: a result that is too large is refused with the limit and keeps the
-// lease, and a heartbeat shows no more than it may.
+// TestReportsAreBounded: a result that is too large is refused with the limit, and the worker keeps the lease.
+// A heartbeat with long texts is shown shortened.
 func TestReportsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCalendarsAreCheapToReadAgain: who has a forecast or ledger gets 304, a first answer
-// has a limit, and every large answer is compressed.
+// TestCalendarsAreCheapToReadAgain: a client with the current forecast or ledger gets 304. A first answer has a
+// limit, and every large answer is compressed.
 func TestCalendarsAreCheapToReadAgain(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -24,7 +24,7 @@ func TestCalendarsAreCheapToReadAgain(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.address+"/api/v1"+path, http.NoBody)
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+g.keys["boss"])
-		request.Header.Set("Accept-Encoding", "gzip") // The transport does not undo what it did not ask for.
+		request.Header.Set("Accept-Encoding", "gzip") // The transport decompresses only if it set the header itself.
 		if have != "" {
 			request.Header.Set("If-None-Match", have)
 		}

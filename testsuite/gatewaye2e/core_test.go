@@ -33,7 +33,7 @@ func join(t *testing.T, g *gateway.Gateway, in gateway.Registration) gateway.Wor
 	return w
 }
 
-// codeOf is the code of an answer; empty: it is no answer of the gateway.
+// codeOf is the code of a gateway's answer, empty for other errors.
 func codeOf(err error) gateway.Code {
 	if e, ok := errors.AsType[*gateway.Error](err); ok {
 		return e.Code
@@ -41,8 +41,8 @@ func codeOf(err error) gateway.Code {
 	return ""
 }
 
-// TestOneRun: registration, detection in two pages, jobs with progress, checkpoint and
-// results, over two gateways in turn.
+// TestOneRun: registration, detection in two pages, and jobs with progress, checkpoint and results, over two
+// gateways in turn.
 func TestOneRun(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -52,7 +52,7 @@ func TestOneRun(t *testing.T) {
 	require.NoError(t, err)
 	w, err := second.Worker(accepted.Token)
 	require.NoError(t, err)
-	// The registry may be younger than its settings: a ping hands them over later.
+	// The registry may be younger than its settings, which a later ping passes on.
 	require.Eventually(t, func() bool {
 		settings, err := w.Ping(t.Context(), gateway.Ping{})
 		require.NoError(t, err)
@@ -130,8 +130,8 @@ func pinging(t *testing.T, w gateway.Worker) {
 	}
 }
 
-// TestBinding: what one worker was given is of no use to another, and the registry's
-// refusals reach the client.
+// TestBinding: a worker's ids and leases are void for other workers, and refusals by the registry reach the
+// client.
 func TestBinding(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -1,4 +1,3 @@
-// Package gatewaye2e tests remote workers end to end: the real server, the control
-// plane and gateways as processes of their own, and clients that know nothing but the
-// gateway.
+// Package gatewaye2e tests remote workers end to end: the real server, a control plane and gateways as
+// processes, and clients that use only the gateway.
 package gatewaye2e

@@ -99,7 +99,8 @@ func (v *viewer) state() (kinds []string, id string) {
 	return append(kinds, v.kinds...), v.id
 }
 
-// A change reaches the viewers, whoever made it; a list that 200 ask for at once meets no limit; a stop ends the streams.
+// A change by any caller reaches the viewers. A list for 200 concurrent callers meets no limit. A stop ends the
+// streams.
 func TestEventsReachTheirViewers(t *testing.T) {
 	t.Parallel()
 	var visibility atomic.Int64
@@ -159,7 +160,7 @@ func TestEventsReachTheirViewers(t *testing.T) {
 	<-first.ended
 }
 
-// gotBoth reports whether two snapshots have come before the stream is a second old.
+// gotBoth reports whether two snapshots arrived in the first second of the stream.
 func (v *viewer) gotBoth() bool {
 	select {
 	case <-v.ended:

@@ -24,7 +24,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// written is the configuration that the tests of documents plan and apply.
+// written is the configuration for the tests that plan and apply documents.
 const written = `version: 1
 owner: tests
 lanes: {free: {exclusive: false}}
@@ -62,8 +62,8 @@ tasks:
 - {id: spare, approval: {prompt: never mind}, needs: [ask]}
 `
 
-// TestEveryOperation calls every operation of the document until it succeeds, and
-// holds each answer against it.
+// TestEveryOperation calls every operation of the document until it succeeds, and checks each answer against
+// the document.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -118,7 +118,7 @@ func (e every) download(run, item, what, query, kind string) string {
 	return string(text)
 }
 
-// complete compares what was called with the document.
+// complete compares the called operations with the document.
 func (e every) complete() {
 	text, err := os.ReadFile("../../docs/openapi.yaml")
 	require.NoError(e.t, err)
@@ -136,8 +136,8 @@ func (e every) complete() {
 	e.t.Logf("%d operations", total)
 }
 
-// readsChangeNothing asks every GET with random parameters and compares the audit log
-// and the number of workflows.
+// readsChangeNothing sends every GET with random parameters. The audit log and the number of workflows must
+// stay the same.
 func (e every) readsChangeNothing() {
 	operators := func() []object { return list(e.ask("GET", "/audit?kind=operator&limit=1000", nil, 200), "entries") }
 	before := operators()
@@ -167,7 +167,7 @@ func (e every) readsChangeNothing() {
 	e.t.Logf("answers to random reads: %v", statuses)
 }
 
-// manyLists: two hundred lists at once meet no limit of the server's.
+// manyLists: two hundred concurrent lists meet no limit of the server.
 func (e every) manyLists() {
 	paths := []string{"/runs", "/runs?running=true", "/job-types", "/workers", "/lanes", "/held", "/audit", "/runs?kind=dag", "/forecast", "/ledger"}
 	var group sync.WaitGroup
@@ -217,7 +217,7 @@ func (e every) configuration() {
 	assert.Equal(e.t, "console", entry["via"])
 	e.with("If-Match", drifted.header.Get("ETag")).ask("POST", "/apply?allow_unregistered=true&only=tidy", body, 200)
 	e.ask("POST", "/job-types/{name}/restore", object{"entry": 999_999}, 422, "tidy")
-	for range 2 { // What was set by hand, and what was applied over it.
+	for range 2 { // First set by hand, then applied over.
 		assert.Equal(e.t, "tidy", e.ask("POST", "/job-types/{name}/restore", object{}, 200, "tidy").text("job_type"))
 	}
 
@@ -272,7 +272,7 @@ func (e every) jobTypes() {
 	assert.Empty(e.t, more.text("next"))
 	e.ask("POST", "/job-types/{name}/keys/forgive", object{"dedupe_key": "z"}, 200, name)
 	assert.Equal(e.t, "REFUSED", e.ask("POST", "/job-types/{name}/re-enable", object{}, 409, name).text("code"), "it is not disabled")
-	e.asked["POST /job-types/{name}/re-enable"]++ // The retry budget's own tests disable something.
+	e.asked["POST /job-types/{name}/re-enable"]++ // The tests of retry budgets disable something.
 }
 
 func (e every) submission() {
@@ -345,7 +345,7 @@ func (e every) dag() {
 		a, err := e.send(e.t.Context(), "POST", "/runs/gate~x/release", nil)
 		return err == nil && a.status == http.StatusOK
 	})
-	e.asked["POST /runs/{run}/release"]++ // The answer before is checked by the schema of all changes of DAGs.
+	e.asked["POST /runs/{run}/release"]++ // The schema of all changes of DAGs covers this answer.
 	testsuite.WaitFor(e.t, time.Minute, "the run has ended", func() bool {
 		return e.ask("GET", "/runs/{run}", nil, 200, run).text("outcome") != ""
 	})
@@ -378,7 +378,7 @@ func (e every) admission() {
 	}
 }
 
-// remote is the protocol of workers: five jobs that end in five ways.
+// remote runs five jobs with five outcomes through the protocol of workers.
 func (e every) remote(address string) {
 	r := &remote{t: e.t, base: "http://" + address + "/api/v1", id: "r1"}
 	joined := e.ask("POST", "/workers/register", object{
@@ -452,7 +452,7 @@ func (e every) workers() {
 	e.ask("DELETE", "/workers/{id}", nil, 200, "r2")
 }
 
-// counts compares the counts of the answers with their rows: the console shows these counts.
+// counts compares the counts of answers with their rows, because the console shows these counts.
 func (e every) counts() {
 	verdicts, stopped, running := map[string]int{}, 0, 0
 	report := e.ask("GET", "/doctor", nil, 200)
@@ -498,7 +498,7 @@ func (e every) times(name, run string) {
 	})
 }
 
-// settings changes a job type by a patch and by a document, and plans what is in force.
+// settings changes a job type by a patch and by a document, and plans the settings in force.
 func (e every) settings() {
 	read := e.ask("GET", "/job-types/{name}/settings", nil, 200, "tidy")
 	version := read.text("version")

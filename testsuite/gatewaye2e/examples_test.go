@@ -46,8 +46,8 @@ func (s *site) rubbish(dir string, files int) (left func() int) {
 	}
 }
 
-// TestExamples: detection, progress, checkpoint, kill -9 in the middle, cancel and an
-// orderly stop of both examples.
+// TestExamples: both examples detect, report progress, continue from a checkpoint after kill -9, accept a
+// cancellation and stop in order.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]example{

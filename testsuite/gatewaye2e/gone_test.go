@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestAPingAfterTheEndIsUnknownAtOnce: after unregister and DELETE, at the gateway that
-// took it and at another one that has just served the worker.
+// TestAPingAfterTheEndIsUnknownAtOnce: a ping after unregister or DELETE is refused, at the same gateway and at
+// another one that has just served the worker.
 func TestAPingAfterTheEndIsUnknownAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -50,8 +50,7 @@ func TestAPingAfterTheEndIsUnknownAtOnce(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, ping(one, object{"executing": 1}))
 }
 
-// TestOptionalFields: a registration without the fields that others leave out, and one
-// that detects nothing.
+// TestOptionalFields: a registration without optional fields works, and so does one without detection.
 func TestOptionalFields(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -25,8 +25,8 @@ const handlersApplied = `  alpha:
     execute: {command: ["true"]}
 `
 
-// TestAKeyHasOnlyItsHandlersExecuted: an administrator's key for handler tidy is refused
-// by each way in which another handler could be brought in, started or operated.
+// TestAKeyHasOnlyItsHandlersExecuted: an administrator's key for handler tidy is refused by each way to add,
+// start or operate another handler.
 func TestAKeyHasOnlyItsHandlersExecuted(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)

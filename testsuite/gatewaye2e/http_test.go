@@ -42,22 +42,22 @@ func (s *site) serve(address string, args ...string) *sites.Process {
 	return p
 }
 
-// remote is a client that knows the protocol and nothing else.
+// remote is a client that knows only the protocol.
 type remote struct {
 	t     *testing.T
 	base  string
 	id    string
 	token string
-	// header is sent next to the others.
+	// header has additional headers.
 	header http.Header
 }
 
-// clients has connections enough for many workers in one process.
+// clients has enough connections for many workers in one process.
 var clients = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 })
 
-// answer is what a gateway said.
+// answer is the answer of a gateway.
 type answer struct {
 	status int
 	header http.Header
@@ -69,7 +69,7 @@ func (a answer) text(name string) string {
 	return text
 }
 
-// send sends one request; an error means that nobody answered.
+// send sends one request. An error means no answer.
 func (r *remote) send(ctx context.Context, method, path string, body any) (answer, error) {
 	var sent io.Reader
 	if body != nil {
@@ -172,7 +172,7 @@ func (r *remote) poll(what string) (a answer) {
 	return a
 }
 
-// TestAnswers: each answer that docs/remote-workers.md promises.
+// TestAnswers: the gateway gives each answer that docs/remote-workers.md promises.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -263,8 +263,8 @@ func TestAnswers(t *testing.T) {
 	assert.Equal(t, map[string]int{other.id: 1}, result.ByWorker, "another attempt has started: the late outcome changes nothing")
 }
 
-// TestLateOutcome: the server has given the attempt up, and no other has started: what
-// its worker reports by the old lease counts.
+// TestLateOutcome: the server has timed out an attempt and no other has started. A report with the old lease
+// counts.
 func TestLateOutcome(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -288,8 +288,7 @@ func TestLateOutcome(t *testing.T) {
 	assert.Equal(t, http.StatusGone, a.status, "a repeat")
 }
 
-// TestRenewedLease: a worker that still runs a job which the server has given up gets
-// a new lease for it, if it says what it runs.
+// TestRenewedLease: a worker that still runs a timed-out job and reports so gets a new lease for it.
 func TestRenewedLease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

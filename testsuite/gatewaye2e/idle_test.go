@@ -24,7 +24,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// calls counts what a connection asks the server, by method.
+// calls counts the requests of a connection to the server, by method.
 type calls struct {
 	mu sync.Mutex
 	of map[string]int
@@ -53,7 +53,7 @@ func (c *calls) reset() (of map[string]int, all, visibility int) {
 	return of, all, visibility
 }
 
-// everybody is an administrator.
+// everybody authorizes each caller as an administrator.
 type everybody struct{}
 
 func (everybody) Authenticate(*http.Request) (api.Caller, error) {
@@ -61,9 +61,9 @@ func (everybody) Authenticate(*http.Request) (api.Caller, error) {
 	return api.Caller{Name: "ann", Auth: api.AuthNone, Rights: p.Grant(access.Admin, nil, nil)}, nil
 }
 
-// TestIdleViewersCostLittle: ten viewers of every topic, a thousand workers and a hundred
-// job types. The server that they look at has no control plane of its own, so that it
-// learns of nothing but by asking; what others do reaches its viewers all the same.
+// TestIdleViewersCostLittle: ten viewers of every topic, a thousand workers and a hundred job types. Their
+// server runs no control plane, so it learns of changes only by requests. Changes by other processes still
+// reach its viewers.
 func TestIdleViewersCostLittle(t *testing.T) {
 	t.Parallel()
 	s := &site{sites.Bare(t, "version: 1\njob_types: {}\n")}
@@ -91,14 +91,14 @@ func TestIdleViewersCostLittle(t *testing.T) {
 	testsuite.WaitFor(t, 2*time.Minute, "everything is shown", func() bool {
 		return viewers[9].shows("workers", "far-0999") && viewers[9].shows("job-types", "type-099")
 	})
-	<-time.After(20 * time.Second) // What the registrations and the apply have led to.
+	<-time.After(20 * time.Second) // The effects of the registrations and of the apply end.
 	count.reset()
 	const span = 30 * time.Second
 	<-time.After(span)
 	of, all, visibility := count.reset()
 	t.Logf("idle: %.2f calls/s, %.2f of visibility: %v", float64(all)/span.Seconds(), float64(visibility)/span.Seconds(), of)
-	// Asking for each topic by itself took ten a second, one of them of visibility. The
-	// figures that are aimed at are 2 and 0.3: see docs/api.md for what was measured.
+	// Separate requests for each topic were ten a second, one of them to visibility. The targets are 2 and 0.3;
+	// docs/api.md has the measured figures.
 	assert.Less(t, float64(all)/span.Seconds(), 4.0)
 	assert.Less(t, float64(visibility)/span.Seconds(), 0.6)
 

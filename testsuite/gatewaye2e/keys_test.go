@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestKeysAndSessionsOfSeveralProcesses: a new key works at once, and what ended is over
-// in every process, those included that take no keys.
+// TestKeysAndSessionsOfSeveralProcesses: a new key works at once. A revoked key or ended session is refused by
+// every process, also by those without keys.
 func TestKeysAndSessionsOfSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -51,7 +51,7 @@ func (g *guarded) newKeys() {
 	}
 }
 
-// sessions end by a log-out, and for a person by an administrator, in every process.
+// sessions end by a log-out, or by an administrator's request for a person, in every process.
 func (g *guarded) sessions() {
 	g.T.Helper()
 	other := sites.FreeAddress(g.T)

@@ -17,17 +17,16 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// ledger notes what was executed under which fence.
+// ledger records each execution with its fence.
 type ledger struct {
 	mu sync.Mutex
-	// highest is the highest fence that each object has seen, done how often its work
-	// was done under a fence that the object took.
+	// highest is the highest fence at each object, done the number of accepted executions.
 	highest map[string]float64
 	done    map[string]int
 	starts  int
 }
 
-// write does the work at a fenced object: a writer with an older fence is refused.
+// write does the work at a fenced object, which refuses a writer with an older fence.
 func (l *ledger) write(key string, fence float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +40,7 @@ func (l *ledger) write(key string, fence float64) {
 	l.done[key]++
 }
 
-// fleetOf are remote workers in this process that repeat every call until it is taken,
-// at whichever gateway answers.
+// fleetOf are remote workers in this process. They repeat every call until a gateway accepts it.
 type fleetOf struct {
 	gateways []string
 	ledger   *ledger
@@ -85,8 +83,8 @@ func (f *fleetOf) serve(ctx context.Context, r *remote, turn int) {
 	}
 }
 
-// TestKilledGateways: kill -9 of a gateway every five seconds. No job is lost, none
-// counts twice, and nothing is done twice at a fenced object.
+// TestKilledGateways: a gateway is killed every five seconds. No job is lost or counted twice, and a fenced
+// object accepts each execution once.
 func TestKilledGateways(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -159,7 +157,7 @@ func TestKilledGateways(t *testing.T) {
 	}
 }
 
-// detectAnywhere answers the next detection, whichever worker gets it.
+// detectAnywhere answers the next detection of any worker.
 func (s *site) detectAnywhere(workers []*remote, keys []string) {
 	s.T.Helper()
 	found := make(chan struct{})
@@ -203,8 +201,8 @@ func (s *site) detectAnywhere(workers []*remote, keys []string) {
 	asking.Wait()
 }
 
-// TestPingsWriteNoHistory: a thousand workers ping; the registry's history does not
-// grow, and all of them stay ONLINE.
+// TestPingsWriteNoHistory: a thousand workers ping, the registry's history does not grow, and all workers stay
+// ONLINE.
 func TestPingsWriteNoHistory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -241,7 +239,7 @@ func TestPingsWriteNoHistory(t *testing.T) {
 		return described.GetWorkflowExecutionInfo().GetHistoryLength()
 	}
 	testsuite.WaitFor(t, 2*time.Minute, "all are fresh", func() bool { return fresh() == many })
-	// What registrations have begun may still end.
+	// Changes begun by registrations may still end.
 	before := length()
 	testsuite.WaitFor(t, 2*time.Minute, "the registry is at rest", func() bool {
 		was := before
@@ -250,8 +248,7 @@ func TestPingsWriteNoHistory(t *testing.T) {
 		return before == was
 	})
 	<-time.After(20 * time.Second)
-	// A registration that was shown late, or a worker that was slow for a moment, may still
-	// write a few; twenty thousand pings do not.
+	// A late registration or a slow worker may still write a few events, but twenty thousand pings write none.
 	assert.Less(t, length()-before, int64(50), "20 s of a thousand workers' pings")
 	testsuite.WaitFor(t, time.Minute, "all are still fresh", func() bool { return fresh() == many })
 }

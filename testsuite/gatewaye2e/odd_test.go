@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestOddNames: names that nothing can have get 404 or 422 from every operation that
-// reads, and unknown workers 404 from every operation about one.
+// TestOddNames: every operation that reads answers impossible names with 404 or 422, and unknown workers with
+// 404.
 func TestOddNames(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// insist sends a request until it is answered for good.
+// insist repeats a request until it has a final answer.
 func (r *remote) insist(ctx context.Context, path string, body any) answer {
 	for ctx.Err() == nil {
 		a, err := r.send(ctx, http.MethodPost, path, body)
@@ -30,9 +30,8 @@ func (r *remote) insist(ctx context.Context, path string, body any) answer {
 	return answer{}
 }
 
-// TestOneKeyOneEffect: twenty repeat each of five requests under one key while every
-// control plane is killed and started again. Each is done once, and all are told the
-// same.
+// TestOneKeyOneEffect: twenty callers repeat five requests with one key each while every control plane is
+// killed and restarted. Each request has one effect, and all callers get the same answer.
 func TestOneKeyOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// showing is a proxy that shows a server at /rm, and holds answers back until they are whole unless they
+// showing is a proxy that serves a server at /rm. It buffers answers until they are complete, unless they
 // forbid it.
 func showing(t *testing.T, address string, strip, encrypted bool) *httptest.Server {
 	t.Helper()
@@ -48,8 +48,8 @@ func showing(t *testing.T, address string, strip, encrypted bool) *httptest.Serv
 	return server
 }
 
-// TestBehindAProxy: at a path, which the proxy removes or not, with TLS or without, and
-// with answers held back.
+// TestBehindAProxy: the console and the API work behind a proxy with and without path removal, TLS and
+// buffering.
 func TestBehindAProxy(t *testing.T) {
 	t.Parallel()
 	s := &site{sites.Bare(t, sites.Scaled+"access: {base_path: /rm, proxies: [127.0.0.0/8], hosts: [ops.example]}\njob_types: {}\n")}

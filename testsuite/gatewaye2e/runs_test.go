@@ -22,7 +22,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// documented is a caller whose answers must be what docs/openapi.yaml says.
+// documented is a caller that checks each answer against docs/openapi.yaml.
 type documented struct {
 	*remote
 	schemas *jsonschema.Compiler
@@ -46,8 +46,7 @@ func newDocumented(t *testing.T, address string) documented {
 	return documented{&remote{t: t, base: "http://" + address + "/api/v1"}, schemas, map[string]int{}}
 }
 
-// ask sends a request to the operation at path and returns its answer, whose names
-// in braces values replace in turn.
+// ask sends a request to an operation and returns its answer. values replace the names in braces in turn.
 func (d documented) ask(method, path string, body any, status int, values ...string) answer {
 	d.t.Helper()
 	pattern, query, _ := strings.Cut(path, "?")
@@ -107,7 +106,7 @@ func list(a answer, name string) (found []object) {
 	return found
 }
 
-// TestRunsAndItems looks at a group and a run of a DAG and steers them by HTTP alone.
+// TestRunsAndItems shows and steers a group and a run of a DAG by HTTP alone.
 func TestRunsAndItems(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -172,7 +171,7 @@ func TestRunsAndItems(t *testing.T) {
 	api.ask("GET", "/runs/{run}", nil, 404, "gate~y")
 }
 
-// approveGate leads the run dag/gate/x to its end and a retry of it to a refusal.
+// approveGate approves the run dag/gate/x to its end. A retry of that run is then refused.
 func (d documented) approveGate(_ *site) {
 	d.t.Helper()
 	const run = "gate~x"

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestAScopedKeyAndIDsThatCallersChoose: an id with another job type's name in front gives
-// a scoped key no run that is not of its job type.
+// TestAScopedKeyAndIDsThatCallersChoose: a run id with the name of the key's job type in front gives no access
+// to a run of another job type.
 func TestAScopedKeyAndIDsThatCallersChoose(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -29,7 +29,7 @@ func TestAScopedKeyAndIDsThatCallersChoose(t *testing.T) {
 		require.NoError(t, err)
 		return run.WorkflowID
 	}
-	// Runs of such job types from before, as the server has them.
+	// Runs of these job types from an earlier version, as the server has them.
 	for _, name := range []string{odd, "alpha-detect-z"} {
 		id := begin(name)
 		run := contract.RunKey(id)

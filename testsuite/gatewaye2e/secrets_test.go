@@ -23,8 +23,8 @@ func withToken(token string) string {
 `
 }
 
-// TestSecretsOfJobTypes: callers without `view configuration` get no values of env, and
-// neither the old nor the new values reach the audit log.
+// TestSecretsOfJobTypes: callers without `view configuration` get no values of env, and the audit log has
+// neither the old nor the new values.
 func TestSecretsOfJobTypes(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
@@ -46,7 +46,7 @@ func TestSecretsOfJobTypes(t *testing.T) {
 		assert.Contains(t, g.firstEvent("boss", topic), "n3w-s3cret", topic)
 	}
 	g.auditWithoutSecrets()
-	// Settings are put back without the log having had their secrets.
+	// A restore works although the log has no secrets.
 	require.Equal(t, http.StatusOK, g.as("boss").post("/job-types/tokens/restore", object{}).status)
 	_, body := g.raw("boss", "/api/v1/job-types/tokens", nil)
 	assert.Equal(t, 2, strings.Count(body, "n3w-s3cret"), "the values stay as they are: %s", body)
@@ -57,7 +57,7 @@ func TestSecretsOfJobTypes(t *testing.T) {
 	g.auditWithoutSecrets()
 }
 
-// auditWithoutSecrets reads the log as it is kept, the former settings unpacked.
+// auditWithoutSecrets reads the stored log, with the former settings unpacked.
 func (g *guarded) auditWithoutSecrets() {
 	g.T.Helper()
 	found, err := g.Client.Audit().Read(g.T.Context(), contract.AuditFilter{JobType: "tokens", Former: true})

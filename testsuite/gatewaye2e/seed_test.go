@@ -23,7 +23,7 @@ func (r *remote) get(path string) answer {
 	return a
 }
 
-// TestSeed: the eleven endpoints of other worker managers below /workers.
+// TestSeed tests eleven endpoints below /workers that other worker managers have.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// thresholds waits until the registry answers so.
+// thresholds waits until the registry's answer satisfies is.
 func (s *site) thresholds(what string, is func(contract.ThresholdsResult) bool) (seen contract.ThresholdsResult) {
 	s.T.Helper()
 	testsuite.WaitFor(s.T, 30*time.Second, what, func() bool {
@@ -28,8 +28,8 @@ func (s *site) thresholds(what string, is func(contract.ThresholdsResult) bool) 
 	return seen
 }
 
-// TestAControlPlaneWithoutThresholdsLeavesTheAppliedOnes, also when the registry was
-// terminated; `doctor` names it together with one that has some.
+// TestAControlPlaneWithoutThresholdsLeavesTheAppliedOnes: they also survive a termination of the registry.
+// `doctor` names such a control plane next to one with thresholds.
 func TestAControlPlaneWithoutThresholdsLeavesTheAppliedOnes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -24,7 +24,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// processOf is the newest process whose last argument is the worker's id.
+// processOf returns the newest process of a worker.
 func (s *site) processOf(id string) *sites.Process {
 	for _, p := range slices.Backward(s.Processes) {
 		if p.Args[len(p.Args)-1] == id {
@@ -47,7 +47,7 @@ func (s *site) core() *gateway.Gateway {
 	return g
 }
 
-// apply applies job types, which are due only when a test begins them.
+// apply applies job types, which are due only when a test starts them.
 func (s *site) apply(jobTypes string) {
 	s.T.Helper()
 	s.Apply(sites.Scaled + "lanes: {free: {exclusive: false}, default: {}}\njob_types:\n" + jobTypes)

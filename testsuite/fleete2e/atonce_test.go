@@ -20,9 +20,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestRegistrationsAtOnceAreNotRefused: 200 workers of one process register at once, and
-// again as new processes. The server refuses none of them, so it drops no workflow task of
-// the registry, and its workflow tasks fail at no time.
+// TestRegistrationsAtOnceAreNotRefused: 200 workers of one process register at once, and again as new
+// processes. The server refuses none of them and drops no workflow task of the registry, and no workflow task
+// fails.
 func TestRegistrationsAtOnceAreNotRefused(t *testing.T) {
 	t.Parallel()
 	s := &site{t: t, server: testsuite.StartServer(t), thresholds: "default"}

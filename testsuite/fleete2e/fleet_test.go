@@ -43,11 +43,11 @@ func (s *site) node(id, instance string) *child {
 	return spawn(s.t, "node", id, instance, s.server.Address())
 }
 
-// worker asks the registry; ok is false while it cannot answer.
+// worker queries the registry. ok is false while it cannot answer.
 func (s *site) worker(id string) (w contract.WorkerDetail, ok bool) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Second)
 	defer cancel()
-	// A registry that was terminated must not answer from its history.
+	// A terminated registry must not answer from its history.
 	response, err := s.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
 		WorkflowID: contract.FleetWorkflowID, QueryType: contract.QueryWorkers, Args: []any{contract.WorkersQueryInput{ID: id, Deleted: true}},
 		QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
@@ -80,7 +80,7 @@ func observed(w contract.WorkerDetail) bool {
 	return w.Fresh && !w.LastBeat.Equal(w.RegisteredAt)
 }
 
-// transitionAt is when the worker last became state.
+// transitionTo returns the last transition to state.
 func transitionTo(t *testing.T, w contract.WorkerDetail, state contract.WorkerState) contract.WorkerTransition {
 	t.Helper()
 	for _, transition := range slices.Backward(w.Transitions) {
@@ -129,8 +129,8 @@ func TestKilledWorkerGoesThroughTheCascade(t *testing.T) {
 	assert.Less(t, b.Skew.Std().Abs(), 2*time.Second)
 }
 
-// The server dies and comes back in the middle of the cascade: the dead worker
-// goes OFFLINE when it would have anyway, the living one stays.
+// The server is killed and restarted in the middle of the cascade: the dead worker goes OFFLINE on time, and
+// the living one stays ONLINE.
 func TestServerKilledInTheMiddleOfTheCascade(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, testsuite.WithFile(testsuite.TempFile(t)))
@@ -153,7 +153,7 @@ func TestServerKilledInTheMiddleOfTheCascade(t *testing.T) {
 	assert.Len(t, b.Transitions, 1, "%+v", b.Transitions)
 }
 
-// Likewise for the control plane: with kill -9 and with a new process.
+// The same for the control plane: with kill -9 and a new process.
 func TestControlPlaneKilledInTheMiddleOfTheCascade(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -218,15 +218,15 @@ func TestDuplicateIDOnTheRealServer(t *testing.T) {
 	assert.True(t, verdict.Accepted, "taken over at once")
 }
 
-// A registry that was terminated is there again by itself, with the workers
-// that live and the thresholds of the control plane.
+// A terminated registry starts again by itself, with the living workers and the thresholds of the control
+// plane.
 func TestTerminatedRegistryRebuildsItself(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.node("a", "1")
 	s.node("b", "1")
 	s.await(15*time.Second, "a observed", "a", observed)
-	began := time.Now() // Before it: a worker may ask again before the answer is here.
+	began := time.Now() // Set before it, because a worker may query again before this answer.
 	require.NoError(t, s.client.TerminateWorkflow(t.Context(), contract.FleetWorkflowID, "", "test"))
 	for _, id := range []string{"a", "b"} {
 		s.await(20*time.Second, id+" is registered again", id, func(w contract.WorkerDetail) bool {
@@ -252,8 +252,7 @@ func TestGoodbye(t *testing.T) {
 	leaving.kill()
 	s.await(10*time.Second, "a has left", "a", func(w contract.WorkerDetail) bool { return !w.Leaving })
 
-	// Nothing is left that would create the registry again. Its history must not answer
-	// as if that were today.
+	// Now no process creates the registry again, and its history must not answer.
 	s.control.kill()
 	operator, err := starter.Dial(t.Context(), starter.Options{Address: s.server.Address()})
 	require.NoError(t, err)
@@ -267,8 +266,7 @@ func TestGoodbye(t *testing.T) {
 	assert.True(t, starter.Unanswered(err))
 }
 
-// An idle, healthy fleet writes no history, restarts of the control plane
-// included.
+// An idle, healthy fleet writes no history, also across restarts of the control plane.
 func TestIdleFleetWritesNoHistory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -303,7 +301,7 @@ func (s *site) grows(d time.Duration) bool {
 	return s.events() > before
 }
 
-// A watcher is told of a worker that joins within seconds.
+// A watcher receives the news of a joined worker within seconds.
 func TestWatchersAreToldWithinSeconds(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

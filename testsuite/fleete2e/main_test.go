@@ -45,8 +45,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play is a child process. It ends when its standard input does, so that no
-// child outlives the tests.
+// play is a child process. It ends with its standard input, so that no child outlives the tests.
 func play(role []string) error {
 	c, err := dial(role[len(role)-1])
 	if err != nil {
@@ -107,8 +106,8 @@ func registration(id, instance string) contract.WorkerRegistration {
 	}
 }
 
-// register asks until there is an answer, as a worker does: the server drops an
-// update that meets the registry while it continues as new.
+// register repeats until there is an answer, as a worker does: the server drops an update that arrives while
+// the registry continues as new.
 func register(ctx context.Context, c client.Client, r contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
 	for {
 		verdict, err := registerOnce(ctx, c, r)
@@ -133,8 +132,8 @@ func registerOnce(ctx context.Context, c client.Client, r contract.WorkerRegistr
 	return verdict, err
 }
 
-// startNode is a worker reduced to what the registry sees of it: registration
-// and heartbeats of two queues. It registers again when it is not known.
+// startNode is a minimal worker for the registry: registration and heartbeats of two queues. If the registry
+// lacks it, it registers again.
 func startNode(c client.Client, id, instance string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

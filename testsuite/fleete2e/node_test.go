@@ -54,8 +54,7 @@ func oneJob(ctx workflow.Context, queue string) (string, error) {
 	return state.Result.Summary, err
 }
 
-// liveNode starts a real node worker whose client beats once a minute: it does not
-// have the control plane's settings.
+// liveNode starts a real node worker without the control plane's settings: its client beats once a minute.
 func (s *site) liveNode(p patient, edit func(*workers.NodeOptions)) *workers.Node {
 	s.t.Helper()
 	c, err := starter.Dial(s.t.Context(), starter.Options{Address: s.server.Address(), HeartbeatInterval: time.Minute})
@@ -73,7 +72,7 @@ func (s *site) liveNode(p patient, edit func(*workers.NodeOptions)) *workers.Nod
 	return node
 }
 
-// hold reports whether the worker is as it should be at every look for d.
+// holds reports whether the worker satisfies is throughout d.
 func (s *site) holds(d time.Duration, is func(contract.WorkerDetail) bool) (last contract.WorkerDetail, held bool) {
 	s.t.Helper()
 	held = true
@@ -87,8 +86,7 @@ func (s *site) holds(d time.Duration, is func(contract.WorkerDetail) bool) (last
 	return last, held
 }
 
-// A worker beats as often as the registry expects, whatever its own client does,
-// and its draining job stays its own until it ends.
+// A worker beats at the registry's interval, not at its client's, and keeps its draining job until it ends.
 func TestNodeFollowsTheRegistrysInterval(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -118,7 +116,7 @@ func TestNodeFollowsTheRegistrysInterval(t *testing.T) {
 	s.await(10*time.Second, "a has left", "a", func(w contract.WorkerDetail) bool { return !w.Leaving })
 }
 
-// A change of the interval reaches the worker before it is judged by it.
+// A change of the interval reaches the worker before the registry applies it.
 func TestNodeLearnsOfAnotherInterval(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -135,9 +133,8 @@ func TestNodeLearnsOfAnotherInterval(t *testing.T) {
 	require.True(t, held, "%+v", w)
 }
 
-// An operator ends the registry in every way there is. It survives or is back within
-// seconds, with its worker, which would ask by itself only in an hour; and the audit
-// log says who it was.
+// An operator ends the registry in each possible way. It survives or is back within seconds with its worker,
+// which would register again only after an hour. The audit log names the operator.
 func TestEndsOfTheRegistryAreRecordedAndRepaired(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -169,7 +166,7 @@ func TestEndsOfTheRegistryAreRecordedAndRepaired(t *testing.T) {
 	assert.Equal(t, "by accident", s.awaitEntry("fleet.terminate").Detail, "nothing is lost")
 }
 
-// reset goes back to the end of the last workflow task.
+// reset resets the registry to its last workflow task.
 func (s *site) reset(operator client.Client) {
 	s.t.Helper()
 	var last int64
@@ -214,8 +211,8 @@ func byAnn(t *testing.T, entry contract.AuditEntry) {
 	assert.Equal(t, [2]string{"ann", "desk"}, [2]string{entry.Actor, entry.From}, entry.Action)
 }
 
-// A worker restarts while no control plane runs: the deregistration of the old process
-// and the registration of the new one meet the registry in one workflow task.
+// A worker restarts without a control plane: the deregistration of the old process and the registration of the
+// new one arrive in one workflow task.
 func TestRestartWhileTheControlPlaneIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -233,7 +230,7 @@ func TestRestartWhileTheControlPlaneIsAway(t *testing.T) {
 		assert.NoError(t, err)
 		answer <- verdict
 	}()
-	s.startControl() // A process of its own: the registration is at the server long before.
+	s.startControl() // A separate process: its registration reaches the server much earlier.
 	assert.True(t, (<-answer).Accepted, "the one before it has left")
 	s.awaitState(5*time.Second, "a", contract.WorkerOnline)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// A node whose clock is three minutes off, either way, stays ONLINE far beyond
-// the thresholds, and the skew is shown.
+// A node whose clock is three minutes off, either way, stays ONLINE far beyond the thresholds, and its skew is
+// shown.
 func TestClocksThatAreMinutesOff(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -62,7 +62,7 @@ func beatFor(ctx context.Context, service workflowservice.WorkflowServiceClient,
 			}
 			_, _ = service.RecordWorkerHeartbeat(ctx, &workflowservice.RecordWorkerHeartbeatRequest{
 				Namespace: testsuite.DefaultNamespace, Identity: id, WorkerHeartbeat: entries,
-			}) // A lost beat is what the registry is there for.
+			}) // Lost beats are no error: the registry handles them.
 		}
 		select {
 		case <-time.After(interval):

@@ -19,7 +19,7 @@ import (
 
 const thousand = 1000
 
-// oddClock is how far that of a worker is off: they differ a little, and one in fifty is minutes off.
+// oddClock is the skew of a worker's clock: most are small, one in fifty is minutes.
 func oddClock(n int) time.Duration {
 	if n%50 == 0 {
 		return time.Duration(n%300-150) * time.Second
@@ -27,8 +27,8 @@ func oddClock(n int) time.Duration {
 	return time.Duration(n%7-3) * 50 * time.Millisecond
 }
 
-// A thousand workers with the default interval and thresholds: all are judged
-// right, and while nothing changes nothing is written.
+// A thousand workers with the default interval and thresholds have the right states, and without changes no
+// history is written.
 func TestThousandWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute and a half with 1,000 simulated workers: run without -short")
@@ -107,7 +107,7 @@ func (s *site) fresh() int {
 	return n
 }
 
-// usage is the CPU time in seconds until a time; after since, the percent of a CPU.
+// usage is the CPU time in seconds until a time. After since it is the percentage of a CPU.
 type usage struct {
 	at              time.Time
 	control, server float64

@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
-// TestManyWatchers: hundreds of runs hear of a change in a fleet whose view is large.
-// The server would terminate a registry that told all of them in one workflow task.
+// TestManyWatchers: a change in a fleet with a large view reaches hundreds of runs. The server would terminate
+// a registry that signals all of them in one workflow task.
 func TestManyWatchers(t *testing.T) {
 	t.Parallel()
 	const watchers, workers = 400, 40

@@ -22,7 +22,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestCookbook runs every recipe. One that no test runs is a failure.
+// TestCookbook runs every recipe. A recipe without a test is a failure.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*testing.T, recipe){
@@ -44,8 +44,7 @@ func TestCookbook(t *testing.T) {
 	assert.Empty(t, tests, "these recipes are not in the cookbook")
 }
 
-// nightlyCheck: each worker with the label does it, others do not, and the outcome names
-// the one that was away.
+// nightlyCheck: exactly the workers with the label run it, and the outcome names the absent one.
 func nightlyCheck(t *testing.T, r recipe) {
 	k := newKitchen(t, "smartctl")
 	k.open("other")
@@ -65,15 +64,15 @@ func nightlyCheck(t *testing.T, r recipe) {
 	assert.Contains(t, result.Reason, "store-2", "%+v", result)
 }
 
-// rollingRestart: a node is checked before the next one is drained, also where its check
-// is repeated; a node that does not come back stops the rest, and dag retry continues there.
+// rollingRestart: a node's check, repeated if needed, precedes the drain of the next node. A node that does not
+// come back stops the rest, and dag retry continues there.
 func rollingRestart(t *testing.T, r recipe) {
 	k := newKitchen(t, "drain-node", "systemctl", "check-node")
 	k.open("web-1", "web-2", "web-3")
 	k.write("rolling-restart.yaml", shortened(t, r.documents[0], "backoff: 10s", "backoff: 100ms"))
 
 	k.fail("check-node web-1", 2) // A node needs a moment: its check is repeated.
-	k.fail("check-node web-2", 6) // As often as the recipe tries.
+	k.fail("check-node web-2", 6) // As many times as the recipe checks.
 	require.Equal(t, ui.ExitFailed, k.runs(r, "start rolling-restart.yaml -w"))
 	first := []string{
 		"drain-node web-1", "systemctl restart web", "check-node web-1", "check-node web-1", "check-node web-1",
@@ -103,14 +102,14 @@ func (k *kitchen) restarted() (workers []string) {
 func alertMe(t *testing.T, r recipe) {
 	heard := make(chan string, 100)
 	chat := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-		body, _ := io.ReadAll(request.Body) // A broken request has no body to find.
+		body, _ := io.ReadAll(request.Body) // A broken request has no body.
 		heard <- string(body)
 	}))
 	t.Cleanup(chat.Close)
 	k := newKitchen(t, "backup")
 	url := filepath.Join(k.Dir, "chat.url")
 	k.write("chat.url", chat.URL)
-	// A receiver on this machine needs allow_private, which the recipe's does not.
+	// A receiver on this machine needs allow_private, which the recipe lacks.
 	k.write("fleet.yaml", sites.Scaled+strings.TrimPrefix(shortened(t, r.documents[0], "/etc/roundsman/chat.url}", url+"}, allow_private: true"), "version: 1\n"))
 	k.open("node-a")
 	expect := func(what string) {
@@ -138,8 +137,8 @@ func alertMe(t *testing.T, r recipe) {
 	expect("backup")
 }
 
-// moveDataCentre: nothing is copied before the approval, two racks are copied at a time, a
-// failed rack leaves the others alone, and `dag retry` repeats that rack alone.
+// moveDataCentre: no rack is copied before the approval, and two are copied at a time. A failed rack does not
+// affect the others, and `dag retry` repeats only that rack.
 func moveDataCentre(t *testing.T, r recipe) {
 	k := newKitchen(t, "set-maintenance", "copy-rack", "verify-rack")
 	k.open("node-a", "node-b")
@@ -189,9 +188,8 @@ func (k *kitchen) shown(name string) starter.Snapshot {
 	return shown
 }
 
-// TestChains runs the two rolling restarts of docs/dag.md: over params one host is finished
-// before the next one begins, over a result at most two are in flight; a failed check stops
-// the hosts that have not begun.
+// TestChains runs the two rolling restarts of docs/dag.md. Over params one host is finished before the next one
+// begins. Over a result at most two are in progress. A failed check stops the hosts that have not begun.
 func TestChains(t *testing.T) {
 	t.Parallel()
 	var found []string
@@ -229,7 +227,7 @@ func TestChains(t *testing.T) {
 	})
 }
 
-// happened reports whether the journal has a line that begins so.
+// happened reports whether a line of the journal has this prefix.
 func (k *kitchen) happened(line string) bool {
 	return slices.ContainsFunc(k.journal(), func(one string) bool { return strings.HasPrefix(one, line) })
 }

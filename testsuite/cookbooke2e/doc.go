@@ -1,4 +1,4 @@
-// Package cookbooke2e runs the recipes of docs/cookbook.md and docs/dag.md as they are written:
-// it takes each block out of its document, and gives it to a real server, control plane and
-// workers. The programs that recipes name append to a journal; tests judge by its order.
+// Package cookbooke2e runs the recipes of docs/cookbook.md and docs/dag.md as written. It reads each block from
+// its document and passes it to a real server, control plane and workers. The programs of recipes append to a
+// journal, whose order the tests check.
 package cookbooke2e

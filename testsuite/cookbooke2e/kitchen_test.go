@@ -60,9 +60,8 @@ func (r recipe) named(name string) (found []string) {
 	return found
 }
 
-// program is what each program of a recipe does. Its line is its name and arguments. It
-// waits while a file hold/LINE exists, fails while fail/LINE has a character left, and
-// prints what say/NAME holds.
+// program replaces each program of a recipe. Its line is its name and arguments. It waits while a file
+// hold/LINE exists, fails while fail/LINE has a character left, and prints the content of say/NAME.
 const program = `#!/bin/sh
 cd DIR || exit 9
 name=$(basename "$0")
@@ -122,7 +121,7 @@ func (k *kitchen) worker(id string, extra ...string) *sites.Process {
 	return k.Program([]string{"PATH=" + k.bin + ":" + os.Getenv("PATH")}, append(line, extra...)...)
 }
 
-// write writes a document for the lines that name it.
+// write writes a document to the file of its lines.
 func (k *kitchen) write(name, text string) {
 	k.T.Helper()
 	require.NoError(k.T, os.WriteFile(filepath.Join(k.Dir, name), []byte(text), 0o600))
@@ -142,7 +141,7 @@ func (k *kitchen) hold(line string) (release func()) {
 	return func() { require.NoError(k.T, os.Remove(filepath.Join(k.Dir, path))) }
 }
 
-// journal returns what the programs did.
+// journal returns the journal's lines.
 func (k *kitchen) journal() []string {
 	text, err := os.ReadFile(filepath.Join(k.Dir, "journal"))
 	if os.IsNotExist(err) {
@@ -152,7 +151,7 @@ func (k *kitchen) journal() []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// done returns what has ended well, without the worker.
+// done returns the lines of successful programs, without the worker.
 func (k *kitchen) done() (lines []string) {
 	for _, line := range k.journal() {
 		if line, ended := strings.CutSuffix(line[:strings.LastIndex(line, "@")], " ends"); ended {
@@ -162,7 +161,7 @@ func (k *kitchen) done() (lines []string) {
 	return lines
 }
 
-// begun returns what has begun, without the worker.
+// begun returns the lines of started programs, without the worker.
 func (k *kitchen) begun() (lines []string) {
 	for _, line := range k.journal() {
 		if line, began := strings.CutSuffix(line[:strings.LastIndex(line, "@")], " begins"); began {
@@ -172,7 +171,7 @@ func (k *kitchen) begun() (lines []string) {
 	return lines
 }
 
-// worst returns how many programs of a name ran at a time.
+// worst returns the largest number of concurrent programs of a name.
 func (k *kitchen) worst(name string) (most int) {
 	running := 0
 	for _, line := range k.journal() {
@@ -207,8 +206,8 @@ func (k *kitchen) runs(r recipe, words string) int {
 	return k.line(r, words).Code(k.T, 3*time.Minute)
 }
 
-// shortened replaces texts of a recipe, each of which it must have: waits for which no test
-// has the time, and paths that the machine of a test does not have.
+// shortened replaces texts of a recipe: waits that are too long for a test, and paths that the test machine
+// lacks. Each text must be there.
 func shortened(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

@@ -87,7 +87,7 @@ func dagScenes() []dagScene {
 	}
 }
 
-// operateDAG sends every message that a run takes.
+// operateDAG sends every message of the DAG workflow.
 func operateDAG(s *studio, ref starter.RunRef) {
 	ctx, c := s.t.Context(), s.client
 	accept := func(_ contract.DAGChanged, err error) { require.NoError(s.t, err) }
@@ -144,7 +144,7 @@ func compileScene(t *testing.T, each dagScene) *spec.Compiled {
 	return compiled
 }
 
-// TestRecordDAGs is what `make history` runs for DAGs.
+// TestRecordDAGs records the histories of DAGs for `make history`.
 func TestRecordDAGs(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record: `make history`")
@@ -179,7 +179,7 @@ func TestRecordDAGs(t *testing.T) {
 	}
 }
 
-// recordSource records a run that is given the text of a spec, as a job's is.
+// recordSource records a run that gets the text of a spec, as a job's run does.
 func (s *studio) recordSource() {
 	for name, text := range map[string]string{
 		"from-source": "version: 1\nname: source\ntasks: [{id: a, noop: true}]\n", "invalid-source": "nonsense: true\n",
@@ -188,7 +188,7 @@ func (s *studio) recordSource() {
 			ID: contract.DAGWorkflowID("source", name), TaskQueue: contract.ControlQueue,
 		}, contract.DAGWorkflow, contract.DAGInput{Source: text, SourceName: name}, []byte(nil), []byte(nil))
 		require.NoError(s.t, err)
-		_ = run.Get(s.t.Context(), nil) // One of them fails, as it should.
+		_ = run.Get(s.t.Context(), nil) // One of them fails, as planned.
 		s.keepDAG(name, starter.RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()})
 	}
 }

@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// liveBudget bounds what replaying costs a test, and liveEvents and liveBytes what
-	// one history does.
+	// liveBudget bounds the replay time of a test. liveEvents and liveBytes bound one history.
 	liveBudget = 5 * time.Second
 	liveEvents = 4000
 	liveBytes  = 8 << 20
@@ -32,10 +31,9 @@ const (
 	begun = 3
 )
 
-// StartServer is [testsuite.StartServer] for tests that run Roundsman's own workflows:
-// when the test has ended, the histories that it has left are replayed, as many as
-// there is time for. A decision in the order of a map, say, goes well as long as
-// the workflow is in its worker's cache, and fails then.
+// StartServer is [testsuite.StartServer] for tests of Roundsman's own workflows. At the end of the test it
+// replays their histories, as many as time allows. A decision in the order of a map, for example, succeeds
+// while the workflow is in its worker's cache, and fails in a replay.
 func StartServer(t testing.TB, options ...testsuite.Option) *testsuite.Server {
 	t.Helper()
 	server := testsuite.StartServer(t, options...)
@@ -86,7 +84,7 @@ func replayLive(ctx context.Context, t testing.TB, c client.Client, run *workflo
 	return true
 }
 
-// keepFailed writes a history down, and says where.
+// keepFailed writes a history to a file and returns its name.
 func keepFailed(history *historypb.History) string {
 	data, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(history)
 	if err != nil {
@@ -103,9 +101,8 @@ func keepFailed(history *historypb.History) string {
 	return fmt.Sprintf("its history is in %s", filepath.Clean(file.Name()))
 }
 
-// Play replays one history with today's workflows. How long that takes is no fault: a
-// machine that runs other tests too may stand for more than the second that the SDK
-// allows.
+// Play replays one history with the current workflows. It ignores the SDK's limit of a second for a workflow
+// task, which a busy machine may exceed.
 func Play(history *historypb.History) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter:            starter.DataConverter(),
@@ -116,7 +113,7 @@ func Play(history *historypb.History) error {
 		return err
 	}
 	workflows.Register(replayer)
-	// Ids of child workflows are made of the workflow's own.
+	// Ids of child workflows contain the workflow's own.
 	started := history.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
 	return replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
 		OriginalExecution: workflow.Execution{ID: started.GetWorkflowId(), RunID: started.GetOriginalExecutionRunId()},

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// neighbours records a group that finds both workers full of another group's jobs:
-// they are sent back, a trial is, too, and the workers tell when there is room.
+// neighbours records a group that finds both workers full of another group's jobs. Its jobs and a trial are
+// returned, and the workers report free slots.
 func (s *studio) neighbours() {
 	s.t.Helper()
 	wide := jobtype.Policy{GlobalExecutionConcurrency: 8, PerWorkerExecutionConcurrency: 4}

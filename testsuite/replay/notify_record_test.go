@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// receivers are one that takes all and one that takes nothing.
+// receivers are one that accepts all notifications and one that refuses all.
 func receivers() config.Notify {
 	command := func(program string) receiver.Receiver {
 		return receiver.Receiver{Command: &receiver.Command{Argv: []string{program}}}
@@ -29,7 +29,7 @@ func receivers() config.Notify {
 	}
 }
 
-// notifications keeps the notifier's history: a failed group was told, and a test.
+// notifications saves the notifier's history with a failed group and a test.
 func (s *studio) notifications() {
 	s.t.Helper()
 	id, err := s.client.Notifications().Test(s.t.Context(), "takes")
@@ -42,7 +42,7 @@ func (s *studio) notifications() {
 	s.keep(replay.Name{Workflow: contract.NotificationsWorkflow, Version: workflows.NotifyVersion, Scenario: "receivers"}, contract.NotificationsWorkflowID, "")
 }
 
-// TestRecordNotifications records the notifier, when told to.
+// TestRecordNotifications records the notifier on request.
 func TestRecordNotifications(t *testing.T) {
 	if !*record {
 		t.Skip("run with -record")

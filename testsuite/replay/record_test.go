@@ -24,8 +24,7 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// studio is a server with the control plane and two workers whose handler does
-// as a job's dedupe key says.
+// studio is a server with the control plane and two workers. Their handler follows a job's dedupe key.
 type studio struct {
 	t      *testing.T
 	client *starter.Client
@@ -55,7 +54,7 @@ func newStudio(t *testing.T) *studio {
 	return s
 }
 
-// actor plays what the keys of its jobs say.
+// actor follows the keys of its jobs.
 type actor struct{}
 
 func (actor) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "actor", Batches: true} }
@@ -119,11 +118,11 @@ type scene struct {
 	batch  *contract.BatchSpec
 	budget *contract.RetryBudget
 	input  contract.JobGroupInput
-	// edit changes what is left of the spec.
+	// edit changes the rest of the spec.
 	edit func(spec *contract.JobTypeSpec)
-	// shut begins and ends a blackout so long after the group's start; zero: none.
+	// shut starts and ends a blackout at these times after the group's start. Zero means none.
 	shut [2]time.Duration
-	// before plays the operator before the group runs, act once it does.
+	// before plays the operator before the group runs, act while it runs.
 	before func(s *studio)
 	act    func(s *studio, run client.WorkflowRun)
 }
@@ -227,7 +226,7 @@ func strict() *contract.RetryBudget {
 	return &contract.RetryBudget{PerKey: rule(1), PerType: rule(9)}
 }
 
-// blackout begins and ends so long after now.
+// blackout begins and ends at these times after now.
 func blackout(shut [2]time.Duration) *jobtype.Calendar {
 	if shut[0] == shut[1] {
 		return nil
@@ -237,7 +236,7 @@ func blackout(shut [2]time.Duration) *jobtype.Calendar {
 	}}}
 }
 
-// cordon keeps work from one worker, or ends that.
+// cordon cordons one worker, or ends that.
 func (s *studio) cordon(on bool) {
 	s.t.Helper()
 	action := starter.ActionUncordon
@@ -248,7 +247,8 @@ func (s *studio) cordon(on bool) {
 	require.NoError(s.t, err)
 }
 
-// approveBelow approves a task of a sub-DAG once the group has given its lane back, and keeps the histories of both DAGs.
+// approveBelow approves a task of a sub-DAG once the group has released its lane, and saves the histories of
+// both DAGs.
 func approveBelow(s *studio, run client.WorkflowRun) {
 	s.await(run, func(status contract.GroupStatus) bool { return !status.LaneReleasedAt.IsZero() })
 	job := contract.SubDAGWorkflowID(run.GetID(), contract.JobID(1))
@@ -287,8 +287,8 @@ func (s *studio) await(run client.WorkflowRun, is func(contract.GroupStatus) boo
 	})
 }
 
-// recordAll plays every scene and keeps the history of each of its runs; last
-// it keeps admission's and the registry's.
+// recordAll plays every scene and saves the history of each of its runs. Last it saves those of admission and
+// the registry.
 func recordAll(t *testing.T) {
 	if *only != "" {
 		recordSome(t, strings.Split(*only, ","))
@@ -305,7 +305,7 @@ func recordAll(t *testing.T) {
 	s.keep(replay.Name{Workflow: contract.FleetWorkflow, Version: workflows.FleetVersion, Scenario: "two-workers"}, contract.FleetWorkflowID, "")
 }
 
-// recordSome plays the scenes of these names, and leaves the other histories alone.
+// recordSome plays the scenes of these names and keeps the other histories.
 func recordSome(t *testing.T, names []string) {
 	s, known := newStudio(t), scenes()
 	for _, name := range names {
@@ -333,7 +333,7 @@ func (s *studio) group(each scene) {
 	if each.act != nil {
 		each.act(s, run)
 	}
-	_ = run.Get(s.t.Context(), nil) // A canceled group ends with an error, as it should.
+	_ = run.Get(s.t.Context(), nil) // A canceled group ends with an error, as planned.
 	for i, runID := 1, first; runID != ""; i++ {
 		scenario := each.name
 		if i > 1 {
@@ -343,7 +343,7 @@ func (s *studio) group(each scene) {
 	}
 }
 
-// audit has an entry recorded, and keeps the log's own history.
+// audit records an entry and saves the log's own history.
 func (s *studio) audit() {
 	s.t.Helper()
 	record := contract.AuditRecord{Entries: []contract.AuditEntry{{ID: "recording", Kind: contract.AuditOperator, Actor: "recorder", Action: "test"}}}
@@ -355,7 +355,7 @@ func (s *studio) audit() {
 	s.keep(replay.Name{Workflow: contract.AuditWorkflow, Version: workflows.AuditVersion, Scenario: "recorded"}, contract.AuditWorkflowID, "")
 }
 
-// keep saves a history and returns the run that it continued as, if any.
+// keep saves a history and returns the run that continued it, if any.
 func (s *studio) keep(name replay.Name, workflowID, runID string) (next string) {
 	s.t.Helper()
 	history, err := replay.Fetch(s.t.Context(), s.client.Temporal(), workflowID, runID)

@@ -54,8 +54,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayWithoutCache runs TestReplay in a process of its own, because the
-// size of the cache is a setting of the process.
+// TestReplayWithoutCache runs TestReplay in a process of its own, because the size of the cache is a setting of
+// the process.
 func TestReplayWithoutCache(t *testing.T) {
 	if *noCache {
 		t.Skip("this is that process")
@@ -65,8 +65,8 @@ func TestReplayWithoutCache(t *testing.T) {
 	require.NoError(t, err, string(output))
 }
 
-// TestReplayFindsChanges: a history whose decisions differ from the code's must
-// not pass, or the others passing would mean nothing.
+// TestReplayFindsChanges: a history with other decisions than the code's must fail. Otherwise a successful
+// replay proves nothing.
 func TestReplayFindsChanges(t *testing.T) {
 	t.Parallel()
 	for workflowType := range replay.Versions() {
@@ -96,7 +96,7 @@ func tamper(history *historypb.History) bool {
 	return false
 }
 
-// TestRecord is what `make history` runs.
+// TestRecord records the histories for `make history`.
 func TestRecord(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record: `make history`")
@@ -107,7 +107,7 @@ func TestRecord(t *testing.T) {
 	recordAll(t)
 }
 
-// TestAnEmptyTickIsShort: a group that finds nothing is the most frequent one of all.
+// TestAnEmptyTickIsShort: groups without proposals are the most frequent, so their history must be short.
 func TestAnEmptyTickIsShort(t *testing.T) {
 	t.Parallel()
 	for scenario, most := range map[string]int{"nothing-to-do": 12, "nothing-to-do-in-a-lane": 16} {

@@ -20,8 +20,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestAKilledMoveIsCompletedByAnotherWorker kills -9 the worker that is in the middle of
-// a move, and does not start it again.
+// TestAKilledMoveIsCompletedByAnotherWorker kills the worker in the middle of a move and does not restart it.
 func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "node-a", "node-b")
@@ -74,8 +73,8 @@ func (s *site) holders(id uint32) []string {
 	return on
 }
 
-// holder requests the shell lease as an operator's shell does, and returns its holder:
-// the operator is refused, or gives it back at once.
+// holder requests the shell lease as an operator's shell does, and returns its holder if the lease is held. A
+// granted lease is released at once.
 func (s *site) holder() string {
 	s.T.Helper()
 	target, err := weed.ParseAddress(s.master)

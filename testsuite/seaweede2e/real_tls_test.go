@@ -24,7 +24,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestRealMutualTLS: worker and doctor work on a real cluster with mTLS. With a wrong certificate each says why.
+// TestRealMutualTLS: worker and doctor work on a real cluster with mTLS. With a wrong certificate both report
+// the reason.
 func TestRealMutualTLS(t *testing.T) {
 	cluster := realcluster.Secured(t)
 	s := &realSite{Site: sites.New(t), Cluster: cluster, t: t}

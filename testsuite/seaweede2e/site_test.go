@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { sites.Main(m, map[string]func(){"cluster": serve})
 
 const objects, objectSize = 10, 1000
 
-// serve is a cluster of two servers, of which one has all volumes. A tail takes a
-// while, so that there is time to kill a worker in the middle of a move.
+// serve is a cluster of two servers. One has all volumes. A tail is slow, so that a worker can be killed in the
+// middle of a move.
 func serve() {
 	cluster := fakecluster.New(nil)
 	for i := range 2 {

@@ -22,7 +22,7 @@ func Main(m *testing.M, roles map[string]func(), handlers ...jobtype.Handler) {
 	}
 	playing := os.Getenv(roleEnv)
 	if playing == "" {
-		os.Exit(m.Run()) //nolint:forbidigo // what TestMain is for
+		os.Exit(m.Run()) //nolint:forbidigo // TestMain must exit.
 	}
 	go func() { // Standard input ends with the test binary.
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -96,7 +96,7 @@ func Self(t testing.TB) string {
 	return self
 }
 
-// Command runs a command line to its end and returns what it printed.
+// Command runs a command line to its end and returns its output.
 func (s *Site) Command(args ...string) string {
 	s.T.Helper()
 	p := s.Start(args...)

@@ -38,8 +38,8 @@ type ready struct {
 	PID       int    `json:"pid"`
 }
 
-// StartServer starts a server for the time of the test. A missing binary fails the test. Workflow code that panics
-// or is not deterministic also fails the test, whatever it checks.
+// StartServer starts a server for the duration of the test. A missing binary fails the test. Workflow code that
+// panics or is not deterministic also fails it.
 func StartServer(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	server, err := Launch(options...)

@@ -32,7 +32,7 @@ func (o Outcome) Exits(code int) Outcome {
 	return o
 }
 
-// Says asserts on the standard output.
+// Says checks that the standard output has these parts.
 func (o Outcome) Says(parts ...string) Outcome {
 	o.T.Helper()
 	for _, part := range parts {

@@ -138,7 +138,7 @@ func newServer(t *testing.T, id string, journal *book, out string) *server {
 	return s
 }
 
-// broken says whether the server is ill after its restart.
+// broken sets whether the server is faulty after its restart.
 func (s *server) broken(is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

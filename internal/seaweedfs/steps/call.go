@@ -5,7 +5,7 @@ import "strconv"
 // Op is a call of a volume server.
 type Op string
 
-// The calls. Check changes nothing; all others do.
+// The calls. All except Check change something.
 const (
 	Check        Op = "vacuum-check"
 	Compact      Op = "vacuum-compact"
@@ -33,16 +33,16 @@ type Call struct {
 	Shards     []uint32 `json:"shards,omitempty"`
 	Disk       uint32   `json:"disk,omitempty"`
 	DiskType   string   `json:"disk_type,omitempty"`
-	// Persist keeps a read-only mark over a restart of the server.
+	// Persist keeps a read-only mark across a restart of the server.
 	Persist bool `json:"persist,omitempty"`
-	// SinceNS is where a tail begins: the last append that the copy has.
+	// SinceNS is the start of a tail: the last append of the copy.
 	SinceNS uint64 `json:"since_ns,omitempty"`
-	// IOLimit bounds a copy, in bytes per second; 0: no limit.
+	// IOLimit bounds a copy, in bytes per second. 0 is no limit.
 	IOLimit int64 `json:"io_limit,omitempty"`
 }
 
-// Long reports whether the call moves data, so that it lasts as long as the volume
-// is large. All others are a matter of milliseconds.
+// Long reports whether the call moves data, so that its duration depends on the volume. All others take
+// milliseconds.
 func (c Call) Long() bool {
 	switch c.Op {
 	case Compact, Commit, Copy, Tail, EcGenerate, EcCopy:
@@ -57,20 +57,19 @@ func (c Call) String() string {
 	return string(c.Op) + " of volume " + strconv.FormatUint(uint64(c.Volume), 10) + " on " + c.Server
 }
 
-// Answer is the result of a call. Of a call with an error it is unknown whether it
-// had its effect.
+// Answer is the result of a call. After an error the effect of the call is unknown.
 type Answer struct {
 	Err string
-	// SinceNS is a copy's, Garbage a check's, ReadOnly a commit's.
+	// A copy sets SinceNS, a check Garbage, a commit ReadOnly.
 	SinceNS  uint64
 	Garbage  float64
 	ReadOnly bool
 }
 
-// Presence is whether something is on a server.
+// Presence is whether a server has the replica or the shards.
 type Presence uint8
 
-// Unknown is a server that did not answer.
+// Unknown is a server without an answer.
 const (
 	Unknown Presence = iota
 	Absent
@@ -81,34 +80,33 @@ const (
 type Replica struct {
 	Presence Presence
 	ReadOnly bool
-	// Dat and Idx are sizes of files. The counts that a server reports mean something
-	// else after a restart of a read-only volume, and are not compared.
+	// Dat and Idx are sizes of files. The object counts of a server change their meaning after a restart of a
+	// read-only volume, so they are not compared.
 	Dat, Idx uint64
 	Revision uint32
-	// Sealed: its mark outlives a restart of the server; seen by a look with Seal.
+	// Sealed: its mark outlives a restart of the server. Only a look with Seal sets it.
 	Sealed bool
-	// Why is the error of one that is Unknown.
+	// Why is the error of an Unknown replica.
 	Why string
-	// Arriving: a copy onto the server is under way, which is Unknown until it has ended.
-	// It continues when the process that wanted it is gone. A restart of the server in the
-	// middle of the .dat file ends it, and looks the same.
+	// Arriving: a copy onto the server is in progress, and the replica Unknown until it ends. The copy
+	// continues without its caller. A server that was restarted in the middle of the .dat file shows the same.
 	Arriving bool
-	// Ghost: the server holds the volume open although its files are gone, which is Unknown.
-	// A restart loses it. A copy becomes one whose caller is gone when it ends: the server
-	// loads it, cannot answer, and removes its files.
+	// Ghost: the server holds the volume open although its files are gone, and the replica is Unknown until a
+	// restart removes it. A copy whose caller is gone ends like this: the server loads it, cannot answer, and
+	// removes its files.
 	Ghost bool
 }
 
-// covers reports whether r holds at least as much as other, by the sizes of its files.
-// It says nothing across a compaction.
+// covers reports whether r holds at least as much as other, by the sizes of its files. After a compaction the
+// sizes prove nothing.
 func (r Replica) covers(other Replica) bool { return r.Dat >= other.Dat && r.Idx >= other.Idx }
 
-// equals reports whether r and other are the same in all that a server reports.
+// equals compares all values that a server reports.
 func (r Replica) equals(other Replica) bool {
 	return r.Revision == other.Revision && r.Dat == other.Dat && r.Idx == other.Idx
 }
 
-// Sizes are those of a replica's files.
+// Sizes are the file sizes of a replica.
 type Sizes struct {
 	Dat      uint64 `json:"dat"`
 	Idx      uint64 `json:"idx"`
@@ -117,15 +115,14 @@ type Sizes struct {
 
 func (r Replica) sizes() Sizes { return Sizes{r.Dat, r.Idx, r.Revision} }
 
-// Index sums up which objects a replica has.
+// Index summarizes the objects of a replica.
 type Index struct {
 	Presence Presence
-	// Live is the number of objects; Digest is made of their keys, and of how often
-	// each was written.
+	// Live is the number of objects. Digest covers their keys and their numbers of writes.
 	Live   uint64
 	Digest [2]uint64
 	// OfShards: the server has no replica of the volume, and this is the index of its shards. It has each
-	// object once, however often it was written.
+	// object once, regardless of its number of writes.
 	OfShards bool
 	// Head is the digest of the first bytes of the index, for a look with a Head.
 	Head [32]byte
@@ -136,19 +133,18 @@ type Index struct {
 type Shards struct {
 	Presence Presence
 	Sizes    map[uint32]int64
-	// Made is the size of the .dat file that was encoded, and Encoded identifies that
-	// encoding, as the shards' .vif file has them. Both are 0 after a mark of a replica
-	// on the same disk, which writes that file again.
+	// Made is the size of the encoded .dat file, and Encoded identifies that encoding, both from the shards'
+	// .vif file. Both are 0 after a mark of a replica on the same disk, which overwrites that file.
 	Made    uint64
 	Encoded int64
-	// Entries and Bytes are the sums of the shards' index: of its needles, and of their sizes. Deleted are
-	// the needles that were deleted in the shards.
+	// Entries and Bytes are sums over the shards' index: of its needles, and of their sizes. Deleted are the
+	// needles deleted in the shards.
 	Entries, Bytes, Deleted uint64
 	Why                     string
 }
 
-// sameRun reports whether s and other come from one encoding; other has a .vif file
-// with a size. Without such a file the sums of the index decide.
+// sameRun reports whether s and other come from one encoding. other has a .vif file with a size. If s has none,
+// the sums of the index decide.
 func (s Shards) sameRun(other Shards) bool {
 	if s.Made == 0 && s.Encoded == 0 {
 		return s.Entries == other.Entries && s.Bytes == other.Bytes
@@ -182,25 +178,24 @@ func shardSize(dat uint64) int64 {
 	return int64(rows*largeBlock + small*smallBlock) //nolint:gosec // sizes of disks
 }
 
-// Look asks for a volume's replica on Server, for its shards there, or for the index of
-// the replica, whose size is that of a few bytes for each object.
+// Look reads the replica of a volume on Server, the shards there, or the index of the replica. An index takes a
+// few bytes for each object.
 type Look struct {
 	Server string
 	Shards bool
 	Index  bool
-	// Hidden: the index is that of a replica that is not loaded, or of the shards if there is none.
+	// Hidden reads the index of a replica that is not loaded, or of the shards if there is none.
 	Hidden bool
-	// Head limits a look at an index to its first bytes; 0: the whole.
+	// Head limits an index to its first bytes. 0 reads all of it.
 	Head uint64
-	// Arrival also asks for a copy that is under way onto a server without the volume,
-	// which is of Collection.
+	// Arrival also detects a copy in progress onto a server without the volume, which is in Collection.
 	Arrival    bool
 	Collection string
-	// Seal also asks whether the mark of a read-only replica outlives a restart.
+	// Seal also reads whether the mark of a read-only replica outlives a restart.
 	Seal bool
 }
 
-// View is what was seen, by server.
+// View holds the results of looks, by server.
 type View struct {
 	Replicas map[string]Replica
 	Shards   map[string]Shards

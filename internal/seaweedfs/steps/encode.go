@@ -11,47 +11,48 @@ const (
 	DataShards  = 10
 )
 
-// Placement is which shards go to a server, and onto which of its disks.
+// Placement is the shards for one disk of a server.
 type Placement struct {
 	Server string   `json:"server"`
 	Disk   uint32   `json:"disk,omitempty"`
 	Shards []uint32 `json:"shards"`
 }
 
-// Encode turns a volume into shards, on the servers:
+// Encode turns a volume into shards on several servers:
 //
 //	mark all replicas read-only → generate on one of them → copy and mount on each
 //	target → see all shards → delete the replicas → delete the surplus shards
 //
-// Until the first replica is deleted a failure removes the shards and makes the
-// replicas writable again. Afterwards it only continues.
+// Before the first deletion of a replica, a failure removes the shards and makes the replicas writable again.
+// Afterwards the job only continues.
 type Encode struct {
 	Volume     uint32      `json:"volume"`
 	Collection string      `json:"collection,omitempty"`
 	Replicas   []string    `json:"replicas"`
 	Targets    []Placement `json:"targets"`
-	// Holders are other servers that the topology shows shards on.
+	// Holders are other servers with shards, from the topology.
 	Holders []string `json:"holders,omitempty"`
 	IOLimit int64    `json:"io_limit,omitempty"`
-	// Finish: the shards were all there already. Nothing is generated, and they stay.
+	// Finish: all shards were there before. None is generated, and all stay.
 	Finish bool `json:"finish,omitempty"`
 
 	// Marked are the replicas that were writable before this job.
 	Marked []string `json:"marked,omitempty"`
-	// Best is where the shards are generated, Dat the size of that replica then: from
-	// here on there may be shards of this job.
+	// Best is the server that generates the shards, Dat the size of its replica then. Once they are set there
+	// may be shards of this job.
 	Best string `json:"best,omitempty"`
 	Dat  uint64 `json:"dat,omitempty"`
-	// Deleting: all shards were seen, and the replicas are being deleted.
+	// Deleting: all shards were seen, and replicas are deleted from now on.
 	Deleting bool `json:"deleting,omitempty"`
-	// Agreed are the sizes of replicas whose indexes were seen to have the same objects.
+	// Agreed are the sizes of replicas whose indexes have the same objects.
 	Agreed map[string]Sizes `json:"agreed,omitempty"`
-	// Hidden is a server whose replica is not loaded, because it restarted next to all shards, and was compared.
+	// Hidden is a server whose replica was compared although it is not loaded, because it restarted next to all
+	// shards.
 	Hidden string `json:"hidden,omitempty"`
-	// NextTo are servers that had shards and no loaded replica: they may hide one.
+	// NextTo are servers that had shards and no loaded replica, and may hide one.
 	NextTo []string `json:"next_to,omitempty"`
 
-	// The rest is one attempt's; earlier: there was one before it.
+	// The rest belongs to one attempt. earlier: it is not the first.
 	earlier   bool
 	comparing []string
 	hiding    []string
@@ -91,8 +92,8 @@ func (e *Encode) Looks() []Look {
 	return looks
 }
 
-// shardServers are all servers that can have shards: targets, replicas (where they
-// are generated) and what the topology shows.
+// shardServers are all servers that can have shards: targets, replicas (which generate them) and those of the
+// topology.
 func (e *Encode) shardServers() []string {
 	var servers []string
 	for _, target := range e.Targets {
@@ -147,7 +148,7 @@ func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 			continue
 		}
 		if e.generated {
-			// It was writable since the shards were made: they may lack an object.
+			// It was writable after the shards were made, so they may lack an object.
 			e.generated = false
 			return e.giveUp(failed(ReplicaWritable).at(server, ""), replicas, seen), true
 		}
@@ -162,14 +163,14 @@ func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 	return Step{}, false
 }
 
-// generate makes the shards, after those of an earlier attempt are gone.
+// generate makes the shards after it removed those of an earlier attempt.
 func (e *Encode) generate(replicas []string, seen View) Step {
 	sizes, made := e.union(seen)
 	if step, ok := e.compareHidden(replicas, made, seen); ok {
 		return step
 	}
 	if e.heldAll(replicas, made, seen) {
-		// An earlier attempt made them of just these replicas.
+		// An earlier attempt made them from exactly these replicas.
 		step, end := e.spread(seen)
 		switch {
 		case end != nil:
@@ -203,7 +204,7 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 	return e.giveUp(failed(CallFailed).at(best, e.lastFail.Err), replicas, seen)
 }
 
-// place brings the shards to their targets, and continues when all are there.
+// place copies the shards to their targets, and continues when all are there.
 func (e *Encode) place(replicas []string, seen View) Step {
 	step, end := e.bring(e.Best, seen)
 	switch {
@@ -219,8 +220,8 @@ func (e *Encode) place(replicas []string, seen View) Step {
 	return e.deleteReplica(replicas, seen)
 }
 
-// deleteReplica deletes the next replica. S2: all shards are there now, made of a
-// volume with the objects of this one, which takes no writes.
+// deleteReplica deletes the next replica. S2: all shards are there now, made from a volume with the objects of
+// this replica, which takes no writes.
 func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 	_, made := e.union(seen)
 	server := replicas[0]
@@ -239,7 +240,7 @@ func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 	return ended(e.leave(failed(CallFailed).at(server, e.lastFail.Err), seen))
 }
 
-// encoded is the end: no replica is left, so shards are all there is.
+// encoded is the end: only shards are left.
 func (e *Encode) encoded(seen View) Step {
 	sizes, _ := e.union(seen)
 	switch {
@@ -261,8 +262,8 @@ func (e *Encode) encoded(seen View) Step {
 	return ended(done(Encoded))
 }
 
-// tidy removes what was generated on server and belongs elsewhere. Mounted shards stay
-// until all are where they belong.
+// tidy removes generated shards from a server that is not their target. Mounted shards stay until all are on
+// their targets.
 func (e *Encode) tidy(server string, seen View) (Step, bool) {
 	var mounted, surplus []uint32
 	placed := e.placed(seen)
@@ -301,7 +302,7 @@ func (e *Encode) Took(c Call, answer Answer) {
 	}
 	switch c.Op {
 	case EcGenerate:
-		// Earlier purges and attempts were about other shards.
+		// Earlier purges and attempts concerned other shards.
 		tries := e.tries[key]
 		e.tries, e.copied, e.purged, e.generated = map[try]int{key: tries}, map[try]bool{}, map[string]bool{}, true
 	case EcCopy:

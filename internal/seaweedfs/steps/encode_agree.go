@@ -2,10 +2,9 @@ package steps
 
 import "slices"
 
-// agree reports whether all replicas hold the same objects: shards are made of one of
-// them, and the others are deleted. Files of the same sizes do. Others are compared by
-// their indexes: a server that passes an object on to a replica may leave its content
-// type out, so that replicas have different sizes although none lacks an object.
+// agree reports whether all replicas hold the same objects, because shards are made from one of them and the
+// others are deleted. Files of equal sizes agree. Otherwise the indexes decide: a server may leave out the
+// content type of an object that it passes on, so replicas with the same objects can differ in size.
 func (e *Encode) agree(replicas []string, seen View) (Step, bool) {
 	if e.same(replicas, seen) {
 		e.comparing = nil
@@ -31,7 +30,7 @@ func (e *Encode) agree(replicas []string, seen View) (Step, bool) {
 	return Step{}, true
 }
 
-// same reports whether the replicas have the same sizes, or those of [Encode.Agreed].
+// same reports whether the replicas have the same sizes, or the sizes of [Encode.Agreed].
 func (e *Encode) same(replicas []string, seen View) bool {
 	first := seen.Replicas[replicas[0]]
 	equal := !slices.ContainsFunc(replicas, func(server string) bool { return !seen.Replicas[server].equals(first) })
@@ -43,8 +42,7 @@ func (e *Encode) agreed(server string, seen View) bool {
 	return ok && sizes == seen.Replicas[server].sizes()
 }
 
-// origin returns the replica that shards of a volume of made bytes come from, "" if
-// there is none.
+// origin returns the replica that the shards of a volume of made bytes come from, or "".
 func (e *Encode) origin(replicas []string, made uint64, seen View) string {
 	at := slices.IndexFunc(replicas, func(server string) bool { return made > 0 && seen.Replicas[server].Dat == made })
 	if at < 0 {
@@ -53,8 +51,8 @@ func (e *Encode) origin(replicas []string, made uint64, seen View) string {
 	return replicas[at]
 }
 
-// held reports whether shards of a volume of made bytes have the objects of a replica:
-// they were made of it, or of one that agreed with it.
+// held reports whether shards of a volume of made bytes have the objects of a replica: they were made from it,
+// or from one that agreed with it.
 func (e *Encode) held(server string, made uint64, seen View) bool {
 	if made == 0 || seen.Replicas[server].Dat == made {
 		return made > 0

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// seeing is an encoding that sees something else.
+// seeing is an encoding with changed views.
 type seeing struct {
 	*steps.Encode
 	alter func(steps.View)
@@ -36,7 +36,8 @@ func hiddenNextTo(t *testing.T) *fakecluster.Cluster {
 	return c
 }
 
-// TestAReplicaThatIsHiddenNextToAFewShardsIsNamed: its shards go, so that the next restart of its server loads it.
+// TestAReplicaThatIsHiddenNextToAFewShardsIsNamed: its shards are removed, so the next restart of its server
+// loads it.
 func TestAReplicaThatIsHiddenNextToAFewShardsIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, failing := range []bool{false, true} {
@@ -83,7 +84,8 @@ func TestAHiddenReplicaIsNamedByALaterAttempt(t *testing.T) {
 	require.Equal(t, []steps.Leftover{{Kind: steps.LeftFiles, Server: "a:1"}}, end.Left)
 }
 
-// hiddenAtAll has a server that hides its replica of volume 2 next to all shards; the other replica has another size.
+// hiddenAtAll has a server that hides its replica of volume 2 next to all shards. The other replica has another
+// size.
 func hiddenAtAll(t *testing.T) *fakecluster.Cluster {
 	t.Helper()
 	c := fourServers()
@@ -100,7 +102,7 @@ func restart(c *fakecluster.Cluster, server string) {
 	c.SetDown(server, false)
 }
 
-// TestUnfinishedShardsWithDeletionsStay: the replica still has what was deleted in the shards.
+// TestUnfinishedShardsWithDeletionsStay: the replica still has the objects deleted in the shards.
 func TestUnfinishedShardsWithDeletionsStay(t *testing.T) {
 	t.Parallel()
 	c := hiddenAtAll(t)
@@ -168,8 +170,8 @@ func TestAHiddenIndexThatCannotBeReadIsNoDifference(t *testing.T) {
 	}
 }
 
-// TestAReplicaIsComparedWithTheIndexOfTheShards: the one that they were made of was deleted before its server was
-// killed. Only shards with the objects of the other replica, of a known size, end the encoding.
+// TestAReplicaIsComparedWithTheIndexOfTheShards: the origin of the shards was deleted before its server was
+// killed. The encoding ends only if the shards have the objects of the other replica and its size is known.
 func TestAReplicaIsComparedWithTheIndexOfTheShards(t *testing.T) {
 	t.Parallel()
 	for name, each := range map[string]struct {
@@ -185,7 +187,7 @@ func TestAReplicaIsComparedWithTheIndexOfTheShards(t *testing.T) {
 		}
 		require.NoError(t, c.Delete("a:1", 2))
 		restart(c, "a:1")
-		size := uint64(50) // As a compaction leaves it.
+		size := uint64(50) // As after a compaction.
 		if each.grown {
 			size *= 2
 		}

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// present lists the replicas that are there. S1: none may be unknown, and no server
-// that can have shards.
+// present lists the loaded replicas. S1: it fails if a replica, or a server that can have shards, is unknown.
 func (e *Encode) present(seen View) ([]string, *End) {
 	var replicas []string
 	for _, server := range e.Replicas {
@@ -26,14 +25,14 @@ func (e *Encode) present(seen View) ([]string, *End) {
 	return replicas, nil
 }
 
-// complete reports whether all shards are where they belong, made of one of these replicas.
+// complete reports whether all shards are on their targets, made from one of these replicas.
 func (e *Encode) complete(replicas []string, seen View) bool {
 	_, made := e.union(seen)
 	return e.placed(seen) && e.origin(replicas, made, seen) != ""
 }
 
-// placed reports whether every shard is mounted where it belongs. A server that
-// restarts mounts what was generated there: fourteen shards on one server are none.
+// placed reports whether every shard is mounted on its target. A restarted server mounts the shards that it
+// generated, so fourteen shards on one server do not count.
 func (e *Encode) placed(seen View) bool {
 	for _, target := range e.Targets {
 		if !e.mounted(target, seen) {
@@ -45,7 +44,7 @@ func (e *Encode) placed(seen View) bool {
 
 func (e *Encode) mounted(target Placement, seen View) bool { return len(missing(target, seen)) == 0 }
 
-// missing are the shards of a target that it does not offer.
+// missing returns the shards of a target that it has not mounted.
 func missing(target Placement, seen View) (shards []uint32) {
 	for _, shard := range target.Shards {
 		if !seen.Shards[target.Server].has(shard) {
@@ -55,8 +54,8 @@ func missing(target Placement, seen View) (shards []uint32) {
 	return shards
 }
 
-// union collects the mounted shards; made is the size of the volume that all of
-// them come from, 0 if they disagree or one of them does not fit that size.
+// union collects the mounted shards. made is the size of the volume that all of them come from, 0 if they
+// disagree or a shard does not fit that size.
 func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
 	sizes = map[uint32]int64{}
 	known, agree := e.known(seen), true
@@ -78,7 +77,7 @@ func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
 	return sizes, known.Made
 }
 
-// known are the first shards that have a .vif file with a size.
+// known returns the first shards whose .vif file has a size.
 func (e *Encode) known(seen View) Shards {
 	for _, server := range e.shardServers() {
 		if shards := seen.Shards[server]; shards.Made > 0 && len(shards.Sizes) > 0 {

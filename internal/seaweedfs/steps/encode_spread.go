@@ -22,8 +22,8 @@ func (e *Encode) bring(source string, seen View) (Step, *End) {
 	return Step{}, nil
 }
 
-// spread brings the shards to their targets if one server offers all of them. A server that restarts mounts
-// what was generated there, and does not load the replica next to it.
+// spread copies the shards to their targets if one server has mounted all of them. A restarted server mounts
+// its generated shards and does not load the replica next to them.
 func (e *Encode) spread(seen View) (Step, *End) {
 	if e.placed(seen) {
 		return Step{}, nil
@@ -40,7 +40,7 @@ func (e *Encode) spread(seen View) (Step, *End) {
 	return Step{}, nil
 }
 
-// likeThose reports whether all shards are of the encoding that those of server are of.
+// likeThose reports whether all shards come from the same encoding as the server's.
 func (e *Encode) likeThose(server string, seen View) bool {
 	for _, other := range e.shardServers() {
 		if shards := seen.Shards[other]; len(shards.Sizes) > 0 && !shards.sameRun(seen.Shards[server]) {
@@ -50,10 +50,11 @@ func (e *Encode) likeThose(server string, seen View) bool {
 	return true
 }
 
-// compareHidden compares the replicas with one that is not loaded, next to all shards that were made of it. Its
-// index shows whether they have its objects, or the index of the shards if it was deleted. A server that was killed while it generated has no size of the volume that
-// the shards were made of (made is 0); they are removed then. The index of the shards has each object once, so
-// a replica that has grown since may have others under the same keys.
+// compareHidden compares the loaded replicas with the hidden one, which lies next to all shards and is their
+// origin. Its index, or the index of the shards if it was deleted, shows whether the loaded ones have its
+// objects. A server that was killed during the generation has no size of the volume (made is 0), and its shards
+// are removed. The index of the shards has each object once, so a replica that has grown since may have other
+// contents under the same keys.
 func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step, bool) {
 	e.unread = nil
 	hidden := e.hides(seen)
@@ -83,7 +84,7 @@ func (e *Encode) compareHidden(replicas []string, made uint64, seen View) (Step,
 	return Step{}, false
 }
 
-// watch remembers servers that have shards and no loaded replica.
+// watch remembers servers with shards and without a loaded replica.
 func (e *Encode) watch(seen View) {
 	for _, server := range e.shardServers() {
 		if len(seen.Shards[server].Sizes) > 0 && seen.Replicas[server].Presence != Present {
@@ -92,8 +93,8 @@ func (e *Encode) watch(seen View) {
 	}
 }
 
-// nameHidden names the replicas that their servers do not load: a restart of a server that has no shards any more
-// loads its replica again, with the mark that it had.
+// nameHidden lists replicas that their servers do not load. Once a server has no shards, its restart loads the
+// replica again, with its mark.
 func (e *Encode) nameHidden(step Step, seen View) Step {
 	var servers []string
 	for _, server := range e.NextTo {
@@ -118,12 +119,12 @@ func (e *Encode) nameHidden(step Step, seen View) Step {
 	return step
 }
 
-// looked reports whether the indexes of the servers were asked for.
+// looked reports whether the view has the indexes of the servers.
 func looked(servers []string, seen View) bool {
 	return !slices.ContainsFunc(servers, func(server string) bool { _, ok := seen.Indexes[server]; return !ok })
 }
 
-// hides returns the server that has all shards, and no replica that is loaded.
+// hides returns the server with all shards and without a loaded replica.
 func (e *Encode) hides(seen View) string {
 	for _, server := range e.shardServers() {
 		if len(seen.Shards[server].Sizes) == TotalShards && seen.Replicas[server].Presence != Present {

@@ -2,15 +2,15 @@ package steps
 
 import "slices"
 
-// Stop makes the job undo what it can, and end with cause. An encoding that deletes
-// replicas continues to its end, which takes few short calls.
+// Stop makes the job undo its changes as far as possible, and end with cause. An encoding that deletes replicas
+// continues to its end, which takes a few short calls.
 func (e *Encode) Stop(cause string) {
 	if e.failure == nil {
 		e.failure = failed(Stopped).at("", cause)
 	}
 }
 
-// giveUp remembers why the job ends, and tears down first.
+// giveUp records the end of the job, and tears down first.
 func (e *Encode) giveUp(end *End, replicas []string, seen View) Step {
 	if e.failure == nil {
 		e.failure = end
@@ -18,9 +18,8 @@ func (e *Encode) giveUp(end *End, replicas []string, seen View) Step {
 	return e.tearDown(replicas, seen)
 }
 
-// tearDown removes the shards, then makes the replicas writable again that this job
-// marked. Shards that stay keep the replicas read-only: a write would be lost in
-// them.
+// tearDown removes the shards, then makes the replicas writable again that this job marked. Remaining shards
+// keep the replicas read-only, because shards lack later writes.
 func (e *Encode) tearDown(replicas []string, seen View) Step {
 	if e.Finish {
 		return e.markBack(e.failure, seen)
@@ -58,8 +57,8 @@ func (e *Encode) readable(seen View) bool {
 	return len(sizes) == 0
 }
 
-// purge returns the next call that removes a shard of this volume, mounted or not.
-// S4: only while a replica is there that holds what the shards were made of.
+// purge returns the next call that removes a shard of this volume, mounted or not. S4: only while a replica
+// holds the content of the shards.
 func (e *Encode) purge(replicas []string, seen View) (Step, bool) {
 	if !e.covered(replicas, seen) {
 		return Step{}, false
@@ -78,8 +77,8 @@ func (e *Encode) purge(replicas []string, seen View) (Step, bool) {
 	return Step{}, false
 }
 
-// unpurged is the first server that can have files of shards from this job or an
-// earlier one, which only a delete tells.
+// unpurged returns the first server that can have files of shards from this job or an earlier one. Looks do not
+// show unmounted files, so only a delete removes the doubt.
 func (e *Encode) unpurged(seen View) string {
 	if sizes, _ := e.union(seen); e.Best == "" && !e.earlier && len(sizes) == 0 && !e.unmounted() {
 		return ""
@@ -101,11 +100,10 @@ func (e *Encode) unmounted() bool {
 	return false
 }
 
-// covered reports whether a replica holds what every mounted shard was made of. The
-// volume only grows while it is not compacted. So the recorded size decides about this
-// job's own shards, and only the very same size about others, of which no object was deleted since, or shards
-// next to a hidden replica with the same objects. A .vif file that a later
-// mark has overwritten has no size; the sizes of the shards decide then.
+// covered reports whether one replica holds the content of every mounted shard. A volume without compaction
+// only grows, so the recorded size decides about this job's own shards. Other shards need exactly the replica's
+// size and no deletions, or lie next to a hidden replica with the same objects. A .vif file overwritten by a
+// later mark has no size, and the sizes of the shards decide.
 func (e *Encode) covered(replicas []string, seen View) bool {
 	for _, server := range replicas {
 		dat, all := seen.Replicas[server].Dat, true
@@ -133,7 +131,7 @@ func allShards() []uint32 {
 	return ids
 }
 
-// leave names read-only replicas and shards next to them.
+// leave lists read-only replicas and shards next to them.
 func (e *Encode) leave(end *End, seen View) *End {
 	replicas := false
 	end.Left = nil
@@ -159,8 +157,8 @@ func (e *Encode) leave(end *End, seen View) *End {
 	return end
 }
 
-// mayHold reports whether server may have files of shards that are one too many: any
-// while there are replicas, afterwards those that were generated next to a replica.
+// mayHold reports whether server may have surplus files of shards: any while there are replicas, afterwards
+// those that were generated next to a replica.
 func (e *Encode) mayHold(server string, replicas bool, seen View) bool {
 	made := e.Best != "" || e.earlier
 	switch {

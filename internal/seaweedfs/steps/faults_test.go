@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// fate is what becomes of one call of an attempt.
+// fate is the outcome of one call of an attempt.
 type fate string
 
 const (
@@ -20,8 +20,8 @@ const (
 	refused fate = "refused"
 	unheard fate = "answer lost"
 	lie     fate = "lie"
-	// killed ends the attempt before the call is answered; forgot loses its checkpoint
-	// as well; unsent ends it before the call is sent.
+	// killed ends the attempt before the call is answered; forgot loses its checkpoint as well; unsent ends it
+	// before the call is sent.
 	killed fate = "killed"
 	forgot fate = "killed without a checkpoint"
 	unsent fate = "killed before"
@@ -33,7 +33,7 @@ var fates = []fate{refused, unheard, lie, killed, forgot, unsent}
 type scenario struct {
 	name string
 	job  func(*fakecluster.Cluster) steps.Job
-	// clean is what is asked for when the job has ended well.
+	// clean checks the cluster after the job has ended well.
 	clean func(*testing.T, *fakecluster.Cluster)
 }
 
@@ -105,7 +105,7 @@ func scenarios() []scenario {
 	}
 }
 
-// onceEach asks for fourteen shards, each with files on one server, where it is mounted.
+// onceEach checks that there are fourteen shards, each mounted on the one server with its files.
 func onceEach(t *testing.T, c *fakecluster.Cluster, id uint32) {
 	t.Helper()
 	assert.Equal(t, c.ShardHolders(id), c.ShardFiles(id))
@@ -116,8 +116,8 @@ func onceEach(t *testing.T, c *fakecluster.Cluster, id uint32) {
 	assert.Equal(t, steps.TotalShards, files)
 }
 
-// walk is one attempt; how chooses each call's fate. A nil end is a kill, checkpoint is
-// what had been written by then.
+// walk is one attempt. how chooses the fate of each call. After a kill end is nil, and checkpoint is the last
+// one written.
 func walk(c *fakecluster.Cluster, job steps.Job, id uint32, how func(int, steps.Call) fate) (end *steps.End, checkpoint json.RawMessage) {
 	r := steps.NewRunner(job)
 	for calls := 0; ; {
@@ -176,8 +176,8 @@ func nothingIsLost(t *testing.T, c *fakecluster.Cluster) {
 	}
 }
 
-// TestOneFaultIsHealed spoils each call of each job in each way, once and twice: the
-// attempts that follow reach the end, and nothing is left.
+// TestOneFaultIsHealed spoils each call of each job in each way, once and twice. The later attempts complete
+// the job and leave nothing.
 func TestOneFaultIsHealed(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios() {
@@ -212,7 +212,7 @@ func heals(t *testing.T, s scenario, at int, f fate, times int) {
 		}
 		faults, spoilt := times, steps.Call{}
 		end, checkpoint = walk(c, job, idOf(job), func(i int, call steps.Call) fate {
-			// A lie about what no look shows is not noticed.
+			// A false answer about something that no look shows stays unnoticed.
 			unseen := f == lie && (call.Op == steps.EcDelete || call.Op == steps.Cleanup)
 			first := attempt == 1 && i == at
 			again := faults < times && call.Op == spoilt.Op && call.Server == spoilt.Server
@@ -239,8 +239,8 @@ func heals(t *testing.T, s scenario, at int, f fate, times int) {
 	s.clean(t, c)
 }
 
-// TestALastingFaultIsUndoneOrSaid refuses one kind of call for ever: what the job
-// leaves is what it says, and what can be undone is.
+// TestALastingFaultIsUndoneOrSaid refuses one kind of call forever. The job undoes its changes as far as
+// possible and lists the rest.
 func TestALastingFaultIsUndoneOrSaid(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios() {

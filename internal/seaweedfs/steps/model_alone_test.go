@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// TestWithoutJobsAnObjectIsLost is why the operator of the model checks the disks of
-// a volume that fix.replication has copied: no job is in here.
+// TestWithoutJobsAnObjectIsLost shows without any job why the model's operator checks the disks of a volume
+// that fix.replication has copied.
 func TestWithoutJobsAnObjectIsLost(t *testing.T) {
 	t.Parallel()
 	run := func(check bool) bool {

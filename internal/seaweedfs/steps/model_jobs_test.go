@@ -12,8 +12,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// step lets one job take one look or one call. It reports whether a look was taken, so
-// that more follows.
+// step lets one job take one look or one call. It reports whether it took a look, so that more steps follow.
 func (m *model) step(w *work, faulty bool) (looked bool) {
 	if w.ended || w.runner == nil && !m.begin(w) {
 		return false
@@ -51,7 +50,7 @@ func (m *model) step(w *work, faulty bool) (looked bool) {
 	return false
 }
 
-// begin starts the next attempt of a job, unless another one is at its volume.
+// begin starts the next attempt of a job, unless another job has its volume.
 func (m *model) begin(w *work) bool {
 	for _, other := range m.works {
 		if other != w && other.volume == w.volume && (other.runner != nil || other.durable != nil && !other.ended) {
@@ -166,8 +165,8 @@ func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards
 	return seen
 }
 
-// call carries a call out, refuses it, loses its answer, answers without an effect, or
-// leaves it without an answer.
+// call carries out a call, refuses it, loses its answer, answers without an effect, or leaves it without an
+// answer.
 func (m *model) call(w *work, c steps.Call, faulty bool) {
 	fate := 0
 	if faulty {
@@ -184,8 +183,7 @@ func (m *model) call(w *work, c steps.Call, faulty bool) {
 		}
 		w.runner.Took(c, steps.Answer{Err: "the answer was lost"})
 	case 3:
-		// No look shows a file of a shard that is not mounted, so that a lie about its
-		// end cannot be noticed.
+		// No look shows the file of an unmounted shard, so a false answer about its deletion cannot be noticed.
 		if c.Op == steps.EcDelete || c.Op == steps.Cleanup {
 			w.runner.Took(c, m.carryOut(c))
 			return
@@ -194,7 +192,7 @@ func (m *model) call(w *work, c steps.Call, faulty bool) {
 	case 4:
 		w.hanging, w.arrived, w.deadline = &c, false, m.until
 		if c.Op == steps.Copy {
-			// A server continues with a copy when its caller is gone, and after its lease.
+			// A server continues a copy without its caller, and after its lease.
 			w.arrived = true
 			_ = m.cluster.BeginCopy(c.Server, c.Source, c.Volume)
 		}
@@ -212,8 +210,8 @@ func (m *model) carryOut(c steps.Call) steps.Answer {
 	return answer
 }
 
-// hang lets a call without an answer wait, arrive at its server, or end. A short one
-// ends with the lease under which it was sent, a long one when the lease is lost.
+// hang lets a call without an answer wait, arrive at its server, or end. A short call ends with the lease of
+// its sending, a long one with the loss of the lease.
 func (m *model) hang(w *work) {
 	over := !m.now.Before(m.until) || w.epoch != m.epoch
 	if !w.hanging.Long() {
@@ -233,7 +231,7 @@ func (m *model) hang(w *work) {
 	}
 }
 
-// arrive carries out a call that hung, or does not.
+// arrive carries out a call that hung, or drops it.
 func (m *model) arrive(w *work) {
 	inTime := w.hanging != nil && !w.arrived && m.now.Before(w.deadline)
 	if inTime && rapid.Bool().Draw(m.t, "arrives") {
@@ -246,11 +244,11 @@ func (m *model) arrive(w *work) {
 func (m *model) end(w *work, end steps.End) {
 	m.log("%s ends %+v", w.name, end)
 	if move, ok := w.job.(*steps.MoveShard); ok && m.toldOf(w.volume, steps.LeftShards, move.Source) {
-		// A shard that an encoding left is one too many wherever it is moved to.
+		// A shard that an encoding left is a surplus on its new server too.
 		m.said[w.volume] = append(m.said[w.volume], steps.Leftover{Kind: steps.LeftShards, Server: move.Target})
 	}
 	if move, ok := w.job.(*steps.Move); ok && m.toldOf(w.volume, steps.LeftReadOnly, move.Source) {
-		// A mark that an encoding left comes along with the copy.
+		// The copy has the mark that an encoding left.
 		m.said[w.volume] = append(m.said[w.volume], steps.Leftover{Kind: steps.LeftReadOnly, Server: move.Target})
 	}
 	w.ended, w.runner, w.job = true, nil, nil
@@ -277,8 +275,7 @@ func (m *model) nothingLost() {
 	}
 }
 
-// settle lets every job end by itself on servers that work, then looks at what is
-// left.
+// settle lets every job end by itself on working servers, then checks the leftovers.
 func (m *model) settle() {
 	m.log("settle")
 	for _, server := range m.servers {
@@ -337,8 +334,8 @@ func (m *model) nothingHidden(id uint32) {
 	}
 }
 
-// noShardHidden: a volume is replicas or shards, each shard is on one server, and what
-// is on a disk is mounted.
+// noShardHidden: a volume is replicas or shards, each shard is on one server, and all files on disk are
+// mounted.
 func (m *model) noShardHidden(id uint32) {
 	replicas, _ := m.cluster.Replicas(id)
 	mounted := m.cluster.ShardHolders(id)

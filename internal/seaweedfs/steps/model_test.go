@@ -15,14 +15,13 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// TestNothingIsLost interleaves moves, vacuums, encodings and shard moves with an
-// operator's fix.replication, writes of clients, lost leases, kills at every call,
-// and servers that fail, hang, lie, restart, and vanish for a while or for good.
+// TestNothingIsLost interleaves moves, vacuums, encodings and shard moves with an operator's fix.replication,
+// writes of clients, lost leases, kills at every call, and servers that fail, hang, answer falsely, restart,
+// and vanish for a while or for good.
 //
-// At any moment every object that a client was told is stored can be read from what
-// is on the disks, and no shard is missing. In the end no volume is read-only, and none
-// has a copy or a shard too many, unless a job said so. `make property` runs it
-// 10,000 times; TestSabotagesAreNoticed shows that it notices broken steps.
+// At any moment every confirmed object can be read from the disks, and no shard is missing. In the end no
+// volume is read-only, and none has a surplus copy or shard, except those that a job listed. `make property`
+// runs it 10,000 times. TestSabotagesAreNoticed shows that it notices broken steps.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -38,7 +37,7 @@ func TestNothingIsLost(t *testing.T) {
 const (
 	leaseBelief = 7 * time.Second
 	modelServer = 5
-	// Volume 1 has one copy, 2 and 3 have two, 4 is encoded, of its shard 2 there are two.
+	// Volume 1 has one copy, 2 and 3 have two. 4 is encoded, with two copies of shard 2.
 	encodeID, encodedID = 3, 4
 )
 
@@ -54,17 +53,15 @@ type model struct {
 	// lost are the shards that vanished with a server.
 	lost map[uint32]map[uint32]bool
 	next uint64
-	// The lease as the process believes to have it.
+	// The lease in the view of the process.
 	token, since int64
 	until        time.Time
-	// epoch counts the times of holding it: a job of an earlier one may not continue
-	// under a later one, see weed.Hold.
+	// epoch counts the leases: a job of an earlier lease must not continue under a later one, see weed.Hold.
 	epoch int
 	works []*work
-	// calmness is how many calls do well for four that do not.
+	// calmness is the number of successful calls per four failures.
 	calmness int
-	// said are the leftovers that jobs named, by volume; repaired the volumes that
-	// the operator copied.
+	// said are the leftovers that jobs listed, by volume, repaired the volumes that the operator copied.
 	said     map[uint32][]steps.Leftover
 	repaired map[uint32]bool
 	trace    []string
@@ -75,9 +72,9 @@ type work struct {
 	name   string
 	volume uint32
 	start  func() steps.Job
-	// runs is how often the job may be found again after its end.
+	// runs bounds how often the job is found again after its end.
 	runs int
-	// kept are the checkpoints that were written; a kill leaves any of them.
+	// kept are the written checkpoints. A kill leaves any of them.
 	kept    []json.RawMessage
 	durable json.RawMessage
 	job     steps.Job
@@ -114,7 +111,7 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
-// focus chooses the jobs of this run: few jobs come far, many meet each other.
+// focus chooses the jobs of this run: few jobs make progress, many interfere.
 func (m *model) focus() {
 	s := m.servers
 	all := [][]*work{
@@ -157,7 +154,7 @@ func (m *model) put(id, placement uint32, servers ...string) {
 
 func (m *model) write(id uint32) {
 	m.next++
-	// Sizes are far apart, so that two different volumes never look alike.
+	// Sizes are far apart, so that two different volumes never have equal sizes.
 	stored := m.cluster.Write(id, m.next, 1000+m.next*2654435761%100_000_007)
 	if stored {
 		m.objects[id] = append(m.objects[id], m.next)
@@ -195,7 +192,7 @@ func (m *model) vacuum(id uint32) func() steps.Job {
 	}
 }
 
-// encode knows the replicas of now, and those of its detection.
+// encode uses the current replicas, and those of its detection.
 func (m *model) encode(id uint32) func() steps.Job {
 	detected, _ := m.cluster.Replicas(id)
 	return func() steps.Job {
@@ -238,7 +235,7 @@ func (m *model) dedup(id, shard uint32, source, target string) func() steps.Job 
 	}
 }
 
-// encodeNow is what is encoded before anything goes wrong.
+// encodeNow encodes the volume before any fault.
 func (m *model) encodeNow(id uint32) {
 	w := &work{name: "before", volume: id, start: m.encode(id)}
 	w.job = w.start()
@@ -256,7 +253,7 @@ func (m *model) encodeNow(id uint32) {
 	}
 }
 
-// act does one thing of one actor.
+// act runs one action of one actor.
 func (m *model) act() {
 	switch rapid.IntRange(0, 49).Draw(m.t, "actor") {
 	case 0:
@@ -315,8 +312,8 @@ func (m *model) takeLease() bool {
 	return true
 }
 
-// kill ends the process: its jobs lose what was not yet kept, its lease lives on, and
-// so do the calls that reached their servers.
+// kill ends the process. Its jobs lose unwritten state. Its lease stays, and so do the calls that reached their
+// servers.
 func (m *model) kill() {
 	m.log("kill")
 	m.token, m.since, m.until = 0, 0, time.Time{}
@@ -332,9 +329,9 @@ func (m *model) kill() {
 	}
 }
 
-// operator runs volume.fix.replication. Of a volume that it copied while a server was
-// down it runs volume.check.disk first: that server's replica and the copy diverge
-// without any job, see TestWithoutJobsAnObjectIsLost. What a job leaves needs no check.
+// operator runs volume.fix.replication. After a copy during the absence of a server it runs volume.check.disk
+// first, because that server's replica and the copy diverge without any job, see TestWithoutJobsAnObjectIsLost.
+// Leftovers of a job need no check.
 func (m *model) operator(id uint32) {
 	token, since, err := m.cluster.Lease("shell", "operator", 0, 0)
 	if err != nil {
@@ -350,7 +347,7 @@ func (m *model) operator(id uint32) {
 		m.repaired[id] = true
 		for _, server := range readOnly {
 			if !slices.Contains(before, server) {
-				// The operator's copy carries the mark of a job that works on the volume.
+				// The operator's copy has the mark of a job that works on the volume.
 				m.said[id] = append(m.said[id], steps.Leftover{Kind: steps.LeftReadOnly, Server: server})
 			}
 		}
@@ -366,18 +363,17 @@ func (m *model) flip(server string) {
 	m.down[server] = !m.down[server]
 	m.log("%s down %v", server, m.down[server])
 	m.cluster.SetDown(server, m.down[server])
-	m.cluster.RemoveNotes(server) // as COPY_UNFINISHED says; no job can tell such a note from one of a copy under way
+	m.cluster.RemoveNotes(server) // as COPY_UNFINISHED advises; jobs cannot distinguish such a note from the note of a copy in progress
 	holders, readOnly := m.cluster.Replicas(1)
 	if !m.down[server] && len(holders)-len(readOnly) > 1 {
-		// The source restarted after the copy and before its mark was persisted, and the job
-		// is gone. What it left needs volume.check.disk first, as its error says.
+		// The source restarted after the copy and before its mark was persisted, and the job is gone. As its
+		// error advises, its leftovers need volume.check.disk first.
 		m.repaired[1] = true
 	}
 }
 
-// vanish takes a server away with its disks. What only that server had is not the loss
-// of a job. A job cannot know of a loss after its last look: none falls between a look
-// and its call.
+// vanish removes a server with its disks. No job is responsible for data that only that server had. No loss
+// falls between a look and its call, because a job cannot detect it.
 func (m *model) vanish(server string) {
 	m.log("%s vanishes", server)
 	for _, w := range m.works {

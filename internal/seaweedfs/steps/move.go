@@ -1,52 +1,49 @@
 package steps
 
-// maxTries is how often a call that failed is sent again by one attempt, where what
-// is seen afterwards says that it had no effect.
+// maxTries bounds the repetitions of a failed call by one attempt, if later looks show that it had no effect.
 const maxTries = 2
 
 // Move brings a volume from Source to Target:
 //
-//	mark the source read-only → copy → mark it over a restart, too → tail → see that
-//	the target has as much → delete the source
+//	mark the source read-only → copy → persist the mark → tail → see that the target
+//	has as much → delete the source
 //
-// A copy that exists is never deleted, whoever made it, and completed while it is
-// writable: a tail from the beginning makes any copy complete. A failure makes the source writable again,
-// after the copy became read-only: of two writable copies each takes writes that the
-// other never gets.
+// An existing copy is never deleted, whoever made it. A writable copy is completed: a tail from the beginning
+// makes any copy complete. A failure makes the source writable again after the copy became read-only, because
+// two writable copies diverge.
 type Move struct {
 	Volume     uint32 `json:"volume"`
 	Collection string `json:"collection,omitempty"`
 	Source     string `json:"source"`
 	Target     string `json:"target"`
-	// Others hold the volume besides; Copies is how many its placement asks for.
+	// Others also hold the volume. Copies is the number of its placement.
 	Others   []string `json:"others,omitempty"`
 	Copies   int      `json:"copies"`
 	DiskType string   `json:"disk_type,omitempty"`
 	IOLimit  int64    `json:"io_limit,omitempty"`
 
-	// Repair: the move was begun by another job, which is gone. It is completed where there
-	// is a copy, and nothing is copied.
+	// Repair: another job, which is gone, began the move. An existing copy is completed, and no new one is
+	// made.
 	Repair bool `json:"repair,omitempty"`
-	// Noted: the job that began the move noted that the source was writable. Without a copy
-	// the source is made writable again.
+	// Noted: the first job noted that the source was writable. Without a copy the source is made writable
+	// again.
 	Noted bool `json:"noted,omitempty"`
 
 	// Marked: the source was writable before this job.
 	Marked bool `json:"marked,omitempty"`
 	// Fenced: the mark of the source may be persisted.
 	Fenced bool `json:"fenced,omitempty"`
-	// Copying: a copy by this job may have begun; Copied: it ended well, with
-	// SinceNS.
+	// Copying: a copy by this job may have begun. Copied: it ended well, with SinceNS.
 	Copying bool   `json:"copying,omitempty"`
 	Copied  bool   `json:"copied,omitempty"`
 	SinceNS uint64 `json:"since_ns,omitempty"`
 
-	// The rest is one attempt's; earlier: there was one before it.
+	// The rest belongs to one attempt. earlier: it is not the first.
 	earlier  bool
 	tailed   bool
 	waits    int
 	arriving bool
-	// head is the number of bytes of the indexes that are compared; 0: none.
+	// head is the number of bytes of the indexes that are compared, 0 for none.
 	head     uint64
 	fenced   bool
 	restored bool
@@ -88,7 +85,7 @@ func (m *Move) Decide(seen View) Step {
 	case source.Presence == Absent && target.Presence == Present && m.Repair:
 		return ended(m.leaveFence(done(Completed), target))
 	case source.Presence == Absent && target.Presence == Present && m.Copied && !m.Marked && !m.earlier:
-		return ended(done(Moved)) // a mark of the target is the source's, from before this job
+		return ended(done(Moved)) // the mark of the target comes from the source, from before this job
 	case source.Presence == Absent && target.Presence == Present:
 		return ended(m.leaveFence(done(Moved), target))
 	case source.Presence == Absent:
@@ -99,11 +96,11 @@ func (m *Move) Decide(seen View) Step {
 	return m.alone(seen, source, target)
 }
 
-// maxStoppedWaits is how often a job that is stopped looks for the end of a copy.
+// maxStoppedWaits bounds the looks of a stopped job for the end of a copy.
 const maxStoppedWaits = 10
 
-// await waits for the end of a copy that is under way. A second copy would overwrite the
-// first one's files, and remove both if the source is deleted by then.
+// await waits for the end of a copy in progress. A second copy would overwrite the files of the first, and
+// would remove both if the source is gone by then.
 func (m *Move) await() Step {
 	if m.stopped != nil {
 		m.waits++
@@ -161,8 +158,8 @@ func (m *Move) alone(seen View, source, target Replica) Step {
 	return calmly(call(Call{Op: Copy, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, DiskType: m.DiskType, IOLimit: m.IOLimit}))
 }
 
-// restore makes the source of a move without a copy writable again. The mark of a move is never
-// sealed before there is a copy: a sealed one is an operator's.
+// restore makes the source of a move without a copy writable again. A move persists its mark only after the
+// copy, so a persisted mark is an operator's.
 func (m *Move) restore(seen View, source, target Replica) Step {
 	copies := 1
 	for _, other := range m.Others {
@@ -194,22 +191,21 @@ func (m *Move) both(seen View, source, target Replica) Step {
 	}
 	surplus := copies > m.Copies
 	if !surplus && !m.Copying {
-		// The target has a replica of its own: somebody else placed it there.
+		// The target has a replica of its own, placed there by another client.
 		return m.keep(done(Stale), source, target)
 	}
 	if m.failure != nil {
 		return m.abandon(surplus, source, target)
 	}
 	if target.ReadOnly && !m.inherited(source) {
-		// A tail is a write, and a copy that is made writable for it can take another
-		// one before it has what the source has.
+		// A tail is a write. A copy made writable for it could take a client's write before it is complete.
 		return m.fail(surplus, failed(TargetReadOnly).at(m.Target, "").final(), source, target)
 	}
 	if !source.ReadOnly && surplus {
 		return m.markAgain(source, target)
 	}
 	if surplus && m.Marked && !m.fenced && m.may(MarkReadOnly, m.Source) {
-		// A restart of the source makes two writable copies otherwise.
+		// Otherwise a restart of the source makes two writable copies.
 		m.Fenced = true
 		return m.readOnly(m.Source, true)
 	}
@@ -227,10 +223,10 @@ func (m *Move) both(seen View, source, target Replica) Step {
 	return m.complete(surplus, source, target)
 }
 
-// compare decides whether a copy that clients may have changed needs a tail. A tail appends what
-// the source has, also over newer writes and deletions. A copy begins with the index of its source, so
-// the common head of both indexes shows which of them took writes since. If both did, neither is
-// complete, and a person compares them.
+// compare decides whether a copy that clients may have changed needs a tail. A tail appends the writes of the
+// source over newer writes and deletions of the copy. A copy starts with the index of its source, so the common
+// head of both indexes shows which of them took writes since. If both did, neither is complete, and a person
+// must compare them.
 func (m *Move) compare(surplus bool, seen View, source, target Replica) (step Step, tails bool) {
 	head := min(source.Idx, target.Idx)
 	if head != m.head {
@@ -253,25 +249,24 @@ func (m *Move) compare(surplus bool, seen View, source, target Replica) (step St
 	return Step{}, true
 }
 
-// complete decides about a target that was tailed.
+// complete decides about a tailed target.
 func (m *Move) complete(surplus bool, source, target Replica) Step {
 	switch {
 	case !surplus:
 		return m.keep(done(KeptSource), source, target)
 	case source.Revision != target.Revision:
-		// Sizes say nothing across a compaction.
+		// After a compaction sizes prove nothing.
 		return m.fail(surplus, failed(ReplicasDiffer).at(m.Target, m.Source).final(), source, target)
 	case !target.covers(source):
 		return m.fail(surplus, failed(TargetSmaller).at(m.Target, "").final(), source, target)
 	case !m.may(Delete, m.Source):
-		// Source and target are complete, and nobody writes to the source: this is
-		// left as it is.
+		// Source and target are complete and the source takes no writes, so both stay.
 		return ended(m.leave(failed(CallFailed).at(m.Source, m.lastFail.Err), source, target))
 	}
 	return call(Call{Op: Delete, Server: m.Source, Volume: m.Volume, Collection: m.Collection})
 }
 
-// keep ends with two replicas that are both asked for.
+// keep ends with two replicas if the placement needs both.
 func (m *Move) keep(end *End, source, target Replica) Step {
 	if m.Marked && source.ReadOnly && m.may(MarkWritable, m.Source) {
 		return m.writable()
@@ -287,14 +282,14 @@ func (m *Move) markAgain(source, target Replica) Step {
 	return m.readOnly(m.Source, true)
 }
 
-// fail remembers why, and makes the source writable before the end.
+// fail records the failure, and makes the source writable before the end.
 func (m *Move) fail(surplus bool, end *End, source, target Replica) Step {
 	m.failure = end
 	return m.abandon(surplus, source, target)
 }
 
-// abandon makes the source writable again. S6: not before a surplus copy is
-// read-only, and not if that copy took a write by then.
+// abandon makes the source writable again. S6: only after a surplus copy is read-only, and only if that copy
+// took no write before.
 func (m *Move) abandon(surplus bool, source, target Replica) Step {
 	undo := source.ReadOnly && m.Marked && m.may(MarkWritable, m.Source)
 	if surplus && target.Presence == Present {
@@ -309,15 +304,14 @@ func (m *Move) abandon(surplus bool, source, target Replica) Step {
 	return ended(m.leave(m.failure, source, target))
 }
 
-// inherited reports whether the target is read-only because its source was before
-// this job: a copy carries a mark that was persisted, and no client wrote to either since.
+// inherited reports whether the target is read-only because its source was so before this job. A copy inherits
+// a persisted mark, and no client wrote to either since.
 func (m *Move) inherited(source Replica) bool {
 	return m.Copied && !m.Marked && source.ReadOnly
 }
 
-// readOnly makes a replica read-only, with persist also over a restart of its server. A
-// copy carries a mark that is persisted, and refuses its tail. So the source's is persisted
-// only after the copy.
+// readOnly makes a replica read-only, with persist also across a restart of its server. A copy inherits a
+// persisted mark and would refuse its tail, so the mark of the source is persisted only after the copy.
 func (m *Move) readOnly(server string, persist bool) Step {
 	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: persist})
 }
@@ -330,12 +324,12 @@ func (m *Move) writable() Step {
 func (m *Move) may(op Op, server string) bool {
 	limit := maxTries
 	if op == MarkReadOnly && m.fenced {
-		limit++ // the mark that was persisted is none of a failure
+		limit++ // a persisted mark is not part of a failure
 	}
 	return m.tries[try{op: op, server: server}] < limit
 }
 
-// leaveFence names a target that is read-only, or that cannot be read and may be.
+// leaveFence lists a target that is read-only, or that is unreadable and may be read-only.
 func (m *Move) leaveFence(end *End, target Replica) *End {
 	fenced := m.earlier || m.tries[try{op: MarkReadOnly, server: m.Target}] > 0
 	if target.Presence == Present && target.ReadOnly || target.Presence == Unknown && fenced {
@@ -344,8 +338,7 @@ func (m *Move) leaveFence(end *End, target Replica) *End {
 	return end
 }
 
-// leave names what is left. A server that cannot be read may still have what this
-// job did there.
+// leave lists the leftovers. An unreadable server may still have changes by this job.
 func (m *Move) leave(end *End, source, target Replica) *End {
 	if source.Presence == Present && source.ReadOnly || source.Presence == Unknown && (m.Marked || m.earlier) {
 		end.leaves(LeftReadOnly, m.Source)
@@ -356,8 +349,7 @@ func (m *Move) leave(end *End, source, target Replica) *End {
 	return m.leaveFence(end, target)
 }
 
-// Stop makes the job end before the copy; a volume that was copied goes its way,
-// which takes the time of a tail.
+// Stop makes the job end before the copy. A copied volume is completed, which takes the time of a tail.
 func (m *Move) Stop(cause string) { m.stopped = failed(Stopped).at("", cause) }
 
 // Took implements [Job].

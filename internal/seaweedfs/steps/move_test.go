@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// moveWithoutTail walks a move whose tails fail to its end; between is called before
-// the last calls, when the copy is there.
+// moveWithoutTail runs a move with failing tails to its end. between is called before the last calls, when the
+// copy is there.
 func moveWithoutTail(t *testing.T, c *fakecluster.Cluster, between func()) *steps.End {
 	t.Helper()
 	r := steps.NewRunner(&steps.Move{Volume: 1, Source: "a:1", Target: "b:1", Copies: 1})
@@ -51,9 +51,9 @@ func twoServers() *fakecluster.Cluster {
 	return c
 }
 
-// TestAMoveNamesACopyThatDoesNotEnd: the target's server was killed in the middle of a
-// copy, and its note stays. Nothing tells it from a copy under way, so the job changes
-// nothing, and its end says what to do.
+// TestAMoveNamesACopyThatDoesNotEnd: the target's server was killed in the middle of a copy, and its note
+// stays. The note looks like that of a copy in progress, so the job changes nothing, and its end names the
+// remedy.
 func TestAMoveNamesACopyThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	c := twoServers()
@@ -90,9 +90,9 @@ func TestAMoveNamesACopyThatDoesNotEnd(t *testing.T) {
 	require.Empty(t, readOnly)
 }
 
-// TestAMoveNamesAMarkOfAnEarlierAttempt: an attempt is killed with its checkpoint after its
-// mark was persisted, and an operator removes the copy. The next attempt cannot know whose
-// the mark is, and its copy carries it. Of a mark from before the job nothing is said.
+// TestAMoveNamesAMarkOfAnEarlierAttempt: an attempt is killed with its checkpoint after it persisted its mark,
+// and an operator removes the copy. The next attempt cannot identify the author of the mark, which its copy
+// inherits, so its end lists it. A mark from before the job is not listed.
 func TestAMoveNamesAMarkOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	move := func() *steps.Move { return &steps.Move{Volume: 1, Source: "a:1", Target: "b:1", Copies: 1} }
@@ -125,7 +125,7 @@ func TestAFailedMoveLeavesOneWritableCopy(t *testing.T) {
 	c := twoServers()
 	end := moveWithoutTail(t, c, func() {})
 	require.Equal(t, []steps.Leftover{{Kind: steps.LeftCopy, Server: "b:1"}, {Kind: steps.LeftReadOnly, Server: "b:1"}}, end.Left)
-	// Over a restart of the server too.
+	// Also across a restart of the server.
 	c.SetDown("b:1", true)
 	c.SetDown("b:1", false)
 	holders, readOnly := c.Replicas(1)
@@ -157,8 +157,7 @@ func TestAMoveLeavesAReadOnlyCopyAlone(t *testing.T) {
 	require.Equal(t, 1, writable(c))
 }
 
-// TestVacuumLeavesAStaleCopyAlone: volume.fix.replication keeps what was compacted most
-// often.
+// TestVacuumLeavesAStaleCopyAlone: volume.fix.replication keeps the replica that was compacted most often.
 func TestVacuumLeavesAStaleCopyAlone(t *testing.T) {
 	t.Parallel()
 	c := twoServers()
@@ -189,7 +188,7 @@ func TestVacuumLeavesReadOnlyReplicasThatDifferAlone(t *testing.T) {
 	require.True(t, end.Final)
 }
 
-// TestAFailedCommitEndsAVacuum: the others are cleaned up, and none of them runs ahead.
+// TestAFailedCommitEndsAVacuum: the other replicas are cleaned up, and none is committed.
 func TestAFailedCommitEndsAVacuum(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -232,8 +231,8 @@ func TestVacuumStopsWhileAReplicaCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSizesSayNothingAcrossACompaction: a copy that was compacted less often is larger,
-// and yet may lack an object.
+// TestSizesSayNothingAcrossACompaction: a copy that was compacted less often is larger, and yet may lack an
+// object.
 func TestSizesSayNothingAcrossACompaction(t *testing.T) {
 	t.Parallel()
 	c := twoServers()
@@ -256,8 +255,8 @@ func TestSizesSayNothingAcrossACompaction(t *testing.T) {
 	require.Equal(t, steps.ReplicasDiffer, end.Code)
 }
 
-// TestACopyThatLacksAnObjectKeepsTheSource: it was made before the object was written,
-// and its tail only says that it ended well.
+// TestACopyThatLacksAnObjectKeepsTheSource: the copy was made before the object was written, and its tail
+// reports success without an effect.
 func TestACopyThatLacksAnObjectKeepsTheSource(t *testing.T) {
 	t.Parallel()
 	c := twoServers()

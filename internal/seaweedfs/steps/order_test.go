@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// TestASourceThatBecameWritableIsFencedAgain: an operator made it writable during the
-// tail, and it took a write.
+// TestASourceThatBecameWritableIsFencedAgain: an operator made it writable during the tail, and it took a
+// write.
 func TestASourceThatBecameWritableIsFencedAgain(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -38,8 +38,8 @@ func TestAMoveKeepsASourceThatIsNoSurplus(t *testing.T) {
 	require.Empty(t, readOnly)
 }
 
-// TestAnAttemptUndoesWhatAnEarlierOneDid: one is killed after it made the volume
-// read-only, and the next can do nothing else.
+// TestAnAttemptUndoesWhatAnEarlierOneDid: the first attempt is killed after it made the volume read-only, and
+// the next one cannot complete the job.
 func TestAnAttemptUndoesWhatAnEarlierOneDid(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios() {
@@ -97,8 +97,8 @@ func TestReplicasThatDifferAreNotEncoded(t *testing.T) {
 	undone(t, c, 2, steps.EcGenerate, end)
 }
 
-// TestReplicasOfTheSameObjectsAreEncoded: the files of one are smaller, because it was
-// compacted, or because it got its objects from the other one.
+// TestReplicasOfTheSameObjectsAreEncoded: the files of one are smaller, because it was compacted, or because it
+// got its objects from the other one.
 func TestReplicasOfTheSameObjectsAreEncoded(t *testing.T) {
 	t.Parallel()
 	for name, differ := range map[string]func(*testing.T, *fakecluster.Cluster){
@@ -123,7 +123,7 @@ func TestReplicasOfTheSameObjectsAreEncoded(t *testing.T) {
 			end, checkpoint := walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"}), 2, func(_ int, call steps.Call) fate {
 				if call.Op == steps.Delete {
 					if deleted++; deleted == 2 {
-						return unsent // the next attempt deletes the one that is not the origin
+						return unsent // the next attempt deletes the replica that is not the origin
 					}
 				}
 				return well
@@ -140,7 +140,7 @@ func TestReplicasOfTheSameObjectsAreEncoded(t *testing.T) {
 	}
 }
 
-// TestTheLastReplicaStaysIfSomethingChanges while the first of two is being deleted.
+// TestTheLastReplicaStaysIfSomethingChanges: the change happens while the first of two is deleted.
 func TestTheLastReplicaStaysIfSomethingChanges(t *testing.T) {
 	t.Parallel()
 	for code, change := range map[steps.Code]func(*fakecluster.Cluster) error{
@@ -170,8 +170,7 @@ func TestTheLastReplicaStaysIfSomethingChanges(t *testing.T) {
 	}
 }
 
-// TestShardsOfAnotherStateAreNobodysToRemove: they were made before an object was
-// written, by a job that is not known any more.
+// TestShardsOfAnotherStateAreNobodysToRemove: an unknown job made them before an object was written.
 func TestShardsOfAnotherStateAreNobodysToRemove(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -186,7 +185,7 @@ func TestShardsOfAnotherStateAreNobodysToRemove(t *testing.T) {
 	require.Contains(t, end.Left, steps.Leftover{Kind: steps.LeftShards, Server: "a:1"})
 }
 
-// TestReplicasStayReadOnlyBesideShards: a write would not be in them.
+// TestReplicasStayReadOnlyBesideShards: the shards would lack a later write.
 func TestReplicasStayReadOnlyBesideShards(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -221,8 +220,7 @@ func TestAShardOfAnotherStateIsNotTakenForACopy(t *testing.T) {
 	require.Equal(t, []steps.Leftover{{Kind: steps.LeftShards, Server: "c:1"}}, end.Left)
 }
 
-// TestShardsOnOneServerAreNotPlaced: a server that restarts mounts what was generated
-// there, before anything was copied.
+// TestShardsOnOneServerAreNotPlaced: a restarted server mounts its generated shards before any is copied.
 func TestShardsOnOneServerAreNotPlaced(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -254,8 +252,8 @@ func TestAShardThatIsNoDuplicateAnyMoreStays(t *testing.T) {
 	require.Equal(t, steps.Stale, end.Code)
 }
 
-// TestShardsOfAHiddenReplicaAreSpread: the server with the only replica, or with one of two that differ in size,
-// restarts. It mounts all shards, and does not load the replica that they were made of.
+// TestShardsOfAHiddenReplicaAreSpread: the server with the only replica, or with one of two that differ in
+// size, restarts. It mounts all shards, and does not load the replica that they were made from.
 func TestShardsOfAHiddenReplicaAreSpread(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range [][]string{{"a:1"}, {"a:1", "b:1"}} {
@@ -292,7 +290,7 @@ func TestShardsOfAHiddenReplicaAreSpread(t *testing.T) {
 	}
 }
 
-// TestAReplicaWithoutTheObjectsOfAHiddenOneStays: the shards were made of the hidden one.
+// TestAReplicaWithoutTheObjectsOfAHiddenOneStays: the shards were made from the hidden one.
 func TestAReplicaWithoutTheObjectsOfAHiddenOneStays(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -313,7 +311,8 @@ func TestAReplicaWithoutTheObjectsOfAHiddenOneStays(t *testing.T) {
 	require.Equal(t, steps.ShardsDiffer, end.Code)
 }
 
-// TestShardsWithDeletionsStay: a replica that shards were made of still has what was deleted in the shards.
+// TestShardsWithDeletionsStay: the replica, the origin of the shards, still has the objects deleted in the
+// shards.
 func TestShardsWithDeletionsStay(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -333,7 +332,7 @@ func TestShardsWithDeletionsStay(t *testing.T) {
 	require.Equal(t, steps.ShardsDiffer, end.Code)
 }
 
-// TestUnmountedShardsGoOnManyServers: one of the holders has them, none of the others has any.
+// TestUnmountedShardsGoOnManyServers: only one of the holders has them.
 func TestUnmountedShardsGoOnManyServers(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
@@ -354,7 +353,7 @@ func TestUnmountedShardsGoOnManyServers(t *testing.T) {
 	onceEach(t, c, 1)
 }
 
-// TestFinishDeletesReplicasBesideTheirShards, and nothing where the shards are others.
+// TestFinishDeletesReplicasBesideTheirShards: it deletes none if the shards come from another state.
 func TestFinishDeletesReplicasBesideTheirShards(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{false, true} {

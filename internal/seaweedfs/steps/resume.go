@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Resume gives a job that was made from the cluster as it is now what an earlier
-// attempt recorded, which may be nothing. Other replicas and holders of shards are those of now and of
-// then: what an earlier attempt touched is looked at again.
+// Resume adds an earlier attempt's checkpoint, if any, to a job made from the current cluster. The job's
+// replicas and holders are the current ones and those of the checkpoint, so servers changed by an earlier
+// attempt are read again.
 func Resume(job Job, checkpoint json.RawMessage) error {
 	if len(checkpoint) == 0 {
 		checkpoint = json.RawMessage(`{}`)
@@ -50,7 +50,7 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 	return nil
 }
 
-// union keeps the order of a and appends what only b has.
+// union returns a, and the elements that only b has.
 func union(a, b []string) []string {
 	for _, server := range b {
 		found := false

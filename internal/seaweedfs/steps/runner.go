@@ -2,7 +2,7 @@ package steps
 
 // Job is one piece of work on a volume. Its exported fields are its checkpoint.
 type Job interface {
-	// Looks are what Decide needs to see.
+	// Looks are the looks that Decide needs.
 	Looks() []Look
 	// Decide returns the next call, or the end.
 	Decide(seen View) Step
@@ -18,21 +18,20 @@ type Step struct {
 	Again bool
 	// Wait: the job looks again after a while.
 	Wait bool
-	// Calm: nothing on the cluster is half done before this call, so the lease may
-	// be handed over first.
+	// Calm: no change on the cluster is half done before this call, so the lease may be handed over first.
 	Calm bool
 }
 
-// Code says how a job ended.
+// Code is the kind of a job's end.
 type Code string
 
 // Ends that are successes.
 const (
 	Moved       Code = "moved"
-	Completed   Code = "move-completed" // it was begun by another job, which is gone
+	Completed   Code = "move-completed" // another job, which is gone, began it
 	Restored    Code = "restored"       // its source is writable again; nothing was copied
-	KeptSource  Code = "kept-source"    // the volume would have too few copies without it
-	Stale       Code = "stale"          // there is nothing left to do
+	KeptSource  Code = "kept-source"    // without it the volume would have too few copies
+	Stale       Code = "stale"          // no work is left
 	Vacuumed    Code = "vacuumed"
 	NoGarbage   Code = "no-garbage"
 	Encoded     Code = "encoded"
@@ -58,8 +57,7 @@ const (
 	Stopped Code = "stopped"
 )
 
-// Stopper is implemented by jobs that undo what they can when they are stopped
-// between two calls. A job without it is simply left.
+// Stopper is a job that undoes its changes when it is stopped between two calls. Other jobs just end.
 type Stopper interface{ Stop(cause string) }
 
 // Leftover is something that a job leaves behind.
@@ -76,9 +74,9 @@ const (
 	LeftReadOnly LeftoverKind = "read-only"
 	LeftCopy     LeftoverKind = "surplus-copy"
 	LeftShards   LeftoverKind = "shards"
-	// LeftFiles are the files of a replica that its server does not load, of a volume that is encoded.
+	// LeftFiles are the files of an encoded volume's replica that its server does not load.
 	LeftFiles LeftoverKind = "files"
-	// LeftHidden is such a replica of a volume that is not encoded.
+	// LeftHidden are such files of a volume that is not encoded.
 	LeftHidden LeftoverKind = "hidden"
 )
 
@@ -86,9 +84,9 @@ const (
 type End struct {
 	Code Code
 	OK   bool
-	// Server and Cause name what failed.
+	// Server and Cause describe the failure.
 	Server, Cause string
-	// Final: another attempt would meet the same.
+	// Final: another attempt would end the same.
 	Final bool
 	Left  []Leftover
 }
@@ -111,11 +109,11 @@ func (e *End) leaves(kind LeftoverKind, servers ...string) *End {
 	return e
 }
 
-// maxCalls bounds a job: the longest, an encoding onto 14 servers that is torn down
-// and done again, has some 100. An encoding that looks at more servers removes shards on each: see [NewRunner].
+// maxCalls bounds a job. The longest has some 100: an encoding onto 14 servers that is torn down and repeated.
+// An encoding with more servers gets more, see [NewRunner].
 const maxCalls = 400
 
-// Runner walks a job through its looks and calls.
+// Runner takes a job through its looks and calls.
 type Runner struct {
 	job   Job
 	looks []Look
@@ -132,7 +130,7 @@ func NewRunner(job Job) *Runner {
 	return r
 }
 
-// Again has the runner look at everything again before it decides.
+// Again makes the runner look at everything again before it decides.
 func (r *Runner) Again() {
 	r.looks = r.job.Looks()
 	r.seen = View{Replicas: map[string]Replica{}, Shards: map[string]Shards{}, Indexes: map[string]Index{}}

@@ -15,9 +15,8 @@ import (
 
 var sabotage = flag.String("sabotage", "", "build each sabotage whose name contains this, `all` for every one, and run the tests against it")
 
-// sabotages are ways to break the steps. Each replaces the first text by the second,
-// in one file below internal/seaweedfs or activities/seaweedfs, and must be noticed by
-// a test of this package or of activities/seaweedfs.
+// sabotages are ways to break the steps. Each replaces the first text by the second, in one file below
+// internal/seaweedfs or activities/seaweedfs. A test of this package or of activities/seaweedfs must notice it.
 var sabotages = []struct{ name, file, old, new string }{
 	{"move: delete without a comparison of sizes", "steps/move.go", "case !target.covers(source):", "case false:"},
 	{"move: compare across compactions", "steps/move.go", "source.Revision != target.Revision:", "false:"},
@@ -82,12 +81,12 @@ var sabotages = []struct{ name, file, old, new string }{
 	{"checkpoint: not read", "../../activities/seaweedfs/handler.go", "if job.Attempt > 1 || len(checkpoint) > 0 {", "if false {"},
 }
 
-// TestSabotagesAreNoticed builds the steps with one sabotage after the other and
-// expects a test to fail. It takes minutes, so that it runs by hand:
+// TestSabotagesAreNoticed builds the steps with one sabotage after the other and expects a test to fail. It
+// takes minutes, so it runs by hand:
 //
 //	go test ./internal/seaweedfs/steps -run TestSabotages -sabotage=all -timeout 1h -v
 //
-// Without the flag it only sees that every sabotage still finds its place.
+// Without the flag it only checks that every sabotage still finds its place.
 func TestSabotagesAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, s := range sabotages {

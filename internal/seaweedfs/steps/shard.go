@@ -15,8 +15,8 @@ type MoveShard struct {
 	Duplicate  bool   `json:"duplicate,omitempty"`
 	IOLimit    int64  `json:"io_limit,omitempty"`
 
-	// Copying: files of the shard may be on the target. Unmounting: the source's may
-	// be unmounted, and its files still there.
+	// Copying: files of the shard may be on the target. Unmounting: the source's shard may be unmounted, with
+	// its files still there.
 	Copying    bool `json:"copying,omitempty"`
 	Unmounting bool `json:"unmounting,omitempty"`
 
@@ -61,7 +61,7 @@ func (s *MoveShard) alone(source, target Shards) Step {
 		s.failure = failed(CallFailed).at(s.Target, s.lastFail.Err)
 	}
 	if s.failure != nil {
-		// Files that were copied and not mounted are nobody's.
+		// Files that were copied and not mounted have no owner.
 		if s.Copying && !s.purged[s.Target] && s.tries[EcDelete] < maxTries {
 			return s.call(Call{Op: EcDelete, Server: s.Target})
 		}
@@ -74,8 +74,7 @@ func (s *MoveShard) alone(source, target Shards) Step {
 	return calmly(s.call(Call{Op: EcCopy, Server: s.Target, Source: s.Source, Disk: s.Disk, IOLimit: s.IOLimit}))
 }
 
-// both decides while source and target have it. S2: the target's must be as large
-// and of the same volume.
+// both decides while source and target have it. S2: the target's must be as large and of the same volume.
 func (s *MoveShard) both(source, target Shards) Step {
 	if target.Sizes[s.Shard] != source.Sizes[s.Shard] || !target.sameRun(source) {
 		return ended(failed(ShardsDiffer).at(s.Target, "").final().leaves(LeftShards, s.Target))
@@ -87,7 +86,7 @@ func (s *MoveShard) both(source, target Shards) Step {
 	return s.call(Call{Op: EcUnmount, Server: s.Source})
 }
 
-// arrived removes what is left on the source after the target has the shard.
+// arrived removes the rest on the source after the target has the shard.
 func (s *MoveShard) arrived() Step {
 	end := done(ShardMoved)
 	if s.Duplicate {
@@ -102,7 +101,7 @@ func (s *MoveShard) arrived() Step {
 	return s.call(Call{Op: EcDelete, Server: s.Source})
 }
 
-// neither has it mounted: the source's files may still be there.
+// neither decides while no server has it mounted: the source's files may still be there.
 func (s *MoveShard) neither(source Shards) Step {
 	if s.tries[EcMount] < maxTries && (s.Unmounting || source.Presence == Present) {
 		return s.call(Call{Op: EcMount, Server: s.Source})
@@ -110,8 +109,8 @@ func (s *MoveShard) neither(source Shards) Step {
 	return ended(failed(VolumeGone).at(s.Source, s.lastFail.Err).final())
 }
 
-// Stop makes the job end before the shard is copied; a shard that was copied goes
-// its way, which takes few short calls.
+// Stop makes the job end before the shard is copied. The move of a copied shard is completed, which takes a few
+// short calls.
 func (s *MoveShard) Stop(cause string) {
 	if s.failure == nil {
 		s.failure = failed(Stopped).at("", cause)
@@ -123,8 +122,8 @@ func (s *MoveShard) call(c Call) Step {
 	return call(c)
 }
 
-// leave names where a copy may be that is one too many: on the target until the source
-// is known to be without it, on the source once it may have been unmounted.
+// leave lists the servers that may have a surplus copy: the target until the source is seen without it, the
+// source once it may have been unmounted.
 func (s *MoveShard) leave(end *End, source, target Shards) *End {
 	arrived := target.has(s.Shard) && source.Presence != Unknown && !source.has(s.Shard)
 	if (s.Copying || s.earlier) && !s.purged[s.Target] && !arrived {

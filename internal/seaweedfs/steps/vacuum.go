@@ -2,17 +2,15 @@ package steps
 
 import "slices"
 
-// Vacuum gives the space of deleted objects back, on all replicas of a volume:
+// Vacuum frees the space of deleted objects on all replicas of a volume:
 //
 //	check each → compact each → commit each → mark writable → done
 //
-// A failing check changes nothing. A failing compaction or commit ends the job: what was
-// compacted is cleaned up everywhere. A replica that was not committed has garbage left
-// and is the next job's.
+// A failing check changes nothing. A failing compaction or commit ends the job, and the compacted files are
+// cleaned up everywhere. A replica without a commit keeps its garbage for the next job.
 //
-// volume.fix.replication keeps the replica that was compacted most often. So a replica
-// that may be out of date is not compacted (S7): a read-only one next to one that takes
-// writes, and read-only ones that differ.
+// volume.fix.replication keeps the replica that was compacted most often. So a replica that may be out of date
+// is not compacted (S7): a read-only one next to a writable one, and read-only ones that differ.
 type Vacuum struct {
 	Volume     uint32   `json:"volume"`
 	Collection string   `json:"collection,omitempty"`
@@ -22,15 +20,15 @@ type Vacuum struct {
 	// Writable are the replicas that were writable before this job.
 	Writable []string `json:"writable,omitempty"`
 	Seen     bool     `json:"seen,omitempty"`
-	// Compacting: a compaction may have begun, so that its files may be there.
+	// Compacting: a compaction may have begun and left files.
 	Compacting bool `json:"compacting,omitempty"`
 
-	// The rest is one attempt's.
+	// The rest belongs to one attempt.
 	begun   bool
 	garbage float64
 	todo    []string
 	phase   vacuumPhase
-	// revision is that of the replica before the last call.
+	// revision is the revision of the replica before the last call.
 	revision uint32
 	at       int
 	failure  *End
@@ -87,8 +85,7 @@ func (v *Vacuum) Decide(seen View) Step {
 	return ended(end)
 }
 
-// begin refuses to start while a replica cannot be read, and records which ones are
-// writable.
+// begin refuses to start while a replica cannot be read, and records the writable replicas.
 func (v *Vacuum) begin(seen View) *End {
 	for _, server := range v.Servers {
 		switch replica := seen.Replicas[server]; {
@@ -115,8 +112,8 @@ func (v *Vacuum) begin(seen View) *End {
 	return nil
 }
 
-// see ends the work on all replicas while one of them cannot be read, or after a commit
-// without an effect: the revisions of the others would run ahead of it.
+// see ends the work on all replicas while one of them cannot be read, or after a commit without an effect.
+// Otherwise the revisions would differ.
 func (v *Vacuum) see(seen View) {
 	for _, server := range v.Servers {
 		if replica := seen.Replicas[server]; replica.Presence != Present {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// fullDisk is the share of a disk's bytes from which nothing is moved there.
+// fullDisk is the share of used bytes from which a disk gets no volume.
 const fullDisk = 0.9
 
-// BalanceSettings say when servers are out of balance.
+// BalanceSettings define the imbalance of servers.
 type BalanceSettings struct {
 	Filter     Filter
 	Threshold  float64 // of (most − least) / mean
@@ -17,7 +17,7 @@ type BalanceSettings struct {
 	Limit      int // of moves
 }
 
-// Move is a replica to bring elsewhere.
+// Move is one replica with its new server.
 type Move struct {
 	Volume         uint32
 	Collection     string
@@ -27,10 +27,10 @@ type Move struct {
 	Copies         int
 }
 
-// load is one server's disks of one type, with what this plan moves.
+// load is one server's disks of one type, after the moves of this plan.
 type load struct {
 	place place
-	// count is of the volumes that are balanced, taken of the slots that are not free.
+	// count is the number of balanced volumes, taken the number of used slots.
 	count, taken, max int64
 	used, total       uint64
 	volumes           []Volume
@@ -38,11 +38,10 @@ type load struct {
 	departed          map[uint32]bool
 }
 
-// Moves plans moves from the fullest to the emptiest servers, for each type of disk.
-// Utilisation is volumes by slots, so that a large server holds more than a small
-// one; where a server does not tell its slots, the count decides. A filter of volumes takes only these into account, so that
-// they are spread evenly, wherever others are. No move makes its
-// target fuller than its source, so that none of them is worth undoing.
+// Moves plans moves from the fullest to the emptiest servers, for each type of disk. Utilisation is volumes by
+// slots, so that a large server holds more than a small one. If a server does not report its slots, the count
+// decides. With a filter of volumes only these count, so that they are spread evenly. No move makes its target
+// fuller than its source, so none is reverted later.
 func Moves(t Topology, settings BalanceSettings) []Move {
 	holders := t.holders()
 	var moves []Move
@@ -123,7 +122,7 @@ func newBalance(t Topology, settings BalanceSettings, diskType string, holders m
 	return b
 }
 
-// shardSlots is how many slots of volumes the shards of a disk take.
+// shardSlots is the number of volume slots that the shards of a disk take.
 func shardSlots(d Disk) int64 {
 	shards := 0
 	for _, s := range d.Shards {
@@ -153,8 +152,7 @@ func (b *balance) next() (Move, bool) {
 	}
 }
 
-// extremes returns the fullest server that still has something to give, and the
-// others that have room, the emptiest first.
+// extremes returns the fullest server with a volume to move, and the others with room, the emptiest first.
 func (b *balance) extremes() (source *load, targets []*load) {
 	if len(b.loads) < b.settings.MinServers {
 		return nil, nil
@@ -177,7 +175,7 @@ func (b *balance) worthwhile(source, target *load) bool {
 	return b.imbalance(source, target) > b.settings.Threshold && b.improves(source, target)
 }
 
-// imbalance is (most − least) / mean; 0 without volumes.
+// imbalance is (most − least) / mean, or 0 without volumes.
 func (b *balance) imbalance(source, target *load) float64 {
 	sum := 0.0
 	for _, l := range b.loads {
@@ -190,7 +188,7 @@ func (b *balance) imbalance(source, target *load) float64 {
 	return (b.utilisation(source, 0) - b.utilisation(target, 0)) / mean
 }
 
-// improves: after the move the target is not fuller than the source.
+// improves reports whether the target is not fuller than the source after the move.
 func (b *balance) improves(source, target *load) bool {
 	return b.utilisation(target, 1) <= b.utilisation(source, -1)
 }
@@ -215,13 +213,13 @@ func (b *balance) from(source *load, targets []*load) (Move, bool) {
 	return Move{}, false
 }
 
-// hasRoom looks at bytes: a target stays below the mark with this volume, too.
+// hasRoom compares bytes: with this volume the target stays below the mark.
 func hasRoom(target *load, v Volume) bool {
 	return target.total == 0 || float64(target.used+v.Size) < fullDisk*float64(target.total)
 }
 
-// others are the places of the other replicas; complete is false for a volume that
-// lacks a copy or has one too many, which is for fix.replication first.
+// others are the places of the other replicas. complete is false for a volume with a missing or surplus copy,
+// which fix.replication must repair first.
 func (b *balance) others(v Volume, source *load) (others []place, complete bool) {
 	for _, p := range b.holders[v.ID] {
 		if p.server != source.place.server {

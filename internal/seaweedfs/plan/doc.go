@@ -1,8 +1,6 @@
-// Package plan decides from a picture of the cluster what maintenance it needs:
-// which volumes to vacuum, which moves balance it, which volumes to encode and where
-// their shards go, which shards to move.
+// Package plan decides the maintenance of a cluster from its topology: the volumes to vacuum, the moves that
+// balance it, the volumes to encode with the targets of their shards, and the shards to move.
 //
-// The package is pure: a topology, settings and the time go in, work comes out, the
-// same for the same input. Work that one call returns is planned together: each
-// choice counts what was chosen before it.
+// The package is pure: the same topology, settings and time give the same work. Work that one call returns is
+// planned together, and each choice counts the choices before it.
 package plan

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ECBalanceSettings say when shards are out of balance.
+// ECBalanceSettings define the imbalance of shards.
 type ECBalanceSettings struct {
 	Filter     Filter
 	DiskType   string
@@ -15,7 +15,7 @@ type ECBalanceSettings struct {
 	Spread     Spread
 }
 
-// Phase is why a shard is moved.
+// Phase is the reason of a shard move.
 type Phase string
 
 // The phases, the most urgent first.
@@ -45,7 +45,7 @@ type shardNode struct {
 	full  bool
 	held  map[uint32]*held // by volume
 	disks []shardDisk
-	rank  int // of the most wanted disk
+	rank  int // of its best disk
 }
 
 type held struct {
@@ -61,9 +61,8 @@ type shardDisk struct {
 	rank int
 }
 
-// ShardMoves plans at most one move for each volume: a duplicate shard is removed
-// before anything else, then shards are spread over racks, then over the servers of
-// a rack, then servers are evened out.
+// ShardMoves plans at most one move for each volume. A duplicate shard is removed first. Then shards are spread
+// over racks, then over the servers of a rack, then servers are evened out.
 func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
 	nodes := shardNodes(t, settings)
 	if len(nodes) < settings.MinServers {
@@ -185,7 +184,7 @@ func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-// counts are the shards of a volume by data center and rack, and all of them.
+// counts returns the shards of a volume by data center and by rack, and their total.
 func counts(nodes []*shardNode, id uint32) (centers, racks map[string]int, total int) {
 	centers, racks = map[string]int{}, map[string]int{}
 	for _, n := range nodes {
@@ -197,7 +196,7 @@ func counts(nodes []*shardNode, id uint32) (centers, racks map[string]int, total
 	return centers, racks, total
 }
 
-// allowsMove counts the shard that moves where it is no longer.
+// allowsMove counts the shard as gone from its source.
 func (s Spread) allowsMove(from, to *shardNode, id uint32, centers, racks map[string]int) bool {
 	center, rack := centers[to.place.dc], racks[to.place.rack]
 	if from.place.dc == to.place.dc {
@@ -209,8 +208,8 @@ func (s Spread) allowsMove(from, to *shardNode, id uint32, centers, racks map[st
 	return s.allows(center, rack, len(to.of(id)))
 }
 
-// byShards orders by shards of a volume, the most first; of equals the less wanted and
-// the fuller.
+// byShards sorts by shards of a volume, the most first. Among equals the less preferred and the fuller come
+// first.
 func byShards(nodes []*shardNode, id uint32) []*shardNode {
 	ordered := slices.Clone(nodes)
 	slices.SortStableFunc(ordered, func(a, b *shardNode) int {
@@ -219,7 +218,7 @@ func byShards(nodes []*shardNode, id uint32) []*shardNode {
 	return ordered
 }
 
-// dedup keeps a shard that is there twice on the server with fewer shards.
+// dedup keeps a duplicate shard on the server with fewer shards.
 func dedup(nodes []*shardNode, id uint32) (ShardMove, bool) {
 	owner := map[uint32]*shardNode{}
 	for _, n := range nodes {
@@ -240,8 +239,8 @@ func dedup(nodes []*shardNode, id uint32) (ShardMove, bool) {
 	return ShardMove{}, false
 }
 
-// even moves a shard from the server with most shards by slots to the one with
-// fewest in the same rack or where the volume has none, if that evens them out.
+// even moves a shard from the server with most shards by slots to the one with fewest. The target is in the
+// same rack or has none of the volume, and the move must reduce the imbalance.
 func even(nodes []*shardNode, settings ECBalanceSettings, planned map[uint32]bool) (ShardMove, bool) {
 	ordered := slices.Clone(nodes)
 	slices.SortStableFunc(ordered, func(a, b *shardNode) int { return cmp.Compare(b.load(0), a.load(0)) })
@@ -281,8 +280,8 @@ func sortedVolumes(n *shardNode) []uint32 {
 	return ids
 }
 
-// book moves a shard that the target does not have, and counts it: one from the disk
-// with most of the volume's shards, to the disk with fewest.
+// book moves a shard that the target lacks, and counts it. It goes from the disk with most of the volume's
+// shards to the disk with fewest.
 func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
 	h := from.held[id]
 	at := 0

@@ -10,7 +10,7 @@ import (
 const (
 	totalShards = 14
 	dataShards  = 10
-	// maxPerDomain is how many shards of a volume may be lost at once.
+	// maxPerDomain is the number of shards of a volume that may be lost at once.
 	maxPerDomain   = 4
 	minECServers   = 4
 	shardsPerSlot  = 10
@@ -19,27 +19,27 @@ const (
 
 func bitsOf(mask uint32) int { return bits.OnesCount32(mask) }
 
-// EncodeSettings say which volumes are encoded.
+// EncodeSettings choose the volumes to encode.
 type EncodeSettings struct {
 	Filter       Filter
 	QuietSeconds int64
 	Fullness     float64
 	MinBytes     uint64
-	// Spread gives way where there is no room else: few servers are better than none.
+	// Spread is ignored if it leaves no room, because few servers are better than none.
 	Spread Spread
 	Limit  int
 }
 
-// Encode is a volume to encode, and where its shards go.
+// Encode is a volume to encode, with the targets of its shards.
 type Encode struct {
 	Volume     uint32
 	Collection string
 	Size       uint64
 	Replicas   []string
 	Targets    []ShardTarget
-	// Finish: the shards are all there, and only the replicas next to them have to go.
+	// Finish: all shards are there, and only the replicas next to them must go.
 	Finish bool
-	// Again: an encoding that is gone left shards, but too few of them, or all on one server.
+	// Again: an encoding that is gone left too few shards, or all on one server.
 	Again bool
 }
 
@@ -50,9 +50,8 @@ type ShardTarget struct {
 	Shards []uint32
 }
 
-// Encodes lists the volumes that are full, quiet and complete, in order of id, each
-// with a place for every shard. A volume that has shards already is left alone, unless [unended] says that its
-// encoding did not end.
+// Encodes lists the volumes that are full, quiet and complete, by id, with a target for every shard. It leaves
+// out a volume with shards, unless [unended] reports that its encoding did not end.
 func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	if len(t.Servers) < minECServers {
 		return nil
@@ -91,8 +90,9 @@ func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
 	return found
 }
 
-// unended reports whether all replicas are read-only, next to too few shards or to all of them on one server. More
-// shards may be a whole set with one server down. That server would return with shards of another encoding.
+// unended reports whether all replicas are read-only, next to too few shards or to all of them on one server.
+// More shards may be a whole set with one server down. That server would return with shards of another
+// encoding.
 func unended(t Topology, replicas []placed) bool {
 	if slices.ContainsFunc(replicas, func(r placed) bool { return !r.ReadOnly }) {
 		return false
@@ -101,7 +101,7 @@ func unended(t Topology, replicas []placed) bool {
 	return bitsOf(seen) < dataShards || most == totalShards
 }
 
-// seenShards are the shards of a volume on all servers, and how many the server with most of them has.
+// seenShards returns the shards of a volume on all servers, and the largest number on one server.
 func seenShards(t Topology, id uint32) (seen uint32, most int) {
 	for _, server := range t.Servers {
 		on := uint32(0)
@@ -117,8 +117,8 @@ func seenShards(t Topology, id uint32) (seen uint32, most int) {
 	return seen, most
 }
 
-// hidden counts the servers that may have a replica that is not shown: a server that restarts next to shards of a volume
-// does not load its replica.
+// hidden counts the servers that may have a replica that is not shown: a server restarted next to shards of a
+// volume does not load its replica.
 func hidden(t Topology, replicas []placed) (servers int) {
 	for i, server := range t.Servers {
 		if slices.ContainsFunc(replicas, func(r placed) bool { return r.server == i }) {
@@ -142,7 +142,7 @@ func encodeOf(t Topology, replicas []placed, targets []ShardTarget) Encode {
 	return e
 }
 
-// shardTargets are the shards of every encoded volume where they lie, each once.
+// shardTargets returns the shards of every encoded volume with their disks, each once.
 func shardTargets(t Topology) map[uint32][]ShardTarget {
 	targets, seen := map[uint32][]ShardTarget{}, map[uint32]uint32{}
 	for _, s := range t.Servers {
@@ -198,7 +198,7 @@ type spot struct {
 	knowsBytes bool
 }
 
-// room is what all disks can still take, with what is planned counted.
+// room is the free space of all disks, less the planned shards.
 type room struct{ spots []*spot }
 
 func newRoom(t Topology) *room {
@@ -225,7 +225,7 @@ func newRoom(t Topology) *room {
 	return r
 }
 
-// diskIDs are the physical disks that the topology shows something on.
+// diskIDs returns the physical disks of the topology.
 func diskIDs(d Disk) []uint32 {
 	ids := []uint32{}
 	for _, v := range d.Volumes {
@@ -241,9 +241,9 @@ func diskIDs(d Disk) []uint32 {
 	return ids
 }
 
-// place finds a disk for every shard: each goes where its volume has fewest shards,
-// by rack, then by server, then by disk, then where most is free. No server gets
-// more than can be lost, if there are enough; but for that, wanted tags go first.
+// place finds a disk for every shard: the rack, server and disk with fewest shards of its volume, then with
+// most room. If there are enough servers, none gets more shards than may be lost. Within that bound preferred
+// tags come first.
 func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
 	each := size/shardsPerSlot + 1
 	centers, racks, servers, disks := map[string]int{}, map[string]int{}, map[string]int{}, map[*spot]int{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// State narrows volumes by how full they are.
+// State selects volumes by their size.
 type State string
 
 // The states. A volume is full from [FullRatio] of the limit on.
@@ -17,10 +17,10 @@ const (
 	Full      State = "FULL"
 )
 
-// FullRatio is where SeaweedFS's own detection draws the line.
+// FullRatio is the bound of SeaweedFS's own detection.
 const FullRatio = 1.01
 
-// Filter narrows what a detection looks at. The zero value takes everything.
+// Filter selects the volumes of a detection. The zero value selects all.
 type Filter struct {
 	collections *regexp.Regexp
 	state       State
@@ -28,8 +28,8 @@ type Filter struct {
 	nodes       []string
 }
 
-// NewFilter reads the filters of the settings: collections is a regular expression,
-// ALL_COLLECTIONS or EACH_COLLECTION; the others are lists with commas, * and ?.
+// NewFilter reads the filters of the settings. collections is a regular expression, ALL_COLLECTIONS or
+// EACH_COLLECTION. The others are lists with commas, * and ?.
 func NewFilter(collections string, state State, dataCenters, racks, nodes string) (Filter, error) {
 	f := Filter{state: state, dcs: list(dataCenters), racks: list(racks), nodes: list(nodes)}
 	if collections != "" && collections != "ALL_COLLECTIONS" && collections != "EACH_COLLECTION" {
@@ -81,7 +81,7 @@ func (f Filter) volume(v Volume, limit uint64) bool {
 	return true
 }
 
-// matches reports whether a pattern of the list matches; an empty list takes all.
+// matches reports whether a pattern of the list matches. An empty list matches all.
 func matches(patterns []string, name string) bool {
 	for _, pattern := range patterns {
 		if ok, _ := path.Match(pattern, name); ok {

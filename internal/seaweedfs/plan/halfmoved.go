@@ -2,10 +2,9 @@ package plan
 
 import "slices"
 
-// HalfMoved finds the moves that nobody completed: a volume with one copy too many, of
-// which one is read-only, the source, and another one takes writes. The target is the
-// replica with the size of the source: of a volume with several replicas a move made just
-// that one. A volume with more than one replica that can be the target is left alone.
+// HalfMoved finds unfinished moves: a volume with a surplus copy, whose source is read-only and whose target
+// takes writes. The target is the replica with the size of the source. If several replicas can be the target,
+// the volume is left out.
 func HalfMoved(t Topology, filter Filter, limit int) []Move {
 	var moves []Move
 	for _, replicas := range t.volumes() {

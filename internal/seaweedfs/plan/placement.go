@@ -1,12 +1,12 @@
 package plan
 
-// place is where a replica lies.
+// place is the location of a replica.
 type place struct{ server, rack, dc string }
 
 func placeOf(s Server) place { return place{s.Address, s.DataCenter + "/" + s.Rack, s.DataCenter} }
 
-// fits reports whether replicas at these places are what placement xyz asks for: x
-// other data centers, y other racks and z other servers of the rack.
+// fits reports whether these places satisfy placement xyz: x other data centers, y other racks and z other
+// servers of the rack.
 func fits(placement uint32, places []place) bool {
 	if len(places) != Copies(placement) {
 		return false
@@ -32,8 +32,8 @@ func fits(placement uint32, places []place) bool {
 	return false
 }
 
-// keepsPlacement reports whether replicas may move: the result is what the placement
-// asks for, or the replica stays in its rack, so that nothing gets worse.
+// keepsPlacement reports whether a replica may move: the result satisfies the placement, or the replica stays
+// in its rack, so nothing gets worse.
 func keepsPlacement(placement uint32, from, to place, others []place) bool {
 	for _, p := range others {
 		if p.server == to.server {

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
 )
 
-// drawCluster has servers of different sizes in racks and data centers, and volumes
-// whose replicas lie as their placement asks for where there is room.
+// drawCluster has servers of different sizes in racks and data centers, and volumes whose replicas satisfy
+// their placement where there is room.
 func drawCluster(t *rapid.T) plan.Topology {
 	topology := plan.Topology{LimitBytes: 1000}
 	for i := range rapid.IntRange(2, 8).Draw(t, "servers") {
@@ -116,12 +116,12 @@ func volumes(from, count int, size uint64) []plan.Volume {
 func TestBalanceHeedsCapacity(t *testing.T) {
 	t.Parallel()
 	settings := plan.BalanceSettings{Threshold: 0.2, MinServers: 2, Limit: 100}
-	// A server twice as large holds twice as many: nothing to do.
+	// A server twice as large holds twice as many volumes, so no move is needed.
 	even := servers(2, 1, func(i int) plan.Disk {
 		return plan.Disk{Type: "hdd", Max: int64(10 * (i + 1)), Volumes: volumes(100*i, 5*(i+1), 10)}
 	})
 	assert.Empty(t, plan.Moves(even, settings))
-	// The empty server's disk is nearly full of something else.
+	// The empty server's disk is nearly full of other data.
 	full := servers(3, 1, func(i int) plan.Disk {
 		d := plan.Disk{Type: "hdd", Max: 20, TotalBytes: 1000, FreeBytes: 500}
 		switch i {
@@ -216,7 +216,7 @@ func TestNoTwoShardsOnOneDiskIfAvoidable(t *testing.T) {
 	t.Parallel()
 	topology := servers(4, 2, func(i int) plan.Disk {
 		d := plan.Disk{Type: "hdd", Max: 100}
-		for disk := range uint32(4) { // one small volume shows each disk
+		for disk := range uint32(4) { // one small volume on each disk makes it visible
 			d.Volumes = append(d.Volumes, plan.Volume{ID: uint32(100*i) + disk, Size: 1, Disk: disk})
 		}
 		if i == 0 {

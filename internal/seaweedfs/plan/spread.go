@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Spread says where shards of a volume may lie, besides what keeps them apart anyway.
+// Spread restricts the locations of a volume's shards, in addition to the fixed rules.
 type Spread struct {
-	// Tags are labels of disks, the most wanted first.
+	// Tags are labels of disks, the most preferred first.
 	Tags []string
-	// center, rack and server bound the shards of a volume in one of them; 0: no bound.
+	// center, rack and server bound the shards of a volume in one of them. 0 is no bound.
 	center, rack, server int
 }
 
-// NewSpread reads preferred_tags, a list with commas, and a replica placement xyz: at
-// most x shards of a volume in a data center, y in a rack and z + 1 on a server, where
-// the digit is not 0.
+// NewSpread reads preferred_tags, a list with commas, and a replica placement xyz: at most x shards of a volume
+// in a data center, y in a rack and z + 1 on a server. A digit 0 sets no bound.
 func NewSpread(tags, placement string) (Spread, error) {
 	s := Spread{Tags: list(tags)}
 	if placement == "" {
@@ -32,7 +31,7 @@ func NewSpread(tags, placement string) (Spread, error) {
 	return s, nil
 }
 
-// rank is 0 for a disk with the most wanted tag, more for others.
+// rank is 0 for a disk with the most preferred tag, more for others.
 func (s Spread) rank(tags []string) int {
 	for i, tag := range s.Tags {
 		if slices.Contains(tags, tag) {
@@ -42,13 +41,13 @@ func (s Spread) rank(tags []string) int {
 	return len(s.Tags)
 }
 
-// allows reports whether another shard may go where so many of its volume lie already.
+// allows reports whether a location with these numbers of the volume's shards may get another.
 func (s Spread) allows(center, rack, server int) bool {
 	below := func(have, bound int) bool { return bound == 0 || have < bound }
 	return below(center, s.center) && below(rack, s.rack) && below(server, s.server)
 }
 
-// withoutBounds is what remains where the bounds leave no place.
+// withoutBounds keeps only the tags, for clusters without enough servers.
 func (s Spread) withoutBounds() Spread { return Spread{Tags: s.Tags} }
 
 func (s Spread) bounded() bool { return s.center+s.rack+s.server > 0 }

@@ -57,7 +57,7 @@ func TestShardsKeepTheirPlacement(t *testing.T) {
 	for server, shards := range encodeWith(t, sevenServers(), spreadOf(t, "", "001")) {
 		assert.Equal(t, 2, shards, server)
 	}
-	// Seven shards in each of two racks are more than four: the bound gives way.
+	// Seven shards in each of two racks are more than four: the bound is ignored.
 	total := 0
 	for _, shards := range encodeWith(t, sevenServers(), spreadOf(t, "", "040")) {
 		total += shards
@@ -73,8 +73,8 @@ func shardsAt(bits uint32, disk uint32) plan.Shards {
 	return plan.Shards{ID: 7, Bits: bits, Disk: disk}
 }
 
-// TestAShardMovesToADiskWithout: the target's first disk has a shard of the volume, the
-// second has none; the source gives one of a disk that has two.
+// TestAShardMovesToADiskWithout: the target's first disk has a shard of the volume, the second has none. The
+// source gives a shard of a disk that has two.
 func TestAShardMovesToADiskWithout(t *testing.T) {
 	t.Parallel()
 	topology := servers(3, 1, func(i int) plan.Disk {
@@ -102,8 +102,7 @@ func TestAShardMovesToADiskWithout(t *testing.T) {
 	}
 }
 
-// TestALeftReplicaIsFinished: an encoding was killed between two deletes, and has no
-// attempt left.
+// TestALeftReplicaIsFinished: an encoding was killed between two deletes, and has no attempt left.
 func TestALeftReplicaIsFinished(t *testing.T) {
 	t.Parallel()
 	topology := encodedTopology(0b1_0001_0001_0001)
@@ -133,8 +132,8 @@ func encodedTopology(first uint32) plan.Topology {
 	return topology
 }
 
-// TestAnEncodingThatIsGoneIsMadeAgain: it left a read-only replica next to some shards, or next to all of them on
-// one server.
+// TestAnEncodingThatIsGoneIsMadeAgain: it left a read-only replica next to some shards, or next to all of them
+// on one server.
 func TestAnEncodingThatIsGoneIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	settings := plan.EncodeSettings{MinBytes: 1, QuietSeconds: 10, Limit: 10}
@@ -164,7 +163,8 @@ func TestAnEncodingThatIsGoneIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestShardsOfAServerThatIsDownAreNotMadeAgain: it would return with them next to those of another encoding.
+// TestShardsOfAServerThatIsDownAreNotMadeAgain: the server would return with them next to shards of another
+// encoding.
 func TestShardsOfAServerThatIsDownAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	settings := plan.EncodeSettings{MinBytes: 1, QuietSeconds: 10, Limit: 10}
@@ -197,7 +197,7 @@ func TestAnUnevenSetIsFinished(t *testing.T) {
 	assert.Empty(t, plan.Encodes(topology, settings, 100), "all on one server are none, wherever others are")
 }
 
-// TestGarbageOfAStaleReplicaIsNoReason: its job would do nothing, again and again.
+// TestGarbageOfAStaleReplicaIsNoReason: its job would change nothing each time.
 func TestGarbageOfAStaleReplicaIsNoReason(t *testing.T) {
 	t.Parallel()
 	of := func(readOnly ...bool) []plan.Vacuum {

@@ -14,7 +14,7 @@ type Topology struct {
 
 // Server is one volume server.
 type Server struct {
-	// Address is host:http or host:http.grpc, as calls name it.
+	// Address is host:http or host:http.grpc, as in calls.
 	Address          string
 	DataCenter, Rack string
 	Disks            []Disk
@@ -22,15 +22,15 @@ type Server struct {
 
 // Disk sums up the disks of one type of a server.
 type Disk struct {
-	// Type is hdd where the master says nothing.
+	// Type is hdd if the master reports none.
 	Type string
-	// Max is how many volumes fit; 0: unknown.
+	// Max is the number of volumes that fit, 0 if unknown.
 	Max     int64
 	Volumes []Volume
 	Shards  []Shards
 	// Tags are the labels that the server gives the disks.
 	Tags []string
-	// TotalBytes is 0 where the server does not say.
+	// TotalBytes is 0 if the server does not report it.
 	TotalBytes, FreeBytes uint64
 }
 
@@ -47,7 +47,7 @@ type Volume struct {
 	Disk         uint32
 }
 
-// Shards are those of one erasure-coded volume on one disk: bit n is shard n.
+// Shards are the shards of one erasure-coded volume on one disk: bit n is shard n.
 type Shards struct {
 	ID         uint32
 	Collection string
@@ -56,7 +56,7 @@ type Shards struct {
 	Sizes      []int64
 }
 
-// Copies is how many replicas a placement xyz asks for: 1 + x + y + z.
+// Copies is the number of replicas of placement xyz: 1 + x + y + z.
 func Copies(placement uint32) int {
 	return 1 + int(placement/100%10) + int(placement/10%10) + int(placement%10)
 }
@@ -69,16 +69,15 @@ func (v Volume) Garbage() float64 {
 	return float64(v.DeletedBytes) / float64(v.Size)
 }
 
-// placed is a replica and where it lies.
+// placed is a replica with its location.
 type placed struct {
 	Volume
 	server int // index into Topology.Servers
 	disk   string
 }
 
-// volumes groups the replicas by volume, in order of id, and those of one volume in
-// order of address. One sorted slice instead of a map of slices: a large cluster has
-// 100,000 volumes.
+// volumes groups the replicas by volume and sorts them by id and address. It returns one sorted slice instead
+// of a map of slices, because a large cluster has 100,000 volumes.
 func (t Topology) volumes() [][]placed {
 	count := 0
 	for _, s := range t.Servers {
@@ -109,8 +108,7 @@ func (t Topology) volumes() [][]placed {
 	return groups
 }
 
-// Find returns the servers with a replica of a volume, in order of address, and those
-// with shards of it.
+// Find returns the servers with a replica of a volume, in order of address, and those with shards of it.
 func (t Topology) Find(id uint32) (replicas, holders []string, volume Volume) {
 	for _, s := range t.Servers {
 		for _, d := range s.Disks {

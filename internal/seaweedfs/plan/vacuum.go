@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// VacuumSettings say what a vacuum is worth.
+// VacuumSettings choose the volumes to vacuum.
 type VacuumSettings struct {
 	Filter    Filter
 	Threshold float64
@@ -20,8 +20,8 @@ type Vacuum struct {
 	Size    uint64
 }
 
-// Vacuums lists the volumes of which a replica has enough garbage, each with all of
-// its replicas, in order of id. now is in seconds.
+// Vacuums lists the volumes with enough garbage in a replica, with all their replicas, by id. now is in
+// seconds.
 func Vacuums(t Topology, settings VacuumSettings, now int64) []Vacuum {
 	var found []Vacuum
 	for _, replicas := range t.volumes() {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// grpcOffset lies between the HTTP port of a SeaweedFS server and its gRPC port,
-// where the address does not name the latter.
+// grpcOffset is the default distance from the HTTP port of a SeaweedFS server to its gRPC port.
 const grpcOffset = 10_000
 
-// ParseAddress reads host:http or host:http.grpc and returns where gRPC answers.
+// ParseAddress reads host:http or host:http.grpc and returns the address for gRPC.
 func ParseAddress(address string) (target string, err error) {
 	host, ports, err := net.SplitHostPort(address)
 	if err != nil || host == "" {
@@ -46,8 +45,7 @@ func port(text string) (int, error) {
 	return int(number), nil
 }
 
-// formAddress is how calls name a server: with its gRPC port where that is another
-// one than SeaweedFS expects.
+// formAddress returns the address of a server in calls. It includes the gRPC port unless it is the default.
 func formAddress(address, id string, grpcPort uint32) string {
 	if address == "" {
 		address = id

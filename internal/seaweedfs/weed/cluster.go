@@ -65,8 +65,8 @@ func (s Spec) Validate() error {
 // maxMessage is SeaweedFS's own bound of a message.
 const maxMessage = 1 << 30
 
-// Deadlines of calls. A short call is a matter of milliseconds; a long one takes what
-// its volume takes, and its job's time bounds it.
+// Deadlines of calls. A short call takes milliseconds. The duration of a long one depends on its volume, and
+// its job's time limit bounds it.
 const (
 	masterTimeout = 8 * time.Second // of all masters together
 	leaseTimeout  = 2 * time.Second
@@ -139,7 +139,7 @@ func tlsConfig(spec TLS) (*tls.Config, error) {
 	return config, nil
 }
 
-// anyName verifies that a certificate is one of roots, whatever name it has.
+// anyName verifies that a root signed the certificate. It ignores the name.
 func anyName(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(state tls.ConnectionState) error {
 		options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
@@ -194,8 +194,8 @@ func (c *Cluster) volumeServer(address string) (volumepb.VolumeServerClient, err
 	return volumepb.NewVolumeServerClient(conn), nil
 }
 
-// onMaster calls the masters in turn, within timeout together, the one that answered last first, until one
-// answers. A refusal by the lease's holder is an answer.
+// onMaster calls the masters in turn until one answers, beginning with the last one that did. timeout bounds
+// all calls together. A refusal by the lease's holder is an answer.
 func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(context.Context, masterpb.SeaweedClient) error) (master string, err error) {
 	var faults []error
 	end := time.Now().Add(timeout)
@@ -203,7 +203,7 @@ func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(c
 	for i, address := range masters {
 		conn, err := c.conn(address)
 		if err == nil {
-			// Each has its share of what is left, so that one that is silent leaves time.
+			// Each master has a share of the remaining time, so a silent one leaves time.
 			callCtx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(len(masters)-i))
 			err = do(callCtx, masterpb.NewSeaweedClient(conn))
 			cancel()
@@ -222,7 +222,7 @@ func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(c
 	return "", errors.Join(faults...)
 }
 
-// cause returns why a call of a master failed. Of a TLS connection that a server closes, gRPC does not know it.
+// cause returns the cause of a failed call to a master. gRPC lacks it if a server closes a TLS connection.
 func (c *Cluster) cause(ctx context.Context, end time.Time, address string, err error) error {
 	if status.Code(err) == codes.Unavailable {
 		ctx, cancel := context.WithDeadline(ctx, end)
@@ -251,15 +251,13 @@ func (c *Cluster) masters() []string {
 	return ordered
 }
 
-// IsLocked reports whether err is the master's refusal of a lease that another client
-// holds.
+// IsLocked reports whether err is the master's refusal of a lease that another client holds.
 func IsLocked(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "already locked by")
 }
 
-// notFound reports whether a volume server says that it has no such volume. A name
-// that cannot be resolved is "not found", too, but the call never reached a server
-// then.
+// notFound reports whether a volume server lacks the volume. The code of a name that cannot be resolved is
+// NotFound too, but then the call never reached a server.
 func notFound(err error) bool {
 	switch status.Code(err) {
 	case codes.Unknown, codes.NotFound:

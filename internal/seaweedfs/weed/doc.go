@@ -1,7 +1,6 @@
-// Package weed talks to a SeaweedFS cluster: its master for the topology and the
-// `shell` lease, its volume servers for what jobs look at and change.
+// Package weed connects to a SeaweedFS cluster: to its master for the topology and the `shell` lease, to its
+// volume servers for the looks and calls of jobs.
 //
-// [Cluster] holds the connections, [Keeper] the lease. Every call has a deadline, and
-// one that changes something has none beyond the lease: a request that arrives late
-// is refused by its server instead of carried out without the lease.
+// [Cluster] holds the connections, [Keeper] the lease. Every call has a deadline. The deadline of a changing
+// call is within the lease, so its server refuses a late request.
 package weed

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
 
-// Index reads the index of a replica. It takes some 16 bytes of transfer and 50 of memory
-// for each object.
+// Index reads the index of a replica. It takes some 16 bytes of transfer and 50 of memory for each object.
 func (c *Cluster) Index(ctx context.Context, server string, id uint32) steps.Index {
 	read := indexReader{offset: 4, writes: map[uint64]uint32{}}
 	prepare := func(files *volumepb.FileStatusResponse) uint64 {
@@ -107,12 +106,12 @@ func (c *Cluster) readIndex(ctx context.Context, server string, id uint32, until
 // wideOffset is the length of an offset in servers built for volumes above 32 GiB.
 const wideOffset = 5
 
-// indexReader adds up the entries of an index: key, offset, size. An entry without an
-// offset, or with a negative size, deletes its object.
+// indexReader sums the entries of an index: key, offset, size. An entry without an offset, or with a negative
+// size, deletes its object.
 type indexReader struct {
 	offset int
 	rest   []byte
-	// writes is how often each live object was written.
+	// writes counts the writes of each live object.
 	writes map[uint64]uint32
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// TestIndexesOfTheSameObjectsAreEqual, whatever the sizes of their files.
+// TestIndexesOfTheSameObjectsAreEqual: the sizes of their files do not matter.
 func TestIndexesOfTheSameObjectsAreEqual(t *testing.T) {
 	t.Parallel()
 	c := fakecluster.New(nil)
@@ -49,8 +49,8 @@ func TestIndexesOfTheSameObjectsAreEqual(t *testing.T) {
 	require.Equal(t, steps.Unknown, cluster.HiddenIndex(t.Context(), topology.Servers[0].Address, 1, "").Presence)
 }
 
-// TestAnIndexIsReadInPieces: a message may end within an entry, and an offset may have
-// five bytes. An object that was overwritten is not the same as one written once.
+// TestAnIndexIsReadInPieces: a message may end within an entry, and an offset may have five bytes. An
+// overwritten object differs from one written once.
 func TestAnIndexIsReadInPieces(t *testing.T) {
 	t.Parallel()
 	for _, offset := range []int{4, wideOffset} {

@@ -10,35 +10,34 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/masterpb"
 )
 
-// ErrLeaseLost ends a hold whose lease was not renewed in time, or that another
-// client got: nothing may be changed any more.
+// ErrLeaseLost ends a hold whose lease was not renewed in time, or was granted to another client. No call may
+// change anything any more.
 var ErrLeaseLost = errors.New("the cluster's shell lease was lost")
 
-// errClosed refuses a hold of a process that ends.
+// errClosed refuses a hold because the process ends.
 var errClosed = errors.New("this process ends and takes no lease any more")
 
 // lockName is the lock of `weed shell`.
 const lockName = "shell"
 
-// KeeperOptions are the times of a lease. The zero value has those for a master's
-// lease of 10 s.
+// KeeperOptions are the times of a lease. The zero value suits a master's lease of 10 s.
 type KeeperOptions struct {
-	// Renew is how often the lease is renewed; Valid how long after the request of the
-	// last renewal it counts, less than the master's 10 s by what a call may be late.
+	// Renew is the interval of renewals. Valid is the validity of a lease after the request of its last
+	// renewal: the master's 10 s less the possible delay of a call.
 	Renew, Valid time.Duration
 	// Retry is the wait between two attempts to get or to renew the lease.
 	Retry time.Duration
-	// Slice is how long the lease is held before it is given back for Yield, which is
-	// longer than the second in which a waiting shell asks again.
+	// Slice bounds the time of holding the lease. Then it is released for Yield, which is longer than the
+	// second between two attempts of a waiting shell.
 	Slice, Yield time.Duration
-	// Drain is how long new work waits for the work that holds the lease up, so that it
-	// can be given back. MaxHold is when it waits without a bound.
+	// Drain bounds the wait of new work for the work that delays a release of the lease. After MaxHold new work
+	// waits without a bound.
 	Drain, MaxHold time.Duration
-	// Linger keeps the lease for the next job of a batch.
+	// Linger is how long the lease is kept for the next job of a batch.
 	Linger time.Duration
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults fills zero fields.
 func (o KeeperOptions) WithDefaults() KeeperOptions {
 	set := func(value *time.Duration, standard time.Duration) {
 		if *value == 0 {
@@ -56,7 +55,7 @@ func (o KeeperOptions) WithDefaults() KeeperOptions {
 	return o
 }
 
-// Locker takes and releases the master's lock. Lease returns which master answered.
+// Locker takes and releases the master's lock. Lease returns the address of the master.
 type Locker interface {
 	Lease(ctx context.Context, token, since int64) (newToken, newSince int64, master string, err error)
 	Release(ctx context.Context, token, since int64) error
@@ -88,10 +87,9 @@ func (l locker) Release(ctx context.Context, token, since int64) error {
 	return err
 }
 
-// Keeper keeps one lease for all jobs of a process that change a cluster. It takes
-// the lease when the first of them enters, renews it, gives it back for a moment
-// after every slice, so that an operator's shell gets its turn, and releases it after
-// the last of them has left.
+// Keeper keeps one lease for all jobs of a process that change a cluster. It takes the lease when the first job
+// enters, and renews it. After every slice it releases the lease for a moment, for an operator's shell. It
+// releases the lease after the last job has left.
 type Keeper struct {
 	lock    Locker
 	options KeeperOptions
@@ -100,28 +98,28 @@ type Keeper struct {
 	changed chan struct{} // closed and made again with every change
 	running bool
 	open    bool // work may enter
-	active  int  // holds between Enter and Leave, without those that pause
+	active  int  // holds between Enter and Leave, without paused ones
 	waiting int
 	epoch   *epoch
 	blocked string // why the lease is not there
-	// silent is since when no master has answered; zero while one does.
+	// silent is the time since no master has answered, zero while one does.
 	silent time.Time
-	// withheld counts those that want the lease not to be held.
+	// withheld counts the calls of [Keeper.Without] in progress.
 	withheld int
 	closing  chan struct{} // closed by [Keeper.Close]
 }
 
-// epoch is one time of holding the lease.
+// epoch is one period of holding the lease.
 type epoch struct {
 	token, since int64
 	master       string
 	validUntil   time.Time
 	began        time.Time
-	ctx          context.Context //nolint:containedctx // it is what ends with the lease
+	ctx          context.Context //nolint:containedctx // it ends with the lease
 	end          context.CancelCauseFunc
 }
 
-// NewKeeper keeps the shell lease of a cluster; client is the name that others see.
+// NewKeeper keeps the shell lease of a cluster. Other clients see client as its holder.
 func NewKeeper(cluster *Cluster, client string, options KeeperOptions) *Keeper {
 	return NewKeeperOf(locker{cluster, client}, options)
 }
@@ -137,12 +135,12 @@ type Hold struct {
 	epoch  *epoch
 }
 
-// Blocked is why a lease is not held although it is wanted. The zero value means that it
-// is held, or was not asked for yet.
+// Blocked is the reason why a wanted lease is not held. The zero value means that it is held, or was not
+// requested yet.
 type Blocked struct {
-	// Reason names the lease, and its holder or the masters that do not answer.
+	// Reason names the lease, and its holder or the silent masters.
 	Reason string
-	// Silent is for how long no master has answered; 0 while one does.
+	// Silent is the time without an answer of any master, 0 while one answers.
 	Silent time.Duration
 }
 
@@ -157,7 +155,7 @@ func (k *Keeper) Blocked() Blocked {
 	return made
 }
 
-// block records why the lease could not be had, or renewed; the caller holds the lock.
+// block records why the lease was not granted or renewed. The caller holds the lock.
 func (k *Keeper) block(err error) {
 	k.blocked = fmt.Sprintf("lease %q: %s", lockName, Reason(err))
 	switch {
@@ -177,7 +175,7 @@ func (k *Keeper) Running() bool {
 	return k.running
 }
 
-// Waiting is how many jobs wait for the lease.
+// Waiting is the number of jobs that wait for the lease.
 func (k *Keeper) Waiting() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -192,7 +190,7 @@ func (k *Keeper) Enter(ctx context.Context) (*Hold, error) {
 	return hold, hold.join(ctx)
 }
 
-// join waits for the lease; the caller holds the lock.
+// join waits for the lease. The caller holds the lock.
 func (h *Hold) join(ctx context.Context) error {
 	k := h.keeper
 	if k.closed() {
@@ -205,7 +203,7 @@ func (h *Hold) join(ctx context.Context) error {
 	}()
 	if !k.running {
 		k.running = true
-		go k.run() //nolint:gosec,contextcheck // the lease outlives the job that wanted it first
+		go k.run() //nolint:gosec,contextcheck // the lease outlives the job that requested it first
 	}
 	k.broadcast()
 	for !k.open || k.epoch == nil {
@@ -232,10 +230,9 @@ func (h *Hold) Leave() {
 	}
 }
 
-// Pause lets others have the lease, if their turn has come: it is called where
-// nothing on the cluster is half done. handed is true if the lease was given back
-// meanwhile, so that everything must be looked at again. After an error the job has
-// left.
+// Pause hands the lease to others if their turn has come. It is called while no change on the cluster is half
+// done. handed is true if the lease was released meanwhile, so everything must be read again. After an error
+// the job has left.
 func (h *Hold) Pause(ctx context.Context) (handed bool, err error) {
 	k := h.keeper
 	k.mu.Lock()
@@ -253,8 +250,7 @@ func (h *Hold) Pause(ctx context.Context) (handed bool, err error) {
 	return h.epoch != before, nil
 }
 
-// Check returns [ErrLeaseLost] unless the lease is held and its last renewal is
-// recent, and until when a call may take.
+// Check returns [ErrLeaseLost] unless the lease is held and its last renewal is recent. deadline bounds a call.
 func (h *Hold) Check() (deadline time.Time, err error) {
 	k := h.keeper
 	k.mu.Lock()
@@ -265,16 +261,15 @@ func (h *Hold) Check() (deadline time.Time, err error) {
 	return h.epoch.validUntil, nil
 }
 
-// Context returns a child of ctx that ends with the lease, with the cause
-// [ErrLeaseLost].
+// Context returns a child of ctx that ends with the lease, with the cause [ErrLeaseLost].
 func (h *Hold) Context(ctx context.Context) (child context.Context, cancel func()) {
 	held, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(h.epoch.ctx, func() { end(ErrLeaseLost) })
 	return held, func() { stop(); end(nil) }
 }
 
-// Without runs do while this process does not hold the lease: work that holds it ends
-// its steps first, other work waits until do has ended.
+// Without runs do while this process does not hold the lease. Work that holds it ends its steps first, and
+// other work waits until do has ended.
 func (k *Keeper) Without(ctx context.Context, do func() error) error {
 	k.mu.Lock()
 	k.withheld++
@@ -295,8 +290,8 @@ func (k *Keeper) Without(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Close lets nobody in any more and waits until the holds have left and the lease is
-// released, or ctx ends. It may be called again.
+// Close refuses new holds and waits until the present ones have left and the lease is released, or ctx ends. It
+// may be called again.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// run gets the lease, keeps it, and gives it back, until nobody wants it.
+// run gets the lease, keeps it, and releases it, until no job wants it.
 func (k *Keeper) run() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -28,7 +28,7 @@ func (k *Keeper) run() {
 
 func (k *Keeper) wanted() bool { return k.active > 0 || k.waiting > 0 && !k.closed() }
 
-// acquire asks once for the lease; after a refusal it waits for the next time.
+// acquire requests the lease once. After a refusal it waits for the next time.
 func (k *Keeper) acquire() bool {
 	made, err := k.request(0, 0)
 	if err != nil {
@@ -37,7 +37,7 @@ func (k *Keeper) acquire() bool {
 		k.sleep(k.options.Retry)
 		return false
 	}
-	if k.withheld > 0 { // asked for meanwhile
+	if k.withheld > 0 { // requested meanwhile
 		k.releaseOf(made)
 		return false
 	}
@@ -48,7 +48,7 @@ func (k *Keeper) acquire() bool {
 	return true
 }
 
-// request asks the master without the lock.
+// request calls the master without the lock.
 func (k *Keeper) request(token, since int64) (*epoch, error) {
 	k.mu.Unlock()
 	defer k.mu.Lock()
@@ -59,8 +59,8 @@ func (k *Keeper) request(token, since int64) (*epoch, error) {
 	return &epoch{token: newToken, since: newSince, master: master, began: sent, validUntil: sent.Add(k.options.Valid)}, err
 }
 
-// hold renews the lease until it is lost or given back. It yields if it was given
-// back for others, and not because no work was left.
+// hold renews the lease until it is lost or released. It yields if the release was for other clients, and not
+// because no work was left.
 func (k *Keeper) hold() (yields bool) {
 	e := k.epoch
 	renew, slice := time.Now().Add(k.options.Renew), e.began.Add(k.options.Slice)
@@ -89,12 +89,12 @@ func (k *Keeper) hold() (yields bool) {
 			k.giveBack(e)
 			return yields
 		case k.open && (k.withheld > 0 || !now.Before(slice)):
-			k.open = false // those that pause or leave make room for others
+			k.open = false // holds that pause or leave make room
 			slice = now.Add(k.options.Drain)
 			k.broadcast()
 			continue
 		case !k.open && k.withheld == 0 && !now.Before(slice) && now.Sub(e.began) < k.options.MaxHold:
-			k.open = true // somebody is in the middle of something long
+			k.open = true // a hold is in the middle of a long step
 			slice = now.Add(k.options.Slice)
 			k.broadcast()
 			continue
@@ -103,7 +103,7 @@ func (k *Keeper) hold() (yields bool) {
 	}
 }
 
-// nextRenewal is soon after a renewal that failed.
+// nextRenewal is soon after a failed renewal.
 func nextRenewal(e *epoch, o KeeperOptions) time.Time {
 	now := time.Now()
 	if regular := e.validUntil.Add(o.Renew - o.Valid); regular.After(now) {
@@ -112,7 +112,7 @@ func nextRenewal(e *epoch, o KeeperOptions) time.Time {
 	return now.Add(o.Retry)
 }
 
-// earliest is the first of times that is still to come; at least a millisecond away.
+// earliest is the first of the future times, at least a millisecond away.
 func earliest(now time.Time, times ...time.Time) time.Time {
 	next := now.Add(time.Second)
 	for _, t := range times {
@@ -123,8 +123,8 @@ func earliest(now time.Time, times ...time.Time) time.Time {
 	return next
 }
 
-// renew reports whether the lease is lost: another client has it, or another master
-// gave it, which cannot know whether somebody had it in between.
+// renew reports whether the lease is lost: another client has it, or another master granted it, which cannot
+// exclude a holder in between.
 func (k *Keeper) renew(e *epoch) (lost bool) {
 	made, err := k.request(e.token, e.since)
 	if err != nil {
@@ -158,7 +158,7 @@ func (k *Keeper) giveBack(e *epoch) {
 	k.broadcast()
 }
 
-// releaseOf tells the master; a lease that it does not hear of ends by itself.
+// releaseOf calls the master. Without that call the lease ends by itself.
 func (k *Keeper) releaseOf(e *epoch) {
 	k.mu.Unlock()
 	defer k.mu.Lock()

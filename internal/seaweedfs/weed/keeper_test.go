@@ -123,8 +123,8 @@ func TestLateRenewalLosesTheLease(t *testing.T) {
 	}
 }
 
-// TestCheckNeedsNoTimer: a process that was suspended finds out at the next check,
-// whatever its timers did.
+// TestCheckNeedsNoTimer: a suspended process notices the loss at the next check, whether or not its timers
+// fired.
 func TestCheckNeedsNoTimer(t *testing.T) {
 	t.Parallel()
 	l := &lock{}
@@ -162,7 +162,7 @@ func TestLeaseIsGivenBackWhereNothingIsHalfDone(t *testing.T) {
 			}
 		}
 	}()
-	// The long one holds it up: it is not given back while it works.
+	// The long hold delays the release while it works.
 	for range 20 {
 		_, err := long.Check()
 		require.NoError(t, err)
@@ -242,8 +242,8 @@ func TestWorkThatFindsTheLeaseJustReleasedDoesNotWaitForOthers(t *testing.T) {
 	ended(t, k)
 }
 
-// TestCloseReleasesTheLeaseAtOnce: a process that ends leaves no lease to the
-// master's 10 s, whatever it lingers, and lets nobody in.
+// TestCloseReleasesTheLeaseAtOnce: a process that ends does not leave the lease to the master's 10 s, with any
+// Linger, and accepts no holds.
 func TestCloseReleasesTheLeaseAtOnce(t *testing.T) {
 	t.Parallel()
 	l := &lock{}
@@ -264,7 +264,7 @@ func TestCloseReleasesTheLeaseAtOnce(t *testing.T) {
 	assert.False(t, k.Running())
 }
 
-// TestCloseTurnsAwayThoseThatWait although another client never gives the lease up.
+// TestCloseTurnsAwayThoseThatWait: another client never releases the lease.
 func TestCloseTurnsAwayThoseThatWait(t *testing.T) {
 	t.Parallel()
 	k := weed.NewKeeperOf(&lock{foreign: true}, weed.KeeperOptions{Retry: time.Hour})

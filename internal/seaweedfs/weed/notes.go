@@ -15,11 +15,11 @@ import (
 // notesKey is the key of the notes in the filers' key-value store.
 const notesKey = "roundsman/moves"
 
-// maxNoteAge is the age at which a note is dropped. Its volume was not repaired in that time.
+// maxNoteAge is the age at which a note is dropped although its volume was not repaired.
 const maxNoteAge = 30 * 24 * time.Hour
 
-// Notes returns the moves that marked a writable source read-only and were not seen to end, by
-// volume. A cluster without filers has none.
+// Notes returns the unfinished moves that marked a writable source read-only, by volume. A cluster without
+// filers has none.
 func (c *Cluster) Notes(ctx context.Context) (notes map[uint32]plan.Note, err error) {
 	if len(c.spec.Filers) == 0 {
 		return nil, nil
@@ -31,8 +31,8 @@ func (c *Cluster) Notes(ctx context.Context) (notes map[uint32]plan.Note, err er
 	return notes, err
 }
 
-// PutNote writes the note of a move. The caller holds the shell lease, so that no other
-// process changes the notes at the same time.
+// PutNote writes the note of a move. The caller holds the shell lease, so no other process changes the notes at
+// the same time.
 func (c *Cluster) PutNote(ctx context.Context, volume uint32, note plan.Note) error {
 	return c.changeNotes(ctx, func(notes map[uint32]plan.Note) bool {
 		maps.DeleteFunc(notes, func(_ uint32, old plan.Note) bool { return note.At.Sub(old.At) > maxNoteAge })

@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
 
-// tailIdleSeconds is how long a tail waits for another append: SeaweedFS waits twice
-// that long. The source is read-only, so that none comes.
+// tailIdleSeconds is half the time that SeaweedFS waits for another append in a tail. The source is read-only,
+// so none comes.
 const tailIdleSeconds = 1
 
 // Replica looks at a volume on one server.
@@ -44,8 +44,8 @@ func (c *Cluster) Replica(ctx context.Context, server string, id uint32) steps.R
 	return steps.Replica{Why: Reason(err)}
 }
 
-// onDisk sees whether the index of a replica is a file: a server reports the sizes of files
-// that were deleted while it holds them open, too.
+// onDisk sets whether the index of a replica is a file, because a server also reports the sizes of deleted
+// files that it holds open.
 func onDisk(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string, seen steps.Replica) steps.Replica {
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
 		VolumeId: id, Collection: collection, Ext: ".idx", IsEcVolume: true, StopOffset: 1, CompactionRevision: math.MaxUint32,
@@ -62,8 +62,8 @@ func onDisk(ctx context.Context, client volumepb.VolumeServerClient, id uint32, 
 	return seen
 }
 
-// Arriving looks for a copy that is under way onto a server without the volume, by the
-// note that the server keeps next to its files.
+// Arriving detects a copy in progress onto a server without the volume, from the note that the server keeps
+// next to its files.
 func (c *Cluster) Arriving(ctx context.Context, server string, id uint32, collection string) steps.Replica {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -81,7 +81,7 @@ func (c *Cluster) Arriving(ctx context.Context, server string, id uint32, collec
 	return steps.Replica{Presence: steps.Absent}
 }
 
-// Sealed sees whether the mark of a read-only replica outlives a restart of its server.
+// Sealed sets whether the mark of a read-only replica outlives a restart of its server.
 func (c *Cluster) Sealed(ctx context.Context, server string, id uint32, collection string, seen steps.Replica) steps.Replica {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -131,8 +131,8 @@ func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Sh
 // maxSmallFile bounds the small files next to a volume.
 const maxSmallFile = 1 << 20
 
-// readFile reads a small file next to a volume or its shards, by its extension. A file that
-// is not there is empty. Asked for as one of shards, it needs no volume that is loaded.
+// readFile reads a small file next to a volume or its shards, by its extension. A missing file is empty. The
+// request names it a file of shards, so the volume need not be loaded.
 func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection, ext string) (content []byte, err error) {
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
 		VolumeId: id, Collection: collection, Ext: ext, IsEcVolume: true, IgnoreSourceFileNotFound: true,
@@ -144,8 +144,7 @@ func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32
 	return content, drain(stream, func(r *volumepb.CopyFileResponse) { content = append(content, r.GetFileContent()...) })
 }
 
-// volumeInfo reads the .vif file next to the shards of a volume. A file that is
-// missing or not readable as JSON is empty.
+// volumeInfo reads the .vif file next to the shards of a volume. A missing or invalid file is empty.
 func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string) (*volumepb.VolumeInfo, error) {
 	content, err := readFile(ctx, client, id, collection, ".vif")
 	if err != nil {
@@ -158,8 +157,7 @@ func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint
 	return info, nil
 }
 
-// Do carries out one call. moved is called with the bytes of a call that reports
-// them; may be nil.
+// Do carries out one call. moved, if not nil, receives the bytes of calls that report them.
 func (c *Cluster) Do(ctx context.Context, call steps.Call, moved func(int64)) (steps.Answer, error) {
 	if !call.Long() {
 		var cancel context.CancelFunc
@@ -186,7 +184,7 @@ func (c *Cluster) Do(ctx context.Context, call steps.Call, moved func(int64)) (s
 
 func vacuum(ctx context.Context, client volumepb.VolumeServerClient, call steps.Call, moved func(int64)) (answer steps.Answer, err error) {
 	request := &volumepb.VolumeRequest{VolumeId: call.Volume}
-	switch call.Op { //nolint:exhaustive // those that Do passes
+	switch call.Op { //nolint:exhaustive // the calls that Do passes
 	case steps.Check:
 		response, err := client.VacuumVolumeCheck(ctx, request)
 		return steps.Answer{Garbage: response.GetGarbageRatio()}, err
@@ -205,7 +203,7 @@ func vacuum(ctx context.Context, client volumepb.VolumeServerClient, call steps.
 }
 
 func change(ctx context.Context, client volumepb.VolumeServerClient, call steps.Call, moved func(int64)) (answer steps.Answer, err error) {
-	switch call.Op { //nolint:exhaustive // those that Do passes
+	switch call.Op { //nolint:exhaustive // the calls that Do passes
 	case steps.MarkReadOnly:
 		_, err = client.VolumeMarkReadonly(ctx, &volumepb.MarkReadonlyRequest{VolumeId: call.Volume, Persist: call.Persist})
 	case steps.MarkWritable:
@@ -231,7 +229,7 @@ func change(ctx context.Context, client volumepb.VolumeServerClient, call steps.
 
 func encode(ctx context.Context, client volumepb.VolumeServerClient, call steps.Call) (err error) {
 	id, collection := call.Volume, call.Collection
-	switch call.Op { //nolint:exhaustive // those that Do passes
+	switch call.Op { //nolint:exhaustive // the calls that Do passes
 	case steps.EcGenerate:
 		_, err = client.VolumeEcShardsGenerate(ctx, &volumepb.EcGenerateRequest{VolumeId: id, Collection: collection})
 	case steps.EcCopy:

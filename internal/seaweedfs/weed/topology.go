@@ -9,13 +9,12 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
 )
 
-// Topology asks a master for the whole cluster.
+// Topology reads the whole cluster from a master.
 func (c *Cluster) Topology(ctx context.Context) (plan.Topology, error) {
 	return c.topology(ctx, &masterpb.VolumeListRequest{})
 }
 
-// Volume asks for the servers with one volume. A master that knows no filter answers
-// with everything.
+// Volume reads the servers with one volume. A master without that filter returns the whole cluster.
 func (c *Cluster) Volume(ctx context.Context, id uint32) (plan.Topology, error) {
 	return c.topology(ctx, &masterpb.VolumeListRequest{VolumeId: id})
 }
@@ -32,8 +31,7 @@ func (c *Cluster) topology(ctx context.Context, request *masterpb.VolumeListRequ
 	return convert(response), nil
 }
 
-// convert sorts the servers by address: what is planned does not depend on the order
-// in which a master lists them.
+// convert sorts the servers by address, so that a plan does not depend on a master's order.
 func convert(response *masterpb.VolumeListResponse) plan.Topology {
 	made := plan.Topology{LimitBytes: response.GetVolumeSizeLimitMb() << 20}
 	for _, dc := range response.GetTopology().GetDataCenters() {

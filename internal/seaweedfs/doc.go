@@ -1,5 +1,4 @@
-// Package seaweedfs holds the interface definitions of SeaweedFS that Roundsman
-// speaks, and the test that the Go code next to them is what they generate.
-// `make proto` generates it again. Decisions are in plan and steps, the
-// connections in weed, a gateway for `weed worker` in gateway.
+// Package seaweedfs holds the interface definitions of SeaweedFS, and a test that the Go code next to them is
+// current. `make proto` generates it. Decisions are in plan and steps, the connections in weed, a gateway for
+// `weed worker` in gateway.
 package seaweedfs

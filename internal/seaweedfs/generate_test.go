@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGeneratedCodeIsThatOfTheProtos runs where protoc and the plugins that `make
-// proto` builds are there: PROTO_PLUGINS names their directory.
+// TestGeneratedCodeIsThatOfTheProtos runs where protoc and the plugins of `make proto` are installed:
+// PROTO_PLUGINS names their directory.
 func TestGeneratedCodeIsThatOfTheProtos(t *testing.T) {
 	t.Parallel()
 	plugins := os.Getenv("PROTO_PLUGINS")

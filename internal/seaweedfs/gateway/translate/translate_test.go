@@ -157,7 +157,7 @@ func packer(t require.TestingT) *translate.Packer {
 	return p
 }
 
-// TestProposalsTravelVerbatim: including fields that this program does not know.
+// TestProposalsTravelVerbatim: including fields unknown to this program.
 func TestProposalsTravelVerbatim(t *testing.T) {
 	t.Parallel()
 	p := packer(t)

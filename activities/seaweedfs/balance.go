@@ -86,8 +86,7 @@ func (s *balanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ tim
 	return proposals
 }
 
-// copyTime estimates a copy at 20 MiB/s, or at the limit: an estimate only raises a
-// job's time-out.
+// copyTime estimates a copy at 20 MiB/s, or at the limit. The estimate can only raise a job's time limit.
 func copyTime(size uint64, limit int64) time.Duration {
 	rate := uint64(20 << 20)
 	if limit > 0 {

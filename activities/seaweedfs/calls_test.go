@@ -19,12 +19,12 @@ import (
 	"github.com/roundsman/roundsman/testsuite/realcluster"
 )
 
-// recordCalls writes the calls again from a real cluster of four servers.
+// recordCalls records the calls again from a real cluster of four servers.
 var recordCalls = flag.Bool("record", false, "record the calls of each handler on the cluster in "+realcluster.Environment)
 
 const callsFile = "testdata/calls.json"
 
-// looks change nothing. Their number depends on the time that calls take.
+// looks change nothing. Their number depends on the duration of calls.
 var looks = []string{"VolumeList", "LeaseAdminToken", "ReleaseAdminToken", "ReadVolumeFileStatus", "VolumeStatus", "VolumeEcShardsInfo", "CopyFile", "KvGet"}
 
 // shardCalls come in the order of the targets' addresses. These differ.
@@ -80,7 +80,8 @@ func callsOf(t *testing.T, handlers map[string]jobtype.Handler, input func(param
 	return made
 }
 
-// TestFakeSeesTheCallsOfTheRealOne: each job sends the same calls in the same order to the fake as to real servers.
+// TestFakeSeesTheCallsOfTheRealOne: each job sends the same calls in the same order to the fake as to real
+// servers.
 func TestFakeSeesTheCallsOfTheRealOne(t *testing.T) {
 	t.Parallel()
 	if *recordCalls {

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Connections are the clusters that the handlers of a process talk to, one
-// connection and one lease for each. Share one between the handlers.
+// Connections are the clusters of a process's handlers, with one connection and one lease each. Handlers share
+// them.
 type Connections struct {
 	options weed.KeeperOptions
 
@@ -28,12 +28,12 @@ type connection struct {
 	spec   weed.Spec
 }
 
-// NewConnections returns none yet. The zero options are right for a real master.
+// NewConnections returns an empty set. The zero options suit a real master.
 func NewConnections(options weed.KeeperOptions) *Connections {
 	return &Connections{options: options, known: map[string]*connection{}}
 }
 
-// Close releases the leases, whose jobs have ended, and ends all connections.
+// Close releases the leases and ends all connections. All jobs have ended before.
 func (c *Connections) Close(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,9 +78,8 @@ func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now ti
 	return proposals
 }
 
-// work keeps the places of the detection over all attempts, so that what an earlier
-// one left is looked for where it can be: the files of shards next to a replica that is
-// deleted by now are seen on no topology. Files that an encoding left unmounted may be on any server.
+// work keeps the servers of the detection over all attempts, because no topology shows the files of shards next
+// to a deleted replica. Unmounted files of an encoding may be on any server.
 func (s *encodeSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	if s.Target == nil || len(s.Target.Targets) == 0 {
 		return nil, 0, errNoTarget

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// endError turns a bad end into an error: its code, the cause, what is left and the
-// command that repairs it.
+// endError makes an error of a bad end: its code, the cause, the leftovers and the command that repairs them.
 func endError(volume uint32, end steps.End) error {
 	if end.OK {
 		return nil
@@ -71,8 +70,8 @@ func with(text, cause string) string {
 	return text + ": " + cause
 }
 
-// leftovers names each with the command of `weed shell` for it, a surplus copy first:
-// nothing else is safe while it is there.
+// leftovers lists each leftover with its command of `weed shell`. A surplus copy comes first, because nothing
+// else is safe before its removal.
 func leftovers(volume uint32, left []steps.Leftover) string {
 	var copies, texts []string
 	for _, l := range left {
@@ -81,7 +80,7 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 			copies = append(copies, fmt.Sprintf("a copy on %s (`volume.check.disk -volumeId %d`, then `volume.fix.replication`)", l.Server, volume))
 		case steps.LeftReadOnly:
 			if slices.Contains(left, steps.Leftover{Kind: steps.LeftCopy, Server: l.Server}) {
-				continue // writable, it would take writes that the other copy never gets
+				continue // writable, the two copies would diverge
 			}
 			texts = append(texts, fmt.Sprintf("read-only on %s (`volume.mark -writable -volumeId %d -node %s`)", l.Server, volume, l.Server))
 		case steps.LeftShards:
@@ -95,7 +94,7 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 	return strings.Join(append(copies, texts...), ", ")
 }
 
-// summary is what a good end says.
+// summary is the text of a good end.
 func summary(volume uint32, end steps.End) string {
 	text := map[steps.Code]string{
 		steps.Moved: "moved", steps.Completed: "its move is completed, which an earlier job had left", steps.Restored: "writable again, which a move without an end had made read-only", steps.KeptSource: "copied; the source stays, because a replica is missing", steps.Stale: "nothing to do any more",

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// fixture is a fake cluster over gRPC and the handlers that work on it.
+// fixture is a fake cluster over gRPC, with handlers.
 type fixture struct {
 	*fakecluster.Cluster
 	t        *testing.T
@@ -56,7 +56,7 @@ func (f *fixture) withFiler() {
 	require.NoError(f.t, err)
 }
 
-// process returns handlers of a process of its own: it shares no lease.
+// process returns handlers with a lease of their own, as in another process.
 func (f *fixture) process(options weed.KeeperOptions) map[string]jobtype.Handler {
 	connections := NewConnections(options)
 	f.t.Cleanup(func() {

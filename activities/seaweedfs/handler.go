@@ -18,11 +18,11 @@ import (
 
 // settings are the params of one kind of job type.
 type settings interface {
-	// validate returns every fault; it is also called for defaults.
+	// validate returns every fault. Defaults are validated too.
 	validate() error
-	// propose finds what needs doing.
+	// propose finds work.
 	propose(topology plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal
-	// work makes the job for a volume from the topology of now.
+	// work makes the job for a volume from the current topology.
 	work(topology plan.Topology) (steps.Job, uint32, error)
 }
 
@@ -31,12 +31,12 @@ type leaver interface {
 	left(topology plan.Topology, now time.Time) []plan.Left
 }
 
-// noteReader uses the notes of moves that were not seen to end.
+// noteReader uses the notes of unfinished moves.
 type noteReader interface {
 	readNotes(notes map[uint32]plan.Note)
 }
 
-// kind is what tells one handler from another.
+// kind holds the differences between handlers.
 type kind struct {
 	name, help string
 	schema     []byte
@@ -44,11 +44,11 @@ type kind struct {
 	interval   time.Duration
 	fresh      func() settings // with defaults
 	batches    bool
-	// together is how many items of a batch run at once.
+	// together is the number of concurrent items of a batch.
 	together func(settings) int
 }
 
-// handler is one of the handlers that work on volumes.
+// handler is one of the handlers for volumes.
 type handler struct {
 	kind
 	connections *Connections
@@ -88,7 +88,7 @@ func (h *handler) read(params json.RawMessage) (settings, error) {
 	return s, readParams(params, s)
 }
 
-// readParams refuses unknown keys, then what is out of range.
+// readParams refuses unknown keys, then values out of range.
 func readParams(params json.RawMessage, into interface{ validate() error }) error {
 	if len(bytes.TrimSpace(params)) > 0 && string(params) != "null" {
 		decoder := json.NewDecoder(bytes.NewReader(params))
@@ -136,11 +136,11 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return nil
 }
 
-// pageSize is how many proposals are handed over at once.
+// pageSize is the number of proposals in a page.
 const pageSize = 100
 
-// Execute implements [jobtype.Handler]: it works on the volume of the job, or on
-// those of its batch, several at once.
+// Execute implements [jobtype.Handler]. It works on the volume of the job, or on several volumes of its batch
+// at once.
 func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	cluster, err := h.connections.of(job.Cluster)
 	if err != nil {

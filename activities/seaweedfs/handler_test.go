@@ -171,7 +171,7 @@ func TestKilledMoveIsFinishedByTheNextAttempt(t *testing.T) {
 					f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 				}
 				job := f.job(`{}`, f.detect("volume_balance", `{}`)[0])
-				// ErrLeaseLost stops a handler at once, as a kill does, but for the lease.
+				// ErrLeaseLost stops a handler at once, as a kill does, except for the lease.
 				first := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job, jobtypetest.CancelAtCheckpoint(calls, jobtype.ErrLeaseLost))
 				require.ErrorIs(t, first.Err, jobtype.ErrLeaseLost)
 				job.Attempt = 2
@@ -314,8 +314,7 @@ func TestSettingsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheLeaseChangesHandsBeforeAJobBegins: an operator moves the volume meanwhile, and
-// the job looks again.
+// TestTheLeaseChangesHandsBeforeAJobBegins: an operator moves the volume meanwhile, and the job looks again.
 func TestTheLeaseChangesHandsBeforeAJobBegins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{Slice: time.Millisecond, Yield: 2 * time.Second, Drain: 10 * time.Second})
@@ -352,7 +351,7 @@ func TestTheLeaseChangesHandsBeforeAJobBegins(t *testing.T) {
 	}
 }
 
-// TestShortCallsEndWithTheLease: a server refuses one that arrives later.
+// TestShortCallsEndWithTheLease: a server refuses a call that arrives later.
 func TestShortCallsEndWithTheLease(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{})
@@ -370,7 +369,7 @@ func TestShortCallsEndWithTheLease(t *testing.T) {
 	require.NoError(t, jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], f.job(`{}`, f.detect("volume_balance", `{}`)[0])).Err)
 }
 
-// TestAnAttemptReadsTheCheckpoint: only that tells that the volume was writable before.
+// TestAnAttemptReadsTheCheckpoint: only the checkpoint has the fact that the volume was writable before.
 func TestAnAttemptReadsTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{})
@@ -395,8 +394,8 @@ func TestAnAttemptReadsTheCheckpoint(t *testing.T) {
 	require.Empty(t, readOnly)
 }
 
-// TestABatchMovesAtMostSoManyAtOnce runs twelve moves under max_concurrent_moves: 3, with
-// the limit of the copies handed on.
+// TestABatchMovesAtMostSoManyAtOnce runs twelve moves under max_concurrent_moves: 3, and checks that copies
+// have their IO limit.
 func TestABatchMovesAtMostSoManyAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
@@ -420,7 +419,7 @@ func TestABatchMovesAtMostSoManyAtOnce(t *testing.T) {
 			if n == 3 {
 				once.Do(func() { close(third) })
 			}
-			<-third // three are at it together
+			<-third // three run together
 		case "VolumeDelete":
 			now.Add(-1)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// lone is a cluster with a worker that was killed between the mark of volume 1 and its copy. Its job has
-// no attempt left.
+// lone is a cluster whose worker was killed between the mark of volume 1 and its copy. Its job has no attempt
+// left.
 func lone(t *testing.T) *fixture {
 	t.Helper()
 	f := newFixture(t, 3, weed.KeeperOptions{})
@@ -38,7 +38,7 @@ func lone(t *testing.T) *fixture {
 	return f
 }
 
-// TestALoneSourceBecomesWritable: no copy shows that a move began. Its note does.
+// TestALoneSourceBecomesWritable: there is no copy, and only the note shows the move.
 func TestALoneSourceBecomesWritable(t *testing.T) {
 	t.Parallel()
 	f := lone(t)
@@ -53,12 +53,12 @@ func TestALoneSourceBecomesWritable(t *testing.T) {
 	assert.Empty(t, readOnly)
 	assert.Empty(t, f.detect("volume_balance", `{"min_server_count":10}`), "the note is gone")
 
-	// A mark of today is none of that move.
+	// A new mark does not belong to that move.
 	require.NoError(t, f.MarkReadOnly(f.servers[0], 1, false))
 	assert.Empty(t, f.detect("volume_balance", `{"min_server_count":10}`))
 }
 
-// TestAnOperatorsMarkStays: `volume.mark -readonly` is kept over a restart, the mark of a move is not.
+// TestAnOperatorsMarkStays: a mark by `volume.mark -readonly` survives a restart, the mark of a move does not.
 func TestAnOperatorsMarkStays(t *testing.T) {
 	t.Parallel()
 	f := lone(t)
@@ -105,8 +105,7 @@ func TestAMoveLeavesNoNote(t *testing.T) {
 	}
 }
 
-// TestALoneSourceWithACopyElsewhere stays read-only: of two writable copies each would take writes that the
-// other never gets.
+// TestALoneSourceWithACopyElsewhere: the source stays read-only, because two writable copies diverge.
 func TestALoneSourceWithACopyElsewhere(t *testing.T) {
 	t.Parallel()
 	f := lone(t)

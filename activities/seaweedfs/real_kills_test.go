@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
-// TestRealKillsInEveryStep ends the worker of an encoding, a vacuum and a shard move in every step, as
-// SIGKILL does. The next attempt has no checkpoint of it, as after a lost heartbeat.
+// TestRealKillsInEveryStep ends the worker of an encoding, a vacuum and a shard move in every step, as SIGKILL
+// does. The next attempt has no checkpoint, as after a lost heartbeat.
 func TestRealKillsInEveryStep(t *testing.T) {
 	for _, c := range []struct {
 		handler, settings string

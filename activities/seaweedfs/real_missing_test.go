@@ -11,7 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
 
-// TestRealMissingReplica: one of two replicas of each volume is gone. No handler deletes the other one, or encodes it.
+// TestRealMissingReplica: one of two replicas of each volume is gone. No handler deletes or encodes the other
+// one.
 func TestRealMissingReplica(t *testing.T) {
 	s := newSite(t)
 	s.Grow(6, "010", s.Servers()[0])

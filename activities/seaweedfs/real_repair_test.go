@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/realcluster"
 )
 
-// TestRealRepairKeepsNewerWrites: clients overwrite and delete objects of the copy that a killed
-// worker left. The repair must not bring the older ones back.
+// TestRealRepairKeepsNewerWrites: clients overwrite and delete objects in the copy of a killed worker. The
+// repair must not restore the older ones.
 func TestRealRepairKeepsNewerWrites(t *testing.T) {
 	s := newSite(t)
 	on := s.Servers()[0]

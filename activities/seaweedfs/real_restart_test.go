@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 )
 
-// TestRealCountsAfterSIGKILL: a server that was killed counts the deleted objects of a read-only volume twice. Moves
-// and encodings do not use that count. That of shards stays the same.
+// TestRealCountsAfterSIGKILL: a killed server counts the deleted objects of a read-only volume twice. Moves and
+// encodings do not use that count. The count of shards stays the same.
 func TestRealCountsAfterSIGKILL(t *testing.T) {
 	s := newSite(t)
 	on := s.Servers()[0].Address

@@ -18,8 +18,9 @@ import (
 	"github.com/roundsman/roundsman/testsuite/realcluster"
 )
 
-// TestRealServersAreKilled kills -9 a volume server in every step of an encoding, and starts it again: the one with the
-// replica, or the one that is called. The next attempt ends the job; without one, the next detections do.
+// TestRealServersAreKilled kills -9 a volume server in every step of an encoding, and starts it again: the
+// server of the replica, or the called one. The next attempt ends the job. Without an attempt the next
+// detections do.
 func TestRealServersAreKilled(t *testing.T) {
 	for _, next := range []string{"attempt", "detection"} {
 		for _, victim := range []string{"replica", "called"} {
@@ -58,9 +59,11 @@ func TestRealServersAreKilled(t *testing.T) {
 						}
 						s.run("erasure_coding", params)
 						if next == "detection" {
-							// Nothing else spreads the shards of a server that hides the only replica. Each detection moves one of a volume.
-							// Nothing is read between them: a server keeps the places of 14 shards for 37 minutes, and of 10 for 7, and
-							// without five of them it reads nothing. Detections every half an hour move fewer.
+							// Only this spreads the shards of a server that hides the only replica. Each
+							// detection moves one of a volume. The test reads nothing between detections,
+							// because a server caches the places of 14 shards for 37 minutes and of 10 for 7,
+							// and cannot read with five wrong places. Detections every half an hour move fewer
+							// shards.
 							for moved := 1; moved > 0; {
 								moved = s.run("ec_balance", fmt.Sprintf(`{"collection_filter":"^%s$","imbalance_threshold":0,"min_server_count":2}`, s.Collection))
 							}
@@ -76,8 +79,8 @@ func TestRealServersAreKilled(t *testing.T) {
 	}
 }
 
-// settle waits until every server that the master names answers for every object: a server keeps the places of shards for
-// a while.
+// settle waits until every server of the master answers for every object, because a server caches the places of
+// shards.
 func (s *site) settle() {
 	s.t.Helper()
 	began := time.Now()
@@ -116,7 +119,7 @@ type serverKiller struct {
 	jobtype.Handler
 	site  *site
 	stage string
-	// victim is the server; empty: the one that is called.
+	// victim is the server to kill, the called one if empty.
 	victim string
 	once   sync.Once
 	done   sync.WaitGroup

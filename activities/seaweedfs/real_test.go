@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/realcluster"
 )
 
-// site is a real cluster and the handlers that work on it.
+// site is a real cluster with handlers.
 type site struct {
 	*realcluster.Cluster
 	t        *testing.T
@@ -52,7 +52,7 @@ func (s *site) input(params string) jobtype.DetectInput {
 	return jobtype.DetectInput{Cluster: s.block, Params: json.RawMessage(params), MaxResults: 100}
 }
 
-// run detects and executes until nothing is found any more.
+// run detects and executes until a detection finds nothing.
 func (s *site) run(name, params string) (jobs int) {
 	s.t.Helper()
 	for range 5 {
@@ -98,9 +98,8 @@ func TestRealMovesAndEncodings(t *testing.T) {
 	}
 }
 
-// TestRealKillsInAMove ends the worker of a move in every step of it, as SIGKILL does:
-// nothing is undone and its lease ends by itself. The next attempt completes the move.
-// Of a long copy the server continues by itself.
+// TestRealKillsInAMove ends the worker of a move in each step, as SIGKILL does: it undoes nothing, and its
+// lease ends by itself. The next attempt completes the move. The server continues a long copy by itself.
 func TestRealKillsInAMove(t *testing.T) {
 	s := newSite(t)
 	on := s.Servers()[0]
@@ -135,7 +134,7 @@ type killer struct {
 	jobtype.Handler
 	stage string
 	kill  context.CancelCauseFunc
-	// soon kills at once: short calls end within the usual delay.
+	// soon kills at once, because short calls would end within the usual delay.
 	soon bool
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // TestRealTwin: `weed shell` works on one cluster, the native handlers on another with the same volumes. Both
-// end in the same state, and no object of either changes.
+// clusters end in the same state, and no object changes.
 func TestRealTwin(t *testing.T) {
 	for _, placement := range []string{"000", "001", "010"} {
 		for _, c := range []struct{ handler, command, settings string }{
@@ -37,7 +37,8 @@ func TestRealTwin(t *testing.T) {
 				w.do(c.handler, c.command+" -collection="+w.shell.Collection, fmt.Sprintf(`"collection_filter":"^%s$",%s`, s.Collection, c.settings))
 				after := w.compare("after")
 				assert.NotEqual(t, before, after)
-				// The shell weighs bytes and moves no small volumes, and its `ec.encode` left seven shards on each of two servers.
+				// The shell balances by bytes and moves no small volumes, and its `ec.encode` left seven shards
+				// on each of two servers.
 				if c.handler == "volume_balance" {
 					assert.LessOrEqual(t, after.load[0]-after.load[3], 1, "%v", after.load)
 				}
@@ -55,12 +56,12 @@ type twins struct {
 	t      *testing.T
 	shell  *realcluster.Cluster
 	native *site
-	// ids are the volumes that were filled.
+	// ids are the filled volumes.
 	ids map[*realcluster.Cluster][]uint32
 }
 
-// fill makes the same volumes on the servers of each cluster, with the same objects. A master grows volumes by itself where
-// a rack has none, or fewer than were grown at once.
+// fill makes the same volumes with the same objects on each cluster. A master grows volumes by itself if a rack
+// has none, or fewer than were grown at once.
 func (w *twins) fill(volumes int, placement string) {
 	w.t.Helper()
 	for _, cluster := range []*realcluster.Cluster{w.shell, w.native.Cluster} {
@@ -91,7 +92,7 @@ func (w *twins) fill(volumes int, placement string) {
 	}
 }
 
-// do has the same work done by the shell and by a native handler.
+// do runs the same work with the shell and with a native handler.
 func (w *twins) do(handler, command, params string) {
 	w.t.Helper()
 	began := time.Now()
@@ -108,7 +109,7 @@ func (w *twins) do(handler, command, params string) {
 	w.t.Logf("%s: weed shell %.1f s, %d native jobs and detections %.1f s; weed shell: %s", handler, shell.Seconds(), jobs, native.Seconds(), said)
 }
 
-// compare compares the clusters, and their objects with what was written.
+// compare compares the two clusters, and their objects with the written ones.
 func (w *twins) compare(when string) state {
 	w.t.Helper()
 	w.shell.Heartbeat()
@@ -122,7 +123,7 @@ func (w *twins) compare(when string) state {
 	return native
 }
 
-// state is that of the volumes of a test.
+// state is the state of a test's volumes.
 type state struct {
 	// load is the number of replicas of each server, the largest first.
 	load    []int
@@ -138,7 +139,7 @@ func (s state) placeless() (volumes []volumeState) {
 	return volumes
 }
 
-// garbage is that of all volumes.
+// garbage is the sum over all volumes.
 func (s state) garbage() (sum uint64) {
 	for _, v := range s.volumes {
 		sum += v.garbage

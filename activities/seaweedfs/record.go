@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// shared is what the walks of one job write to together: one checkpoint with an
-// entry for each volume, one progress.
+// shared is shared by the walks of one job: one checkpoint with an entry for each volume, and one progress.
 type shared struct {
 	progress jobtype.Progress
 	items    int
@@ -25,7 +24,7 @@ type shared struct {
 
 func newShared(progress jobtype.Progress, job jobtype.Job, items int) *shared {
 	s := &shared{progress: progress, items: items, checkpoints: map[uint32]json.RawMessage{}, data: map[string]any{}}
-	// A checkpoint that cannot be read is none: what is on the cluster decides.
+	// An unreadable checkpoint is ignored, because the state of the cluster decides.
 	_ = json.Unmarshal(job.Checkpoint, &s.checkpoints)
 	if s.checkpoints == nil {
 		s.checkpoints = map[uint32]json.RawMessage{}

@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// TestADetectionRepairsWhatAKilledJobLeft: the worker is killed after the copy, and its
-// job has no attempt left.
+// TestADetectionRepairsWhatAKilledJobLeft: the worker is killed after the copy, and its job has no attempt
+// left.
 func TestADetectionRepairsWhatAKilledJobLeft(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
@@ -58,8 +58,8 @@ func TestADetectionRepairsWhatAKilledJobLeft(t *testing.T) {
 	assert.NoError(t, f.execute(t.Context(), "volume_balance", `{}`, repairs[0]).Err)
 }
 
-// TestARepairKeepsNewerWrites: a client overwrites and deletes objects of the copy that a killed worker
-// left. Neither a repair nor the next attempt brings the old ones back.
+// TestARepairKeepsNewerWrites: clients overwrite and delete objects in the copy of a killed worker. Neither a
+// repair nor the next attempt restores the old ones.
 func TestARepairKeepsNewerWrites(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
@@ -93,9 +93,9 @@ func TestARepairKeepsNewerWrites(t *testing.T) {
 	}
 }
 
-// TestAMoveWaitsForACopyUnderWay: the worker that wanted the copy was killed, and the
-// server continues with it. A second copy at the same time would overwrite it. The first one
-// cannot be used either: its server removes its files, because nobody takes the answer.
+// TestAMoveWaitsForACopyUnderWay: the worker that requested the copy was killed, and the server continues the
+// copy. A second copy at the same time would overwrite it. The first one is useless too, because its server
+// removes its files when it cannot answer.
 func TestAMoveWaitsForACopyUnderWay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
@@ -133,8 +133,8 @@ func TestAMoveWaitsForACopyUnderWay(t *testing.T) {
 	assert.True(t, f.Readable(1, 1<<32))
 }
 
-// TestARepairRevertsASurplusCopy: a failed move left a read-only copy next to its writable source. The
-// copy goes, and what clients wrote to the source since stays.
+// TestARepairRevertsASurplusCopy: a failed move left a read-only copy next to its writable source. The copy is
+// deleted, and newer writes to the source stay.
 func TestARepairRevertsASurplusCopy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
@@ -152,7 +152,7 @@ func TestARepairRevertsASurplusCopy(t *testing.T) {
 	assert.False(t, f.Readable(1, 1<<32+1), "it was deleted")
 }
 
-// TestAnEncodingThatIsMadeAgainRemovesUnmountedShards: their server would offer them after its next restart.
+// TestAnEncodingThatIsMadeAgainRemovesUnmountedShards: their server would mount them at its next restart.
 func TestAnEncodingThatIsMadeAgainRemovesUnmountedShards(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
@@ -174,7 +174,8 @@ func TestAnEncodingThatIsMadeAgainRemovesUnmountedShards(t *testing.T) {
 	}
 }
 
-// TestAnEncodingWithoutAnAttemptIsMadeAgain: its worker was killed, and then the server with one of two replicas.
+// TestAnEncodingWithoutAnAttemptIsMadeAgain: its worker was killed, and then the server with one of two
+// replicas.
 func TestAnEncodingWithoutAnAttemptIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, complete := range []bool{true, false} {

@@ -19,7 +19,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// shellOf writes a program that plays `weed shell`.
+// shellOf writes a program in place of `weed shell`.
 func shellOf(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "weed")
@@ -61,8 +61,7 @@ func TestScriptIsBounded(t *testing.T) {
 	require.ErrorContains(t, done.Err, "waiting for lock held by operator")
 }
 
-// TestScriptEndsTheWholeGroup: what the program started itself ends with it, although it
-// takes no notice of SIGTERM.
+// TestScriptEndsTheWholeGroup: a child process that ignores SIGTERM ends with the program.
 func TestScriptEndsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{})
@@ -96,8 +95,8 @@ func TestScriptEndsSessions(t *testing.T) {
 	assert.NoFileExists(t, "/proc/"+strings.TrimSpace(string(text))+"/stat")
 }
 
-// TestScriptHasTheLeaseToItself: jobs of the process give the lease back before the
-// shell asks for it, and wait until it has ended.
+// TestScriptHasTheLeaseToItself: the process's jobs release the lease before the shell requests it, and wait
+// until the shell has ended.
 func TestScriptHasTheLeaseToItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{Linger: 3 * time.Second})

@@ -26,7 +26,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// authority is a cluster's CA, in files as weed's security.toml names them.
+// authority is a cluster's CA, with the files that weed's security.toml names.
 type authority struct {
 	t           *testing.T
 	dir         string
@@ -75,7 +75,7 @@ func (a *authority) member(name string, addresses ...net.IP) tls.Certificate {
 	return a.leaf(name, &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IPAddresses: addresses})
 }
 
-// secured serves a cluster that lets in only clients with a certificate of ca.
+// secured serves a cluster that accepts only clients with a certificate of ca.
 func secured(t *testing.T, ca *authority, server tls.Certificate) *fixture {
 	t.Helper()
 	f := &fixture{Cluster: fakecluster.New(nil), t: t, servers: []string{"127.0.0.1:8080"}}
@@ -107,9 +107,9 @@ func (f *fixture) spec() weed.Spec {
 	return spec
 }
 
-// TestMutualTLS: a job reaches the master and the volume servers with the certificates
-// of the cluster's CA only, and what is wrong is said. A server that refuses the client
-// closes the connection, often before it says why: then the fix names cluster.tls.
+// TestMutualTLS: a job connects to the master and the volume servers only with certificates of the cluster's
+// CA, and errors name the fault. A server that refuses the client often closes the connection without a reason,
+// and then the fix names cluster.tls.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
@@ -149,7 +149,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// probeBoth contacts the master, and its address as that of a filer.
+// probeBoth probes the master, and a filer at the same address.
 func (f *fixture) probeBoth() []jobtype.ClusterProbe {
 	f.t.Helper()
 	spec := f.spec()
@@ -182,7 +182,7 @@ func TestOneSideHasNoTLS(t *testing.T) {
 	}
 }
 
-// TestCertificatesWithoutAName are what weed's own guide makes.
+// TestCertificatesWithoutAName: weed's own guide makes such certificates.
 func TestCertificatesWithoutAName(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -33,7 +33,7 @@ func (f filters) filter() (plan.Filter, error) {
 	return made, err
 }
 
-// target is what a detection knows of a job's volume.
+// target is the volume of a job with the facts of its detection.
 type target struct {
 	Volume     uint32            `json:"volume"`
 	Collection string            `json:"collection,omitempty"`
@@ -53,8 +53,8 @@ type target struct {
 
 var errNoTarget = jobtype.Permanent(errors.New("params.target is missing: these jobs are made by the detection"))
 
-// proposal makes one of a target: its key names the kind, the volume and its
-// collection, and no other job of any kind may be at the volume meanwhile.
+// proposal makes a proposal for a target. Its key has the kind, the volume and its collection. It takes the
+// volume as an object, so that no job of another kind works on it meanwhile.
 func proposal(kind, summary string, t target, estimate time.Duration, priority jobtype.Priority) jobtype.Proposal {
 	key := fmt.Sprintf("%s:%d", kind, t.Volume)
 	if t.Collection != "" {
@@ -81,15 +81,15 @@ func vacuumKind() kind {
 	}
 }
 
-// volumePolicy is what the job types on volumes share: SeaweedFS's own limits, and
-// the process beats for a job, because a compaction or an encoding shows no progress.
+// volumePolicy is the common policy of the job types for volumes: SeaweedFS's own limits. The process beats for
+// a job, because a compaction or an encoding shows no progress.
 func volumePolicy(detection time.Duration, jobs int, backoff time.Duration) jobtype.Policy {
 	return jobtype.Policy{
 		DetectionTimeout: jobtype.Duration(detection), ExecutionTimeout: jobtype.Duration(30 * time.Minute), MaxRuntime: jobtype.Duration(30 * time.Minute),
 		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 16, PerWorkerExecutionConcurrency: 4,
 		RetryLimit: 1, RetryBackoff: jobtype.Duration(backoff), Liveness: jobtype.LivenessProcess,
-		// A worker that is killed in the middle of a step must be noticed soon: the
-		// volume may be read-only meanwhile.
+		// A worker killed in the middle of a step must be detected soon, because the volume may be read-only
+		// meanwhile.
 		HeartbeatTimeout: jobtype.Duration(10 * time.Second), OnDisconnect: jobtype.DisconnectStop, StopAfter: jobtype.Duration(7 * time.Second),
 	}
 }
@@ -139,7 +139,7 @@ func (s *vacuumSettings) propose(t plan.Topology, _ jobtype.DetectInput, now tim
 	return proposals
 }
 
-// work takes the replicas of now: one that was moved since the detection is found.
+// work takes the current replicas, because some may have moved since the detection.
 func (s *vacuumSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	if s.Target == nil {
 		return nil, 0, errNoTarget

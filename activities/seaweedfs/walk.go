@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// stopGrace is how long a job that is stopped may undo or complete what it began.
+// stopGrace bounds the time in which a stopped job undoes or completes its work.
 const stopGrace = 20 * time.Second
 
 // walk is one attempt at one volume.
@@ -66,7 +66,7 @@ func (w *walk) run(ctx context.Context) (steps.End, error) {
 	}
 }
 
-// enter waits for the lease, and says what it waits for.
+// enter waits for the lease, and reports the reason of the wait.
 func (w *walk) enter(ctx context.Context) (*weed.Hold, error) {
 	ticking, stop := context.WithCancel(ctx)
 	defer stop()
@@ -85,8 +85,8 @@ func (w *walk) enter(ctx context.Context) (*weed.Hold, error) {
 	return w.cluster.keeper.Enter(ctx)
 }
 
-// stop gives the job a last while to undo what it can. A job that another attempt
-// may have already changes nothing any more.
+// stop gives the job time to undo its changes. If another attempt may have started, the job changes nothing
+// more.
 func (w *walk) stop(ctx context.Context) (graced context.Context, done func(), err error) {
 	cause := context.Cause(ctx)
 	stopper, ok := w.work.(steps.Stopper)
@@ -128,10 +128,10 @@ func (w *walk) look(ctx context.Context, look steps.Look) {
 	w.runner.SawReplica(replica)
 }
 
-// waitEvery is the time between two looks at a copy that is under way.
+// waitEvery is the time between two looks at a copy in progress.
 const waitEvery = time.Second
 
-// wait lets time pass before the job looks again.
+// wait pauses before the job looks again.
 func (w *walk) wait(ctx context.Context, step steps.Step) error {
 	w.report("waiting for a copy that is under way", "")
 	w.runner.Again()
@@ -141,7 +141,7 @@ func (w *walk) wait(ctx context.Context, step steps.Step) error {
 	case <-timer.C:
 	case <-ctx.Done():
 		if w.stopped {
-			<-timer.C // the job counts what it waits for after its end was asked for
+			<-timer.C // the job counts its waits after it was stopped
 		}
 		return nil
 	}
@@ -152,8 +152,8 @@ func (w *walk) wait(ctx context.Context, step steps.Step) error {
 	return lost(w.volume, err)
 }
 
-// take carries out one call: give the lease to others if it is their turn, write the
-// checkpoint, see that the lease is held, call.
+// take carries out one call. It hands the lease to others if their turn has come, writes the checkpoint and
+// checks the lease before the call.
 func (w *walk) take(ctx context.Context, step steps.Step) error {
 	if ctx.Err() != nil {
 		w.runner.Again()
@@ -190,8 +190,8 @@ func (w *walk) take(ctx context.Context, step steps.Step) error {
 	return nil
 }
 
-// call ends with the lease. A short call ends before it can: a server refuses one
-// whose time is over, so that none is carried out after another client got the lease.
+// call ends with the lease. A server refuses a short call after its deadline, so that none is carried out under
+// another client's lease.
 func (w *walk) call(ctx context.Context, call steps.Call, deadline time.Time) (steps.Answer, error) {
 	ctx, cancel := w.hold.Context(ctx)
 	defer cancel()

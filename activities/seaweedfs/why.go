@@ -8,14 +8,14 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// explain adds the reasons why there is nothing to do.
+// explain adds the reasons for an empty plan.
 func explain(out jobtype.ProposalSink, left []plan.Left) {
 	for _, l := range left {
 		jobtype.Explain(out, leftText(l))
 	}
 }
 
-// leftText is one line about what a plan leaves out.
+// leftText is one line about the volumes or servers that a plan leaves out.
 func leftText(l plan.Left) string {
 	volumes := counted(l.Count, "volume")
 	switch l.Obstacle {
@@ -66,7 +66,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// onDisks names a type of disk; SeaweedFS calls hdd the empty one.
+// onDisks names a type of disk. SeaweedFS's empty type is hdd.
 func onDisks(diskType string) string {
 	if diskType == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// TestAnEmptyDetectionExplainsItself runs every native handler on a cluster where it finds nothing.
+// TestAnEmptyDetectionExplainsItself runs every native handler on a cluster without work.
 func TestAnEmptyDetectionExplainsItself(t *testing.T) {
 	t.Parallel()
 	few := newFixture(t, 2, weed.KeeperOptions{})

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
-// BenchmarkVerify reads one large file from the page cache: what the hash and
-// the loop around it can do when the disk is no limit.
+// BenchmarkVerify reads one large file from the page cache, so that it measures the hash and the loop without a
+// disk.
 func BenchmarkVerify(b *testing.B) {
 	const size = 256 << 20
 	root := b.TempDir()
@@ -34,8 +34,8 @@ func BenchmarkVerify(b *testing.B) {
 	require.NoError(b, handler.Close())
 }
 
-// BenchmarkDetect walks 20,000 files in 200 directories, all of them verified:
-// the usual detection, which finds nothing. BenchmarkDetect/new finds all.
+// BenchmarkDetect walks 20,000 verified files in 200 directories, as the usual detection, which finds nothing.
+// BenchmarkDetect/new finds all.
 func BenchmarkDetect(b *testing.B) {
 	const directories, perDirectory = 200, 100
 	root := b.TempDir()
@@ -68,8 +68,7 @@ func BenchmarkDetect(b *testing.B) {
 	require.NoError(b, handler.Close())
 }
 
-// BenchmarkSmallFiles verifies small files by eight executors at once: every
-// verdict is on disk before its job ends.
+// BenchmarkSmallFiles verifies small files with eight executors. Every verdict is on disk before its job ends.
 func BenchmarkSmallFiles(b *testing.B) {
 	root := b.TempDir()
 	for f := range 64 {

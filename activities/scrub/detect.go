@@ -12,22 +12,21 @@ import (
 )
 
 const (
-	// pageSize is how many proposals are handed over at once.
+	// pageSize is the number of proposals in a page.
 	pageSize = 100
-	// lookupSize is how many files are looked up in one transaction.
+	// lookupSize is the number of files in one lookup transaction.
 	lookupSize = 2048
-	// estimatedRate, in bytes per second, is a slow disk with company. The
-	// estimate only ever raises a job's timeout.
+	// estimatedRate, in bytes per second, is a slow and busy disk. The estimate can only raise a job's time
+	// limit.
 	estimatedRate = 20 << 20
 )
 
-// Detect implements [jobtype.Handler]. It proposes, while it walks, files that
-// failed their last verification (critical), were never verified (high) or
-// have changed since (normal); then those due, the longest unverified first.
+// Detect implements [jobtype.Handler]. During the walk it proposes files that failed their last verification
+// (critical), were never verified (high) or have changed since (normal). After the walk it proposes the due
+// files, the longest unverified first.
 //
-// A walk ends when the group is full or most of the time is used; the next one
-// begins where it ended, so that no part of a large tree is starved. Only a
-// dry run always begins at the beginning and leaves no trace.
+// A walk ends when the group is full or most of the time is used. The next walk begins there, so that each part
+// of a large tree has its turn. A dry run always begins at the root and records nothing.
 func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	p, err := readParams(in.Params)
 	if err != nil {
@@ -57,8 +56,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return err
 }
 
-// softEnd leaves a fifth of the time for the proposals that are held back
-// until the walk is over. Zero: no limit.
+// softEnd leaves a fifth of the time for the proposals after the walk. Zero means no limit.
 func softEnd(ctx context.Context) time.Time {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -120,8 +118,8 @@ func (s *scan) run(ctx context.Context) error {
 
 func (s *scan) cursorKey() string { return "cursor/" + s.in.JobType + "/" + s.root }
 
-// visit judges the files of one directory. The first one of a walk is judged
-// whatever time it takes, so that every detection gets further.
+// visit checks the files of one directory. It ignores the time for the first directory of a walk, so that every
+// detection makes progress.
 func (s *scan) visit(ctx context.Context, directory string, files []found) error {
 	if s.visited > 0 && !s.softEnd.IsZero() && time.Now().After(s.softEnd) {
 		if err := s.emitDue(ctx); err != nil && !errors.Is(err, errStop) {
@@ -150,7 +148,7 @@ func (s *scan) stopAt(directory string) error {
 	return errStop
 }
 
-// judge proposes files of one directory or keeps them until the end.
+// judge proposes files of one directory, or keeps them until the end.
 func (s *scan) judge(ctx context.Context, files []found) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -182,7 +180,7 @@ func (s *scan) judge(ctx context.Context, files []found) error {
 	return nil
 }
 
-// emitDue proposes what was held back and hands over the last page.
+// emitDue proposes the kept files and flushes the last page.
 func (s *scan) emitDue(ctx context.Context) error {
 	for _, c := range s.due.sorted() {
 		reason := "last verified " + c.verifiedAt.Format(time.DateOnly)
@@ -206,14 +204,13 @@ func (s *scan) propose(ctx context.Context, file found, path string, priority jo
 		EstimatedRuntime: jobtype.Duration(time.Duration(file.Size/estimatedRate) * time.Second),
 	}
 	if s.params.Pin {
-		// Nodes have disks of their own: the same path is another file there.
+		// The same path on another node is another file.
 		proposal.Node, proposal.DedupeKey = s.in.WorkerID, jobtype.KeyOf(s.in.WorkerID+":"+path)
 	}
 	return s.emit(ctx, proposal)
 }
 
-// refuse reports what cannot be read as an invalid proposal: shown to
-// operators, and no reason to leave the rest of the tree alone.
+// refuse reports an unreadable path as an invalid proposal, which operators see. The walk continues.
 func (s *scan) refuse(ctx context.Context, path string, err error) error {
 	full := filepath.Join(s.root, filepath.FromSlash(path))
 	return s.emit(ctx, jobtype.Refused(jobtype.KeyOf(full), fmt.Errorf("cannot be read: %w; exclude it or let the worker read it", err)))
@@ -227,8 +224,7 @@ func (s *scan) emit(ctx context.Context, proposal jobtype.Proposal) error {
 	return s.flush(ctx)
 }
 
-// flush hands the page over. That the sink refuses some of it is the sink's to
-// report.
+// flush emits the page. The sink reports the proposals that it refuses.
 func (s *scan) flush(ctx context.Context) error {
 	if len(s.page) == 0 {
 		return nil

@@ -12,13 +12,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxReads is how often a file that changes under the reader is read again
-// before it is left for the next detection.
+// maxReads bounds the reads of a file that changes meanwhile. After them the next detection proposes it.
 const maxReads = 3
 
-// settleFor is waited out after the last write before reading: a file system
-// stamps writes with the kernel's tick (at most 10 ms), so a write within the
-// same tick as the baseline would not show in the modification time.
+// settleFor is the wait after the last write to a file before it is read. A file system stamps writes with the
+// kernel's tick (at most 10 ms), so a write in the tick of the baseline would not change the modification time.
 const settleFor = 50 * time.Millisecond
 
 // Values of the result's "outcome".
@@ -30,9 +28,8 @@ const (
 	outcomeBusy     = "busy"     // written while it was read, maxReads times
 )
 
-// Execute implements [jobtype.Handler]: it reads one file and compares it with
-// the baseline. Rot is a permanent failure; a file that vanished or is being
-// written is none.
+// Execute implements [jobtype.Handler]. It reads one file and compares it with the baseline. Rot is a permanent
+// failure. A file that vanished or is being written is no failure.
 func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	p, err := readParams(job.Params)
 	if err == nil && p.File == nil {
@@ -95,8 +92,8 @@ func (v *verification) run(ctx context.Context) (jobtype.Result, error) {
 	return v.result(outcomeBusy, fmt.Sprintf("was written to while it was read, %d times; the next detection tries again", maxReads), nil), nil
 }
 
-// elsewhere refuses to judge a file by the disk of another node: without
-// `pin`, a job may run on a worker that does not see what the detection saw.
+// elsewhere refuses a file that another node detected: without `pin`, a job may run on a worker with other
+// disks.
 func (v *verification) elsewhere(ctx context.Context) error {
 	seen := v.params.File
 	if seen.DetectedBy == "" || seen.DetectedBy == v.job.WorkerID {
@@ -117,8 +114,7 @@ func gone(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, errNotRegular)
 }
 
-// failure names the file. That the worker may not read it will not change by
-// trying again.
+// failure names the file. A missing permission is permanent.
 func (v *verification) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("verification of %q stopped: %w", v.path, context.Cause(ctx))
@@ -130,7 +126,7 @@ func (v *verification) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// compare judges what was read and keeps the verdict before it is told.
+// compare decides the verdict and stores it before it is returned.
 func (v *verification) compare(ctx context.Context, read reading) (jobtype.Result, error) {
 	records, err := v.store.lookup(ctx, v.path)
 	if err != nil {

@@ -17,16 +17,16 @@ const Name = "scrub"
 //go:embed params.schema.json
 var paramsSchema []byte
 
-// Options are what the worker decides, as opposed to the job type.
+// Options are settings of the worker, not of the job type.
 type Options struct {
 	// DataDir holds the baseline file scrub.db. Default: .roundsman in the
 	// working directory.
 	DataDir string
-	// Patience is how long an operation waits for a baseline file that another
-	// process holds. Default 30s; a holder gives it up within a second.
+	// Patience is how long an operation waits for a baseline file held by another process. Default 30s. A
+	// holder releases it within a second.
 	Patience time.Duration
-	// CheckpointBytes is how much is read between two checkpoints, unless a
-	// second passes first. Default 64 MiB.
+	// CheckpointBytes is the number of bytes between two checkpoints, unless a second passes first. Default 64
+	// MiB.
 	CheckpointBytes int64
 	// Now is the clock of verifications. Default time.Now.
 	Now func() time.Time
@@ -48,9 +48,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Handler scrubs directory trees. Share one between the workers of a process:
-// they then share the open baseline and its commits. Several work too, as
-// several processes do, a little slower.
+// Handler scrubs directory trees. The workers of a process share one, with its open baseline and its commits.
+// Several handlers also work, as several processes do, a little slower.
 type Handler struct {
 	options Options
 
@@ -68,9 +67,8 @@ func New(options Options) *Handler {
 	return &Handler{options: options.withDefaults(), stores: map[string]store{}}
 }
 
-// Descriptor implements [jobtype.Handler]. A walk over millions of files takes
-// longer than the built-in 45s, and a read error may pass, so detection has
-// 10m and a job one retry.
+// Descriptor implements [jobtype.Handler]. Detection has 10m instead of the built-in 45s, for walks over
+// millions of files. A job has one retry, because a read error may be temporary.
 func (h *Handler) Descriptor() jobtype.Descriptor {
 	return jobtype.Descriptor{
 		Name:   Name,
@@ -94,8 +92,7 @@ func (h *Handler) ValidateSettings(params, detect, execute json.RawMessage) erro
 	return err
 }
 
-// Close closes the baseline files that are idle. A handler may be used after
-// it.
+// Close closes idle baseline files. The handler may be used afterwards.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

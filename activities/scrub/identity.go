@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// identity is what must stay the same for a file to be taken for unwritten.
-// Inode tells a replaced file in the middle of a job; it is no part of the
-// baseline, since a file restored from a copy has another one.
+// identity is equal for files without a write in between. Inode detects a file replaced in the middle of a job.
+// It is not part of the baseline, because a restored file has another inode.
 type identity struct {
 	Size    int64  `json:"size"`
 	MtimeNS int64  `json:"mtime_ns"`

@@ -13,15 +13,13 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// How a baseline file is shared. bbolt allows one opener at a time, whether
-// the other is another process or another handler of this process, so the file
-// is open only while it is used and a little longer.
+// How a baseline file is shared. bbolt allows one opener at a time, in this process or another, so the file is
+// open only during use and a little longer.
 const (
 	// lingerFor keeps the file open between the operations of busy workers.
 	lingerFor = 100 * time.Millisecond
-	// holdLimit is how long the file may stay open while somebody else waits
-	// for it, yieldFor how long it is then left to him: his lock attempts are
-	// 50 ms apart.
+	// holdLimit bounds how long the file stays open while another opener waits. yieldFor is the time that it
+	// then stays closed for the other, whose lock attempts are 50 ms apart.
 	holdLimit = 500 * time.Millisecond
 	yieldFor  = 150 * time.Millisecond
 	// attemptFor is one attempt to lock the file.
@@ -30,9 +28,8 @@ const (
 	batchDelay = 2 * time.Millisecond
 )
 
-// lease opens one database file when it is needed and shares it. A process that waits
-// for the file leaves a note next to it (path + ".wanted"), on which the holder
-// gives it up for a moment.
+// lease opens one database file on demand and shares it. A process that waits for the file writes a note next
+// to it (path + ".wanted"), and the holder closes it for a moment.
 type lease struct {
 	path string
 	// patience is how long a use waits for the file.
@@ -132,8 +129,8 @@ func (l *lease) closeIdle() {
 	}
 }
 
-// drainIfWanted lets no new user in when somebody else has waited long enough,
-// and closes after the last one.
+// drainIfWanted refuses new users when another process has waited long enough, and closes the file after the
+// last user.
 func (l *lease) drainIfWanted() {
 	if l.db == nil {
 		return
@@ -150,8 +147,7 @@ func (l *lease) drainIfWanted() {
 	}
 }
 
-// shut closes the database. Nothing is lost if closing fails: every commit is
-// on disk.
+// shut closes the database. A failed close loses nothing, because every commit is on disk.
 func (l *lease) shut() {
 	_ = l.db.Close()
 	l.db, l.draining = nil, false
@@ -163,7 +159,7 @@ func (l *lease) announce() {
 	l.changed = make(chan struct{})
 }
 
-// close ends the lease's own use of the file, for a tidy end of the process.
+// close ends this lease's use of the file in order.
 func (l *lease) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +186,7 @@ func (l *lease) open(ctx context.Context) error {
 	return err
 }
 
-// lock waits for the file as long as its holder needs, up to patience.
+// lock waits for the holder of the file, up to patience.
 func (l *lease) lock(ctx context.Context) (*bbolt.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o750); err != nil {
 		return nil, fmt.Errorf("the directory of the baseline: %w", err)
@@ -198,7 +194,7 @@ func (l *lease) lock(ctx context.Context) (*bbolt.DB, error) {
 	for until := time.Now().Add(l.patience); ; {
 		db, err := bbolt.Open(l.path, 0o600, &bbolt.Options{Timeout: attemptFor, FreelistType: bbolt.FreelistMapType})
 		if err == nil {
-			_ = os.Remove(l.note()) // whoever else waits writes it again
+			_ = os.Remove(l.note()) // other waiting processes write it again
 			db.MaxBatchDelay = batchDelay
 			return db, prepare(db)
 		}

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childRole makes the test binary play another process that uses a baseline.
+// childRole makes the test binary another process that uses a baseline.
 const childRole = "SCRUB_TEST_CHILD"
 
 func TestMain(m *testing.M) {

@@ -9,14 +9,14 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// candidate is a file that is due.
+// candidate is a due file.
 type candidate struct {
 	found
 	verifiedAt time.Time
 }
 
-// oldest keeps the candidates that have waited longest, as many as a group
-// could take: of a tree of millions only those need memory.
+// oldest keeps the candidates that have waited longest, up to the size of a group, so that memory stays bounded
+// for trees of millions of files.
 type oldest struct {
 	limit int
 	heap  youngestFirst
@@ -26,7 +26,7 @@ func newOldest(limit int) *oldest {
 	if limit <= 0 || limit > jobtype.MaxKeyedJobs {
 		limit = jobtype.MaxKeyedJobs
 	}
-	return &oldest{limit: limit + 1} // one more, so that the sink hears of a surplus
+	return &oldest{limit: limit + 1} // one more, so that the sink reports the surplus
 }
 
 func (o *oldest) add(c candidate) {
@@ -48,8 +48,7 @@ func (o *oldest) sorted() []candidate {
 	return all
 }
 
-// compare orders by age and, where files were verified in the same moment, by
-// path, so that the order never depends on chance.
+// compare sorts by age, then by path, so that the order is deterministic.
 func compare(a, b candidate) int {
 	if order := a.verifiedAt.Compare(b.verifiedAt); order != 0 {
 		return order

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// openBelow opens what relative names below root.
+// openBelow opens the file with this path below root.
 func openBelow(root, relative string, _ bool) (*os.File, error) {
 	return os.Open(filepath.Join(root, relative))
 }

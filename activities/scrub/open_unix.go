@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBelow opens what relative names below root. Unless links are followed it goes
-// from directory to directory and through no symbolic link: one may have taken the
-// place of a directory since that was looked at. Root itself may be one.
+// openBelow opens the file with this path below root. Unless links are followed, it opens each directory in
+// turn and refuses symbolic links, because a link may have replaced a directory since the walk. Root itself may
+// be a link.
 //
-// O_NONBLOCK: a named pipe put in place of a file must not block the open for ever.
+// O_NONBLOCK: a named pipe in place of a file must not block the open forever.
 func openBelow(root, relative string, followSymlinks bool) (*os.File, error) {
 	full := filepath.Join(root, relative)
 	if followSymlinks || relative == "" {

@@ -35,13 +35,13 @@ type params struct {
 	File           *fileParams       `json:"file"`
 }
 
-// fileParams are what the detection knows about the file of a job.
+// fileParams are the facts of the detection about a job's file.
 type fileParams struct {
-	// Path is relative to root, with slashes. PathBase64 is in its place where
-	// the name is not UTF-8, which JSON cannot carry.
+	// Path is relative to root, with slashes. PathBase64 replaces it for names that are not UTF-8, which JSON
+	// cannot represent.
 	Path       string `json:"path,omitempty"`
 	PathBase64 string `json:"path_base64,omitempty"`
-	// Size, MtimeNS and Inode are the file as the detection saw it.
+	// Size, MtimeNS and Inode describe the file at its detection.
 	Size    int64  `json:"size"`
 	MtimeNS int64  `json:"mtime_ns"`
 	Inode   uint64 `json:"inode,omitempty"`
@@ -60,7 +60,7 @@ func newFileParams(relative string, seen identity) fileParams {
 	return file
 }
 
-// relative returns the path below root, refusing what leads out of it.
+// relative returns the path below root, and refuses a path outside it.
 func (f fileParams) relative() (string, error) {
 	path := f.Path
 	if f.PathBase64 != "" {
@@ -123,8 +123,8 @@ func (p params) forgetAfter() time.Duration {
 
 func (p params) dropCache() bool { return p.DropCache == nil || *p.DropCache }
 
-// root returns the absolute path of the tree. A root that is missing is told
-// apart from one that is empty: an unmounted disk must not look scrubbed.
+// root returns the absolute path of the tree. A missing root is an error, so that an unmounted disk does not
+// count as an empty tree.
 func (p params) root() (string, error) {
 	root, err := filepath.Abs(p.Root)
 	if err != nil {

@@ -15,33 +15,31 @@ import (
 
 const (
 	bufferSize = 1 << 20
-	// checkpointEvery bounds what a killed worker has read in vain on a slow
-	// disk; Options.CheckpointBytes does on a fast one.
+	// checkpointEvery bounds the lost reads of a killed worker on a slow disk. Options.CheckpointBytes does so
+	// on a fast one.
 	checkpointEvery = time.Second
 )
 
 var (
-	// errChanging: the file was written to while it was read.
+	// errChanging: the file was written to during the read.
 	errChanging   = errors.New("the file changed while it was read")
 	errNotRegular = errors.New("no regular file")
 )
 
-// reading is a file read to its end, unchanged from the first byte to the last.
+// reading is a complete read of an unchanged file.
 type reading struct {
 	identity
 	digest digest
 }
 
-// checkpoint is where a reading was: the state of the hash after Offset bytes
-// of a file of this identity.
+// checkpoint is the state of the hash after Offset bytes of a file of this identity.
 type checkpoint struct {
 	identity
 	Offset int64  `json:"offset"`
 	State  []byte `json:"state"`
 }
 
-// readCheckpoint returns nil for none and for one that cannot be understood: a
-// job may always begin again.
+// readCheckpoint returns nil for an empty or unreadable checkpoint, because a job may always begin again.
 func readCheckpoint(data json.RawMessage) *checkpoint {
 	var c checkpoint
 	if len(data) == 0 || json.Unmarshal(data, &c) != nil || c.Offset <= 0 {
@@ -96,7 +94,7 @@ func (v *verification) open() (*os.File, error) {
 	return openBelow(v.root, v.relative, v.params.FollowSymlinks)
 }
 
-// settle waits until the last write is old enough to be told from a next one.
+// settle waits until the last write is so old that a further write would have another time.
 func (r *reader) settle(ctx context.Context) error {
 	age := time.Since(r.identity.mtime())
 	if age < 0 || age >= settleFor {
@@ -112,7 +110,7 @@ func (r *reader) settle(ctx context.Context) error {
 	}
 }
 
-// goOn takes the checkpoint up if it is about this very file.
+// goOn continues from the checkpoint if its identity is the file's.
 func (r *reader) goOn() error {
 	from := r.resume
 	if from == nil || from.identity != r.identity || from.Offset > r.identity.Size {
@@ -171,7 +169,7 @@ func (r *reader) report() {
 	r.progress.Report(percent, "hash", byteCount(r.offset)+" of "+byteCount(r.identity.Size))
 }
 
-// save keeps a checkpoint and lets go of the pages that were read.
+// save writes a checkpoint and drops the read pages.
 func (r *reader) save() error {
 	if r.offset == r.saved {
 		return nil
@@ -199,8 +197,7 @@ func (r *reader) letGo() {
 	}
 }
 
-// finish makes sure that what was read is one state of the file, and the file
-// that the path still names.
+// finish checks that the read data is one state of the file, and that the path still names it.
 func (r *reader) finish() (reading, error) {
 	r.letGo()
 	info, err := r.file.Stat()

@@ -12,19 +12,17 @@ type digest [32]byte
 
 func (d digest) String() string { return hex.EncodeToString(d[:]) }
 
-// record is the baseline of one file. Times are zero where they do not apply.
+// record is the baseline of one file. A time is zero if it does not apply.
 type record struct {
 	Digest  digest
 	Size    int64
 	MtimeNS int64
-	// RecordedAt is when this digest became the baseline, VerifiedAt when the
-	// file last matched it.
+	// RecordedAt is the time when this digest became the baseline, VerifiedAt that of the last match.
 	RecordedAt time.Time
 	VerifiedAt time.Time
-	// RotAt is when the file last failed to match; it is proposed again by
-	// every detection until it matches or changes.
+	// RotAt is the time of the last mismatch. Every detection proposes the file until it matches or changes.
 	RotAt time.Time
-	// MissingSince is when a sweep first found the file gone.
+	// MissingSince is the time of the sweep that first missed the file.
 	MissingSince time.Time
 }
 
@@ -38,14 +36,14 @@ const (
 	recordSize    = 1 + len(digest{}) + 6*8
 )
 
-// encode is fixed-size and binary: a tree of ten million files has ten million
-// records, and they are read at every detection.
+// encode is binary with a fixed size, because a detection reads ten million records of a tree of ten million
+// files.
 func (r record) encode() []byte {
 	data := make([]byte, 0, recordSize)
 	data = append(data, recordVersion)
 	data = append(data, r.Digest[:]...)
 	for _, number := range []int64{r.Size, r.MtimeNS, unixNano(r.RecordedAt), unixNano(r.VerifiedAt), unixNano(r.RotAt), unixNano(r.MissingSince)} {
-		data = binary.BigEndian.AppendUint64(data, uint64(number)) //nolint:gosec // the bits are what is kept
+		data = binary.BigEndian.AppendUint64(data, uint64(number)) //nolint:gosec // the bits are kept
 	}
 	return data
 }
@@ -57,7 +55,7 @@ func decodeRecord(data []byte) (record, error) {
 	var r record
 	rest := data[1+copy(r.Digest[:], data[1:]):]
 	number := func() int64 {
-		value := int64(binary.BigEndian.Uint64(rest)) //nolint:gosec // the bits are what was kept
+		value := int64(binary.BigEndian.Uint64(rest)) //nolint:gosec // the bits were kept
 		rest = rest[8:]
 		return value
 	}

@@ -26,7 +26,7 @@ func encodeForTest(t testing.TB, value any) json.RawMessage {
 	return encoded
 }
 
-// rig is a tree with a handler whose clock a test moves.
+// rig is a tree with a handler whose clock the test sets.
 type rig struct {
 	*testing.T
 	root    string
@@ -237,8 +237,7 @@ func TestVanished(t *testing.T) {
 	}
 }
 
-// A directory on the way to the file, or one about to be walked, became a symbolic
-// link that leads out of the tree.
+// A directory on the path of the file, or about to be walked, became a symbolic link out of the tree.
 func TestADirectoryThatBecameALinkIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "c/d", "keep")
@@ -254,7 +253,7 @@ func TestADirectoryThatBecameALinkIsNotFollowed(t *testing.T) {
 		root: r.root, refuse: func(string, error) error { return nil },
 		visit: func(directory string, files []found) error {
 			if directory == "" {
-				swap() // The walk knows c as a directory already.
+				swap() // The walk has already seen the directory c.
 			}
 			for _, file := range files {
 				visited = append(visited, file.path)

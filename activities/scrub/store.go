@@ -62,7 +62,7 @@ func create(tx *bbolt.Tx) error {
 // store is the baseline of a node.
 type store struct{ lease *lease }
 
-// id identifies the baseline file; another file has another.
+// id identifies the baseline file.
 func (s store) id(ctx context.Context) (string, error) {
 	var id string
 	err := s.lease.use(ctx, func(db *bbolt.DB) error {
@@ -97,8 +97,7 @@ func (s store) lookup(ctx context.Context, paths ...string) ([]*record, error) {
 	return records, err
 }
 
-// put keeps a record; it is on disk when put returns. Jobs that end at the same
-// time share one commit.
+// put stores a record, which is on disk when put returns. Jobs that end at the same time share one commit.
 func (s store) put(ctx context.Context, path string, r record) error {
 	return s.lease.use(ctx, func(db *bbolt.DB) error {
 		return db.Batch(func(tx *bbolt.Tx) error {
@@ -107,8 +106,7 @@ func (s store) put(ctx context.Context, path string, r record) error {
 	})
 }
 
-// remember and recall keep short notes between detections, such as where the
-// last one stopped.
+// remember and recall store short notes between detections, such as the end of the last walk.
 func (s store) remember(ctx context.Context, key, value string) error {
 	return s.lease.use(ctx, func(db *bbolt.DB) error {
 		return db.Batch(func(tx *bbolt.Tx) error {
@@ -137,8 +135,8 @@ type kept struct {
 	record
 }
 
-// after returns up to limit records below the directory prefix (which ends
-// with a separator) whose path is greater than from, in order of path.
+// after returns up to limit records below the directory prefix (which ends with a separator) with paths greater
+// than from, in order of path.
 func (s store) after(ctx context.Context, prefix, from string, limit int) ([]kept, error) {
 	var found []kept
 	err := s.lease.use(ctx, func(db *bbolt.DB) error {
@@ -161,15 +159,14 @@ func (s store) after(ctx context.Context, prefix, from string, limit int) ([]kep
 	return found, err
 }
 
-// revision replaces one record by another, or deletes it where the new one is
-// nil.
+// revision replaces one record by another, or deletes it if the new one is nil.
 type revision struct {
 	kept
 	new *record
 }
 
-// revise applies revisions in one commit. A record that has changed since it
-// was read is left alone: a verification is newer than what the reader knew.
+// revise applies revisions in one commit. It skips a record that has changed since it was read, because a
+// verification is newer.
 func (s store) revise(ctx context.Context, revisions []revision) error {
 	if len(revisions) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func newStore(t testing.TB, path string) store {
 	return s
 }
 
-// fill puts many records in one commit.
+// fill stores many records in one commit.
 func (s store) fill(ctx context.Context, all []revision) error {
 	return s.lease.use(ctx, func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {
@@ -173,8 +173,7 @@ func TestWaitingForAFileEnds(t *testing.T) {
 	group.Wait()
 }
 
-// writeForEver is another process that keeps records 1, 2, 3, … and says so
-// after each, until it is killed.
+// writeForEver is another process that stores records 1, 2, 3, … and prints each number until it is killed.
 func writeForEver(path string) int {
 	s := store{newLease(path, 30*time.Second)}
 	var group sync.WaitGroup
@@ -217,7 +216,7 @@ func TestNothingCommittedIsLostByKill9(t *testing.T) {
 		for n := 0; lines.Scan(); n++ {
 			kept = append(kept, lines.Text())
 			if n == 20+17*round {
-				require.NoError(t, writer.Process.Kill()) // in the middle of writes; what is in the pipe counts too
+				require.NoError(t, writer.Process.Kill()) // in the middle of writes; lines in the pipe count too
 			}
 		}
 		_ = writer.Wait()

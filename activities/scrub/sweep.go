@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// sweepSize is how many records one detection looks after. A large baseline is
-// gone through over many detections.
+// sweepSize bounds the records that one detection checks. A large baseline takes many detections.
 const sweepSize = 5000
 
-// sweep drops the baselines of files that have been gone for forget_after. A
-// file that is missing is marked first and forgotten much later, since a disk
-// that is not mounted today has all its files missing.
+// sweep drops the baselines of files that have been missing for forget_after. A missing file is only marked at
+// first, because all files of an unmounted disk are missing.
 func (s *scan) sweep(ctx context.Context) error {
 	key := "sweep/" + s.root
 	from, err := s.store.recall(ctx, key)

@@ -28,8 +28,8 @@ type tree struct {
 	device uint64
 	seen   map[[2]uint64]bool // directories, where links are followed
 
-	// visit gets the files of one directory. refuse gets what cannot be read;
-	// the walk continues. An error of either ends the walk.
+	// visit receives the files of one directory, refuse unreadable paths, after which the walk continues. An
+	// error of either ends the walk.
 	visit  func(directory string, files []found) error
 	refuse func(path string, err error) error
 }
@@ -37,7 +37,7 @@ type tree struct {
 // errEnd ends a walk at its limit, without a fault.
 var errEnd = errors.New("the walk has come round")
 
-// walk starts at the directory from ("" for root) and comes round to it.
+// walk starts at the directory from ("" for root) and continues at the root until it is back there.
 func (t *tree) walk(ctx context.Context, from string) error {
 	info, err := os.Stat(t.root)
 	if err != nil {
@@ -56,7 +56,7 @@ func (t *tree) walk(ctx context.Context, from string) error {
 	return err
 }
 
-// forget begins a pass: of all directories only root was seen.
+// forget begins a pass in which only root was seen.
 func (t *tree) forget(root os.FileInfo) {
 	t.seen = map[[2]uint64]bool{{deviceOf(root), inodeOf(root)}: true}
 }
@@ -68,9 +68,8 @@ func segments(directory string) []string {
 	return strings.Split(directory, "/")
 }
 
-// descend visits a directory and what is below. start holds the rest of the
-// way to the first directory that is visited, none once it is reached; end is
-// the directory before which the walk ends.
+// descend visits a directory and its subdirectories. start is the rest of the path to the first directory to
+// visit, empty once it is reached. end is the directory before which the walk ends.
 func (t *tree) descend(ctx context.Context, directory string, start, end []string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -110,7 +109,7 @@ func (t *tree) descend(ctx context.Context, directory string, start, end []strin
 	return nil
 }
 
-// readDir returns what is in a directory, in the order of the names.
+// readDir returns the entries of a directory, sorted by name.
 func (t *tree) readDir(directory string) ([]os.DirEntry, error) {
 	opened, err := openBelow(t.root, filepath.FromSlash(directory), t.follow)
 	if err != nil {
@@ -122,8 +121,8 @@ func (t *tree) readDir(directory string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// sort tells files from directories and leaves out what is excluded and what
-// is neither: devices, sockets, pipes, and links unless they are followed.
+// sort separates files from directories. It leaves out excluded entries, devices, sockets, pipes, and links
+// unless they are followed.
 func (t *tree) sort(directory string, entries []os.DirEntry) (files []found, directories []string, err error) {
 	for _, entry := range entries {
 		relative := path.Join(directory, entry.Name())
@@ -149,22 +148,22 @@ func (t *tree) sort(directory string, entries []os.DirEntry) (files []found, dir
 	return files, directories, nil
 }
 
-// inspect returns nil for what is of no interest.
+// inspect returns nil for entries to leave out.
 func (t *tree) inspect(relative string, entry os.DirEntry) (os.FileInfo, error) {
 	switch {
 	case entry.Type()&os.ModeSymlink != 0:
 		if !t.follow {
-			return nil, nil //nolint:nilnil // nothing of interest, and no fault
+			return nil, nil //nolint:nilnil // left out, and no fault
 		}
 		return os.Stat(filepath.Join(t.root, filepath.FromSlash(relative)))
 	case entry.IsDir(), entry.Type().IsRegular():
 		return entry.Info()
 	}
-	return nil, nil //nolint:nilnil // nothing of interest, and no fault
+	return nil, nil //nolint:nilnil // left out, and no fault
 }
 
-// enters says whether to descend into a directory: not onto another file
-// system if that is not wanted, and not twice where links may make circles.
+// enters reports whether to descend into a directory: not onto another file system if one_filesystem is set,
+// and not twice, because links can form cycles.
 func (t *tree) enters(info os.FileInfo) bool {
 	if t.oneFilesystem && deviceOf(info) != t.device {
 		return false

@@ -60,8 +60,8 @@ func TestAdHocGroupSaysWhoIsAtItAlready(t *testing.T) {
 	assert.Zero(t, b.executed.Load())
 }
 
-// TestAdHocGroupIsPatient: nobody comes instead of it, so it waits for its lane
-// beyond the interval of its job type, and does not stand for another group.
+// TestAdHocGroupIsPatient: no later group replaces it, so it waits for its lane beyond the interval of its job
+// type, and takes a turn of its own.
 func TestAdHocGroupIsPatient(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -70,7 +70,7 @@ func TestAdHocGroupIsPatient(t *testing.T) {
 		if len(in.Items) > 0 && in.Items[0].Lane != "" {
 			assert.True(t, in.Items[0].Distinct)
 			if len(b.asked) < 10 {
-				return nil // Asked again every minute, nine times in vain.
+				return nil // Nine requests without an answer, a minute apart.
 			}
 		}
 		return grantAll(in)
@@ -92,8 +92,7 @@ func TestAdHocGroupGivesUpWhenItsJobsHaveExpired(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 2, NotStarted: 2}, result.Counts)
 }
 
-// TestAdHocGroupCarriesItsProposalsOnce: after continue-as-new they are in its
-// state, not in its input.
+// TestAdHocGroupCarriesItsProposalsOnce: after continue-as-new they are in its state, not in its input.
 func TestAdHocGroupCarriesItsProposalsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -110,7 +109,7 @@ func TestAdHocGroupCarriesItsProposalsOnce(t *testing.T) {
 	require.NotNil(t, in.State)
 }
 
-// TestGroupClaimsObjects as their proposal says: alone or shared.
+// TestGroupClaimsObjects: exclusive or shared, as each proposal requires.
 func TestGroupClaimsObjects(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -120,8 +119,7 @@ func TestGroupClaimsObjects(t *testing.T) {
 	assert.Equal(t, []contract.AdmissionObject{{Name: "volume/1"}, {Name: "rack/1", Shared: true}}, b.asked[0].Items[0].Objects)
 }
 
-// TestAdHocGroupWaitsForItsFirstJob without holding a lane, and answers
-// admission meanwhile.
+// TestAdHocGroupWaitsForItsFirstJob: it holds no lane meanwhile, and answers admission.
 func TestAdHocGroupWaitsForItsFirstJob(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -156,7 +154,7 @@ func TestAdHocGroupWaitsForItsFirstJob(t *testing.T) {
 	assert.Empty(t, b.asked[0].Held)
 }
 
-// TestAdHocGroupIsCanceledBeforeItsFirstJob and counts what it did not do.
+// TestAdHocGroupIsCanceledBeforeItsFirstJob: its result counts the jobs that did not start.
 func TestAdHocGroupIsCanceledBeforeItsFirstJob(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

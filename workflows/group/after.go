@@ -9,11 +9,11 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 )
 
-// wakeFor bounds the time for which a run that has ended otherwise wakes others.
+// wakeFor bounds the time in which an ended run wakes others.
 const wakeFor = time.Minute
 
-// reportSuccess wakes the runs of other job types that wait for a success of this one. Their next
-// lookup finds the result of this run.
+// reportSuccess wakes the runs of other job types that wait for a success of this one. Their next lookup finds
+// the result of this run.
 func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
 	if result.Outcome != contract.OutcomeCompleted || r.in.DryRun || r.apart() || len(r.in.Spec.AwaitedBy) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (r *groupRun) reportSuccess(result contract.JobGroupResult) error {
 	}
 }
 
-// collectSuccesses takes the answer of a lookup. A refused one counts as a lookup without a success.
+// collectSuccesses collects the result of a lookup. A refused lookup counts as one without a success.
 func (r *groupRun) collectSuccesses() {
 	var result contract.SuccessesResult
 	done, err := r.successes.Get(&result)
@@ -53,7 +53,7 @@ func (r *groupRun) collectSuccesses() {
 	r.step(group.SuccessesKnown{Last: result.Last})
 }
 
-// collectSucceeded takes the messages about successes.
+// collectSucceeded collects the messages about successes.
 func (r *groupRun) collectSucceeded() {
 	for {
 		var in contract.SucceededSignal

@@ -29,7 +29,7 @@ func after(t *testing.T, last map[string]time.Time) (*bench, contract.JobTypeSpe
 	return b, spec, &looks
 }
 
-// TestAGroupWaitsForAnotherType without its lane, until a success is reported.
+// TestAGroupWaitsForAnotherType: it holds no lane until a success is reported.
 func TestAGroupWaitsForAnotherType(t *testing.T) {
 	t.Parallel()
 	b, spec, looks := after(t, map[string]time.Time{"dump": noon.Add(-2 * time.Hour)})
@@ -71,7 +71,7 @@ func TestAGroupThatWaitsIsReleased(t *testing.T) {
 	assert.True(t, result.IgnoredWindow)
 }
 
-// TestALookupFindsALostMessage: the success was before the run, and nobody reports it.
+// TestALookupFindsALostMessage: the success was before the run, and no message reports it.
 func TestALookupFindsALostMessage(t *testing.T) {
 	t.Parallel()
 	last := map[string]time.Time{}
@@ -83,7 +83,7 @@ func TestALookupFindsALostMessage(t *testing.T) {
 	assert.WithinDuration(t, noon.Add(time.Minute), result.StartedAt, 2*time.Second)
 }
 
-// TestACompletedGroupWakesOthers, and a second one is not due.
+// TestACompletedGroupWakesOthers: a failed group does not, and a group within the interval is skipped.
 func TestACompletedGroupWakesOthers(t *testing.T) {
 	t.Parallel()
 	run := func(fails bool) (result contract.JobGroupResult, woken []contract.SucceededInput) {

@@ -12,7 +12,7 @@ import (
 // goingOn is the state of a group that is not paused, in audit entries.
 const goingOn = "going on"
 
-// auditMissed records runs that were terminated: they could not.
+// auditMissed records runs that were terminated, because they could not.
 func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 	for _, run := range missed {
 		if by := run.Terminated; by != nil {
@@ -23,9 +23,8 @@ func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 	}
 }
 
-// auditTicks records ticks that the server dropped since a run of the job type
-// recorded them last. After a run that was canceled, whose record is lost, some
-// may be recorded twice.
+// auditTicks records ticks that the server dropped since the last record by a run of the job type. After a
+// canceled run, whose record is lost, some may be recorded twice.
 func (r *groupRun) auditTicks(now *contract.TickCounts) {
 	before := r.record.Ticks
 	if now == nil {
@@ -52,7 +51,7 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 	}
 }
 
-// pauseState is whether the group is paused, in audit entries.
+// pauseState is the pause of the group in audit entries.
 func (r *groupRun) pauseState() string {
 	if s := r.core.Summary(r.runner.Now()); s.Paused {
 		return pausedText(s.PauseNote)
@@ -71,7 +70,7 @@ func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
 	r.runner.Audit.Signaled(signal, contract.AuditEntry{Action: action, Actor: in.By, Object: object, Before: r.jobState(in), Detail: in.Reason})
 }
 
-// jobState is the state of the job that is to end.
+// jobState is the state of the job before its cancellation.
 func (r *groupRun) jobState(in contract.CancelJobInput) string {
 	const none = "no such job"
 	if in.JobID == "" && in.DedupeKey == "" {
@@ -84,15 +83,14 @@ func (r *groupRun) jobState(in contract.CancelJobInput) string {
 	return found.Jobs[0].State
 }
 
-// auditCalendar records other windows for the running group.
+// auditCalendar records changed windows of the running group.
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 	was, is := recorder.Changes(
 		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, contract.SetCalendarInput{Calendar: in.Calendar, LaneCalendar: in.LaneCalendar})
 	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Actor: in.By, Before: was, After: is})
 }
 
-// auditPolicy records the settings that another policy changes; ctx is the update
-// handler's.
+// auditPolicy records the settings that another policy changes. ctx is the update handler's.
 func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResult, in contract.SetPolicyInput) {
 	was, is := recorder.Changes(set.Before, set.After)
 	if in.RetryBudget != nil {

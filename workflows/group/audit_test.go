@@ -26,8 +26,7 @@ func TestCleanGroupTellsNothing(t *testing.T) {
 	assert.Empty(t, b.audit.Records())
 }
 
-// TestGroupTellsOfOperators: every message is told of at once, with what it
-// changed and where it is found in the history.
+// TestGroupTellsOfOperators: every message is recorded at once, with its change and its place in the history.
 func TestGroupTellsOfOperators(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -94,7 +93,7 @@ func TestGroupTellsOfOperators(t *testing.T) {
 	assert.Equal(t, 1, updates)
 }
 
-// TestGroupAddsUpWhatItDelays: one entry a code, at the end.
+// TestGroupAddsUpWhatItDelays: the end has one entry per code.
 func TestGroupAddsUpWhatItDelays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -133,8 +132,7 @@ func TestSkippedGroupTellsWhy(t *testing.T) {
 	assert.Contains(t, b.audit.Entries()[0].Detail, "group/first")
 }
 
-// TestLongGroupTellsNowAndThen: what is gathered is told after five minutes, not
-// only at the end.
+// TestLongGroupTellsNowAndThen: collected entries are sent after five minutes, not only at the end.
 func TestLongGroupTellsNowAndThen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -170,7 +168,7 @@ func TestGroupTellsOfTerminatedRuns(t *testing.T) {
 	assert.Equal(t, "by mistake", b.audit.Entries()[0].Detail)
 }
 
-// TestTrailTravels: what is gathered is not lost when a run continues as new.
+// TestTrailTravels: collected entries survive a continue-as-new.
 func TestTrailTravels(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -196,7 +194,7 @@ func TestTrailTravels(t *testing.T) {
 	assert.False(t, in.State.Audit.FlushAt.IsZero())
 }
 
-// TestAuditCodesAreDocumented: what the log may say is explained.
+// TestAuditCodesAreDocumented: each code of the log is explained.
 func TestAuditCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/operations.md")
@@ -218,8 +216,8 @@ func TestAuditCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestDroppedTicksAreTold: those since the last run, and none by the first run
-// that counts them.
+// TestDroppedTicksAreTold: the run records ticks since the last run. The first run that counts them records
+// none.
 func TestDroppedTicksAreTold(t *testing.T) {
 	t.Parallel()
 	first := newBench(t)

@@ -25,7 +25,7 @@ func (b *bench) submitSpec(spec contract.JobTypeSpec, list ...jobtype.Proposal) 
 	return b.result()
 }
 
-// released lists what was given back, one request after the other.
+// released lists the released ids, one request after the other.
 func (b *bench) released() (ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,14 +46,13 @@ func (b *bench) wanted() (ids []string) {
 	return ids
 }
 
-// takes makes every execution last that long in the workflow's time.
+// takes sets the duration of every execution in the workflow's time.
 func (b *bench) takes(d time.Duration) {
 	b.OnActivity(contract.ExecuteActivity, mock.Anything, mock.Anything).Return(contract.ExecuteState{Worker: "node-a"}, nil).After(d)
 }
 
-// TestSubmittedJobsComeBackWithTheNextWindow: three jobs of 25 minutes, one at a
-// time, in a window of an hour: the third waits for the next day. Meanwhile the
-// group holds nothing, and says what it waits for.
+// TestSubmittedJobsComeBackWithTheNextWindow: three jobs of 25 minutes run one at a time in a window of an
+// hour, so the third waits for the next day. Meanwhile the group holds nothing, and reports its wait.
 func TestSubmittedJobsComeBackWithTheNextWindow(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon)
@@ -99,8 +98,8 @@ func (b *bench) job(id string) contract.JobView {
 	return found.Jobs[0]
 }
 
-// TestSubmittedJobGoesOnFromItsCheckpoint: the end of the window stops it, the
-// next window gives it what it had done, and a greater fence.
+// TestSubmittedJobGoesOnFromItsCheckpoint: the end of the window stops the job. The next window continues it
+// from its checkpoint with a greater fence.
 func TestSubmittedJobGoesOnFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon.Add(-5*time.Second))
@@ -133,7 +132,7 @@ func TestSubmittedJobGoesOnFromItsCheckpoint(t *testing.T) {
 	assert.Nil(t, result.Dropped)
 }
 
-// TestSubmittedJobsThatOthersTookUpMeanwhile are left to them.
+// TestSubmittedJobsThatOthersTookUpMeanwhile: the group does not execute them again.
 func TestSubmittedJobsThatOthersTookUpMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon)
@@ -161,8 +160,7 @@ func TestSubmittedJobsThatOthersTookUpMeanwhile(t *testing.T) {
 	assert.WithinDuration(t, noon.Add(24*time.Hour+40*time.Minute), result.EndedAt, time.Minute)
 }
 
-// TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore: they expire, are canceled, or
-// have waited for a month.
+// TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore: they expire, are canceled, or end after a month.
 func TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T) (*bench, contract.JobTypeSpec, []jobtype.Proposal) {
@@ -221,7 +219,7 @@ func TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore(t *testing.T) {
 		b, spec, list := setup(t)
 		b.answer = func(in contract.AdmissionRequest) *contract.AdmissionAnswer {
 			if len(in.Items) > 0 && in.Items[0].ID != "lane" && in.Items[0].Lane != "" {
-				return nil // The lane is busy for ever.
+				return nil // The lane is always busy.
 			}
 			return grantAll(in)
 		}
@@ -233,7 +231,7 @@ func TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore(t *testing.T) {
 	})
 }
 
-// TestApplyOpensTheWindowForWhatIsAway: a changed calendar is looked at at once.
+// TestApplyOpensTheWindowForWhatIsAway: a changed calendar takes effect at once.
 func TestApplyOpensTheWindowForWhatIsAway(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon)
@@ -253,8 +251,8 @@ func TestApplyOpensTheWindowForWhatIsAway(t *testing.T) {
 	assert.WithinDuration(t, noon.Add(5*time.Hour+40*time.Minute), result.EndedAt, time.Minute)
 }
 
-// TestSubmittedGroupThatMissesItsTurn: the window closes while it waits for its
-// lane. It asks again in the next one.
+// TestSubmittedGroupThatMissesItsTurn: the window closes while the group waits for its lane. It requests the
+// lane again in the next window.
 func TestSubmittedGroupThatMissesItsTurn(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon)

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// batched runs proposals in batches of two, all under one batch key but the
-// last.
+// batched runs proposals in batches of two. All except the last have one batch key.
 func (b *bench) batched(budget *contract.RetryBudget, list ...jobtype.Proposal) contract.JobGroupResult {
 	b.t.Helper()
 	spec := b.spec(jobtype.Policy{})
@@ -52,7 +51,7 @@ func TestGroupTellsHandlersTheirBatches(t *testing.T) {
 	assert.Len(t, b.asked[0].Items[0].Keys, 4*8, "every key is claimed")
 }
 
-// TestGroupReportsFailuresOfABatchForEachKey: one attempt, two keys.
+// TestGroupReportsFailuresOfABatchForEachKey: one attempt counts for two keys.
 func TestGroupReportsFailuresOfABatchForEachKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -77,7 +76,8 @@ func TestGroupReportsFailuresOfABatchForEachKey(t *testing.T) {
 	assert.Equal(t, failed[0].Attempt, failed[1].Attempt, "once for the job type")
 }
 
-// TestWhatJobsHaveInCommonTravelsOnce to each process, and the group answers for it.
+// TestWhatJobsHaveInCommonTravelsOnce: the common data is sent once to each process, and the group answers
+// queries for it.
 func TestWhatJobsHaveInCommonTravelsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -38,7 +38,7 @@ func (b *bench) runBudgeted(in contract.JobGroupInput, policy jobtype.Policy, bu
 	return b.result()
 }
 
-// endings are all that the group has said of its jobs, one request after the other.
+// endings returns all reports of ended jobs, one request after the other.
 func (b *bench) endings() (all []contract.AdmissionEndings) {
 	for _, in := range b.asked {
 		all = append(all, in.Endings...)
@@ -50,8 +50,8 @@ func hold(key string) contract.AdmissionHold {
 	return contract.AdmissionHold{JobType: "scrub", DedupeKey: key, Code: contract.HoldRetryBudget, Until: time.Now().Add(time.Hour), Detail: "disabled until then"}
 }
 
-// TestGroupReportsFailuresAndStopsRetries: each failed attempt is told once, soon,
-// with its key; a key that is disabled in return is not tried again.
+// TestGroupReportsFailuresAndStopsRetries: each failed attempt is reported once and soon, with its key. A key
+// disabled by the answer is not retried.
 func TestGroupReportsFailuresAndStopsRetries(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -118,7 +118,7 @@ func TestGroupOfADisabledTypeIsSkipped(t *testing.T) {
 	}
 }
 
-// TestGroupStopsWhenItsTypeIsDisabled: what runs continues, nothing starts.
+// TestGroupStopsWhenItsTypeIsDisabled: running jobs continue, and none starts.
 func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -134,7 +134,7 @@ func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 		if b.executed.Load() == 1 {
 			return contract.ExecuteState{}, failure(contract.FailureFailed)
 		}
-		<-stopped // It continues until the group has been told.
+		<-stopped // It runs until the group has the answer.
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return contract.ExecuteState{Worker: "node-a"}, nil
@@ -152,7 +152,7 @@ func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 	assert.Equal(t, []int{1, 1, 3}, []int{result.Counts.Failed, result.Counts.Completed, result.Counts.NotStarted})
 }
 
-// TestGroupIsStoppedBeforeItHasBegun: told between its turn and its beginning.
+// TestGroupIsStoppedBeforeItHasBegun: the stop arrives between its turn and its start.
 func TestGroupIsStoppedBeforeItHasBegun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -168,8 +168,8 @@ func TestGroupIsStoppedBeforeItHasBegun(t *testing.T) {
 	assert.Zero(t, result.Counts.Detected)
 }
 
-// TestGroupSettlesItsKeys: keys of jobs that have ended are given back ten seconds
-// later, together, and are not claimed when everything is said again.
+// TestGroupSettlesItsKeys: keys of ended jobs are released together ten seconds later. A repeated report does
+// not claim them again.
 func TestGroupSettlesItsKeys(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -193,7 +193,7 @@ func TestGroupSettlesItsKeys(t *testing.T) {
 	assert.Empty(t, b.asked[3].Endings, "giving everything back says enough")
 }
 
-// TestGroupLeavesOutWhatIsHeldBack: counted, and listed with key and time.
+// TestGroupLeavesOutWhatIsHeldBack: disabled keys are counted, and listed with key and time.
 func TestGroupLeavesOutWhatIsHeldBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -217,8 +217,8 @@ func TestGroupLeavesOutWhatIsHeldBack(t *testing.T) {
 	assert.True(t, held.Until.Equal(result.HeldBack[0].Until))
 }
 
-// TestAGroupThatFindsOnlyFailingKeysIsPartial: it did nothing, and that is no success.
-// Keys that an operator marked as done are.
+// TestAGroupThatFindsOnlyFailingKeysIsPartial: it did nothing, so it is no success. With only keys that an
+// operator marked as done it is one.
 func TestAGroupThatFindsOnlyFailingKeysIsPartial(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]contract.Outcome{contract.HoldRetryBudget: contract.OutcomePartial, contract.HoldMarkedDone: contract.OutcomeCompleted} {
@@ -239,8 +239,8 @@ func TestAGroupThatFindsOnlyFailingKeysIsPartial(t *testing.T) {
 	}
 }
 
-// TestLastFailuresAreWorthAnAdmission: a group that ends when there is none makes
-// one, so that its failures count.
+// TestLastFailuresAreWorthAnAdmission: without an admission an ending group creates one, so that its failures
+// count.
 func TestLastFailuresAreWorthAnAdmission(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -270,8 +270,8 @@ func keysOf(keys ...string) []byte {
 	return admission.PackKeys(slices.Clone(hashes))
 }
 
-// TestTheLargestClaimFitsIntoOneSignal: the server takes 2 MiB, and admission must be able
-// to hold the keys of one group.
+// TestTheLargestClaimFitsIntoOneSignal: the server accepts 2 MiB, and admission must hold the keys of one
+// group.
 func TestTheLargestClaimFitsIntoOneSignal(t *testing.T) {
 	t.Parallel()
 	request := contract.AdmissionRequest{Items: []contract.AdmissionItem{{ID: "claims", Keys: make([]byte, 8*jobtype.MaxKeyedJobs)}}}

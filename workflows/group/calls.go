@@ -28,7 +28,7 @@ func callSucceeded(ctx workflow.Context, in contract.SucceededInput) *callopts.S
 	return callopts.StartShort(ctx, contract.SucceededActivity, "report the success to the runs that wait for it", in)
 }
 
-// detectCall is where and for how long a detection runs.
+// detectCall holds the worker and the time limits of a detection.
 type detectCall struct {
 	queue            string
 	timeout          time.Duration

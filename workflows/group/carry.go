@@ -14,14 +14,13 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// The ids of what a group requests as a whole. Claims are [run.ClaimsPrefix].
+// The ids of requests for the whole group. Claims are [run.ClaimsPrefix].
 const (
 	itemLane  = "lane"
 	itemStart = "start"
 )
 
-// turnID names a request of a turn: what is requested in the next one has another
-// name, so that a late answer does not count.
+// turnID returns the id of a request of a turn. Each turn has other ids, so that a late answer does not count.
 func turnID(item string, turn int) string {
 	if turn == 0 {
 		return item
@@ -29,7 +28,7 @@ func turnID(item string, turn int) string {
 	return fmt.Sprintf("%s-%d", item, turn+1)
 }
 
-// laneID names a request of the lane in a turn: the first, or one after the lane was given back.
+// laneID returns the id of a lane request in a turn: the first, or one after the lane was released.
 func laneID(item string, turn, round int) string {
 	if round == 0 {
 		return turnID(item, turn)
@@ -37,7 +36,7 @@ func laneID(item string, turn, round int) string {
 	return fmt.Sprintf("%s-again-%d", turnID(item, turn), round)
 }
 
-// claimsID names the claims of a turn. Each claim of late detections has a name of its own.
+// claimsID returns the id of the claims of a turn. Each claim of late detections has its own.
 func claimsID(turn, late int) string {
 	if late == 0 {
 		return turnID(run.ClaimsPrefix, turn)
@@ -106,7 +105,7 @@ func (r *groupRun) hashes(keys []string) []byte {
 	return admission.PackKeys(hashes)
 }
 
-// takeTurn requests the group's turn, or whether its job type may start at all.
+// takeTurn requests the group's turn. Without a lane it requests only the permission of its job type to start.
 func (r *groupRun) takeTurn(c group.TakeTurn) {
 	item := contract.AdmissionItem{ID: laneID(r.turnItem(), c.Turn, c.Round), Start: true, Fences: run.FencesOfRun}
 	if r.hasLane() {
@@ -131,7 +130,7 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 	}
 }
 
-// turnItem is what the group requests before it begins.
+// turnItem is the id of the group's first request.
 func (r *groupRun) turnItem() string {
 	if r.hasLane() {
 		return itemLane
@@ -141,7 +140,7 @@ func (r *groupRun) turnItem() string {
 
 func (r *groupRun) prepare() {
 	info, record := workflow.GetInfo(r.ctx), r.record
-	record.TookMS, record.Checkpoints, record.Values = nil, nil, nil // Only the past runs matter there.
+	record.TookMS, record.Checkpoints, record.Values = nil, nil, nil // These are only for later runs.
 	r.preparing = callPrepare(r.ctx, contract.PrepareInput{
 		JobType: r.in.Spec.Name, Handler: r.in.Spec.Handler,
 		WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,
@@ -169,9 +168,8 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	r.detecting = append(r.detecting, &detection{attempt: d.Attempt, worker: d.ID, future: callDetect(ctx, call), cancel: cancel})
 }
 
-// startJob starts an attempt of a job. One whose proposal carries a DAG is a child
-// workflow without a worker: its tasks are placed by themselves, on the proposal's
-// node or labels where they name none of their own.
+// startJob starts an attempt of a job. A job with a DAG is a child workflow without a worker. Its tasks are
+// placed on their own node or labels, else on the proposal's.
 func (r *groupRun) startJob(c group.StartJob) {
 	spec, p, id := r.in.Spec, c.Proposal, contract.JobID(c.Item)
 	in := contract.DAGInput{
@@ -203,7 +201,7 @@ func (r *groupRun) startJob(c group.StartJob) {
 	r.runner.Execute(c.Decision, execute, r.core.Policy())
 }
 
-// commonOf is what the jobs of a job type have in common.
+// commonOf returns the common data of a job type's jobs.
 func commonOf(spec contract.JobTypeSpec) contract.RunCommon {
 	return contract.RunCommon{Params: spec.Params, Settings: spec.Execute, Cluster: spec.Cluster}
 }
@@ -216,17 +214,16 @@ func (r *groupRun) common(id string) (contract.RunCommon, error) {
 	return contract.RunCommon{}, fmt.Errorf("this run has nothing in common that is named %q", id)
 }
 
-// mergedParams are those of a DAG: the job's over the job type's. Both were checked
-// when they were written down.
+// mergedParams returns the params of a DAG: the job's over the job type's. Both were validated before.
 func mergedParams(base, own json.RawMessage) json.RawMessage {
 	merged, err := jobtype.OverlayParams(base, own)
 	if err != nil {
-		return own // Compiling it says what is wrong.
+		return own // The compiler reports the fault.
 	}
 	return merged
 }
 
-// ownParams are the proposal's, unless they travel with the items of its batch.
+// ownParams returns the proposal's params, unless they are in the items of its batch.
 func ownParams(c group.StartJob) json.RawMessage {
 	if c.Batch != nil {
 		return nil
@@ -234,7 +231,7 @@ func ownParams(c group.StartJob) json.RawMessage {
 	return c.Proposal.Params
 }
 
-// endings describes for admission how jobs ended.
+// endings returns the report to admission about ended jobs.
 func (r *groupRun) endings(ended group.Endings) contract.AdmissionEndings {
 	endings := contract.AdmissionEndings{
 		At: r.runner.Now(), SuccessAt: ended.SuccessAt, Done: r.hashes(ended.Done), Settled: r.hashes(ended.Settled),
@@ -244,7 +241,7 @@ func (r *groupRun) endings(ended group.Endings) contract.AdmissionEndings {
 		if len(f.Keys) == 0 {
 			endings.Failed = append(endings.Failed, failure)
 		}
-		// One attempt: it counts for each key, and once for the job type.
+		// One attempt counts for each key, and once for the job type.
 		for _, key := range f.Keys {
 			failure.DedupeKey = key
 			endings.Failed = append(endings.Failed, failure)
@@ -253,7 +250,7 @@ func (r *groupRun) endings(ended group.Endings) contract.AdmissionEndings {
 	return endings
 }
 
-// lastEndings are those that were not reported before the end.
+// lastEndings returns the reports that were not sent before the end.
 func (r *groupRun) lastEndings() []contract.AdmissionEndings {
 	if r.in.DryRun {
 		return nil

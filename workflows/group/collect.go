@@ -20,8 +20,8 @@ func (r *groupRun) ready() bool {
 		r.preparing.Ready() || r.windows.Ready() || r.successes.Ready() || r.storing != nil && r.storing.IsReady()
 }
 
-// collect gives the core everything that is ready. Messages come first: a policy
-// or a cancellation that came with the results must hold for what they set off.
+// collect passes all ready events to the core. Messages come first, because a policy or a cancellation that
+// came with results applies to their consequences.
 func (r *groupRun) collect() {
 	tick := r.runner.Collect()
 	for {
@@ -53,8 +53,7 @@ func (r *groupRun) collect() {
 	workflow.SetCurrentDetails(r.ctx, r.details())
 }
 
-// collectAnswers takes what activities of the control plane, and the detection,
-// have returned.
+// collectAnswers collects the results of the detection and of the control plane's activities.
 func (r *groupRun) collectAnswers() {
 	if r.windows.Ready() {
 		r.collectWindows()
@@ -87,7 +86,7 @@ func (r *groupRun) collectWindows() {
 	}
 	r.windows = nil
 	if err != nil {
-		// It is repeated until it succeeds, so it was refused.
+		// The activity is retried until it succeeds, so it was refused.
 		workflow.GetLogger(r.ctx).Error("The maintenance windows cannot be worked out.", "error", err)
 		r.step(group.WindowsFailed{Reason: run.EndingOfError(err, "").Message})
 		return
@@ -136,7 +135,7 @@ func (r *groupRun) collectDetection(done *detection) {
 	r.step(event)
 }
 
-// collectAdmission gives the core the answers of admission.
+// collectAdmission passes the answers of admission to the core.
 func (r *groupRun) collectAdmission() {
 	if r.runner.WasReset(r.claimedKeys) {
 		workflow.GetLogger(r.ctx).Info("The group continues after the reset.")
@@ -146,8 +145,7 @@ func (r *groupRun) collectAdmission() {
 	}
 }
 
-// claimedKeys are the keys that the group has, once it has claimed them. It costs all
-// open jobs.
+// claimedKeys returns the claimed keys of the group. It reads all open jobs.
 func (r *groupRun) claimedKeys() []byte {
 	keys, _ := r.core.DedupeKeys(false)
 	return r.hashes(keys)
@@ -182,7 +180,7 @@ func (r *groupRun) takeAnswer(answer run.Answer) {
 	}
 }
 
-// claimed says which jobs are claimed, and which are active or disabled elsewhere.
+// claimed returns the claimed jobs, and those active or disabled elsewhere.
 func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
 	keys, jobs := r.claims.keys, r.claims.jobs
 	event := group.KeysClaimed{Fence: grant.Fence, Fences: grant.Fences}
@@ -204,7 +202,7 @@ func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
 	return event
 }
 
-// takeStop tells the core what must not start any more.
+// takeStop passes a disabled job type or key to the core.
 func (r *groupRun) takeStop(stop contract.AdmissionStop) {
 	switch {
 	case stop.JobType != r.in.Spec.Name:

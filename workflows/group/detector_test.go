@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestADetectorThatFailedIsAvoidedByTheNextRun: detection sticks to its worker,
-// but not to one whose disk is full while others are well.
+// TestADetectorThatFailedIsAvoidedByTheNextRun: a detection prefers its last worker, but not after a failure
+// there if other workers are healthy.
 func TestADetectorThatFailedIsAvoidedByTheNextRun(t *testing.T) {
 	t.Parallel()
 	var last contract.JobGroupResult

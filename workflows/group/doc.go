@@ -1,4 +1,3 @@
-// Package group is the workflow of a job group: one run of a job type. It receives
-// what happens, asks [group.Group] what to do, and carries it out with a
-// [run.Runner]. No rule lives here.
+// Package group is the workflow of a job group: one run of a job type. It passes events to the core
+// [group.Group] and carries out its decisions with a [run.Runner]. It has no rules.
 package group

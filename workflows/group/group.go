@@ -17,14 +17,12 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// JobGroup is one run of a job type: detect, run the jobs, summarise. state is the
-// core of a group that continues as new; it is an argument of its own because bytes
-// inside a JSON document would grow by a third.
+// JobGroup is one run of a job type: detect, run the jobs, summarise. state is the core of a group that
+// continues as new. It is a separate argument, because bytes inside a JSON document would grow by a third.
 //
-// It returns a result for the outcomes `completed`, `partial` and `skipped`. One of
-// `failed` or `timeout` fails with the result as the detail of a
-// [contract.RunFailedError], a canceled one is Canceled with it as the detail, so that
-// Temporal's own status tells the outcome.
+// It returns a result for the outcomes `completed`, `partial` and `skipped`. With the outcomes `failed` and
+// `timeout` it fails with a [contract.RunFailedError], and after a cancellation it is Canceled. Both have the
+// result as a detail, so that Temporal's own status shows the outcome.
 func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (contract.JobGroupResult, error) {
 	r := newRun(ctx, in)
 	if err := r.open(state); err != nil {
@@ -42,7 +40,7 @@ func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (co
 	return r.finish()
 }
 
-// groupRun carries out what the core of one group decides.
+// groupRun carries out the decisions of one group's core.
 type groupRun struct {
 	ctx     workflow.Context
 	runner  *run.Runner
@@ -54,16 +52,16 @@ type groupRun struct {
 	end     *group.End
 
 	messages messages
-	// detecting, preparing, windows and successes are activities on their way; nil: none.
+	// detecting, preparing, windows and successes are pending activities, or nil.
 	detecting                     []*detection
 	preparing, windows, successes *callopts.Short
-	// storing is a page of the record on its way; nil: none.
+	// storing is a pending page of the record, or nil.
 	storing workflow.Future
-	// commonID names what all jobs have in common; empty: too little.
+	// commonID names the common data of all jobs. It is empty if there is too little.
 	commonID string
-	// startedAt is the start of the group; zero: not asked for yet.
+	// startedAt is the start of the group, zero until it is read.
 	startedAt time.Time
-	// claims are the keys that were requested last: the answer counts them.
+	// claims are the keys of the last request, which the answer counts.
 	claims claimed
 }
 
@@ -96,8 +94,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 	return r
 }
 
-// wait blocks until there is something to collect. A call within this very workflow
-// task ends before any timer.
+// wait blocks until there is something to collect. A call within this workflow task ends before any timer.
 func (r *groupRun) wait() error {
 	if r.preparing.InTask() || r.windows.InTask() || r.successes.InTask() || r.storing != nil {
 		return r.runner.Await(r.ready)
@@ -105,7 +102,7 @@ func (r *groupRun) wait() error {
 	return r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready)
 }
 
-// open begins the group, or continues from what the run before left.
+// open begins the group, or continues from the state of the run before.
 func (r *groupRun) open(state []byte) error {
 	var first group.Event = group.Tick{}
 	if err := r.listen(); err != nil {
@@ -127,9 +124,8 @@ func (r *groupRun) open(state []byte) error {
 	return nil
 }
 
-// readRecord takes the newest record that the Schedule hands over: the result of the
-// last run that completed, or the failure of a later one. Data that neither has, Prepare
-// finds.
+// readRecord reads the newest record that the Schedule passes on: the result of the last completed run, or a
+// later failure. If neither has one, Prepare finds the data.
 func (r *groupRun) readRecord() {
 	var completed, failed contract.JobGroupResult
 	if workflow.HasLastCompletionResult(r.ctx) {
@@ -172,8 +168,7 @@ func (r *groupRun) config() group.Config {
 	return config
 }
 
-// maxWait is how long the group waits for its lane or window: until it is due
-// again; 0: unknown.
+// maxWait bounds the wait for the lane or window: until the group is due again. 0 is unknown.
 func maxWait(spec contract.JobTypeSpec) jobtype.Duration {
 	if spec.Interval > 0 {
 		return spec.Interval
@@ -184,11 +179,10 @@ func maxWait(spec contract.JobTypeSpec) jobtype.Duration {
 // adHoc reports whether the group's work was submitted with its start.
 func (r *groupRun) adHoc() bool { return r.in.Submission != nil }
 
-// apart reports whether the run is none of the Schedule's: it does not read or extend their record.
+// apart reports whether the run is outside the Schedule, so it does not read or extend its record.
 func (r *groupRun) apart() bool { return r.adHoc() || r.in.OwnParams }
 
-// hasLane reports whether the group must take a turn: dry runs change nothing and
-// wait for no other group.
+// hasLane reports whether the group must take a turn. Dry runs change nothing and wait for no other group.
 func (r *groupRun) hasLane() bool {
 	return r.in.Spec.Lane != "" && !r.in.Spec.LaneShared && !r.in.DryRun
 }
@@ -198,7 +192,7 @@ func (r *groupRun) needsTurn() bool {
 	return !r.in.DryRun && (r.hasLane() || budget != nil && budget.PerType != nil)
 }
 
-// ignoresWindow: a dry run changes nothing, and a person may insist.
+// ignoresWindow reports whether windows do not apply: to a dry run, or by an operator's request.
 func (r *groupRun) ignoresWindow() bool {
 	return r.in.DryRun || r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 }
@@ -207,7 +201,7 @@ func (r *groupRun) hasWindows() bool {
 	return !r.ignoresWindow() && !(r.in.Spec.Calendar.Empty() && r.in.Spec.LaneCalendar.Empty())
 }
 
-// restore continues from the state that the run before left.
+// restore continues from the state of the run before.
 func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
 	whole, err := r.runner.Load(state, carried.Pages)
 	if err != nil {
@@ -231,13 +225,13 @@ func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
 	return nil
 }
 
-// mayContinueAsNew: nothing is on its way that would be lost, and no message is
-// unread, since nothing is waited for between here and the end of this run.
+// mayContinueAsNew reports whether no call is pending and no message is unread. Nothing may be waited for
+// between here and the end of this run.
 func (r *groupRun) mayContinueAsNew() bool {
 	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && r.runner.Idle() && !r.messages.waiting()
 }
 
-// continueAsNew returns the error that does so; nil: the run stays.
+// continueAsNew returns the error that continues the run as new, or nil if the run stays.
 func (r *groupRun) continueAsNew() error {
 	if !r.mayContinueAsNew() {
 		return nil
@@ -261,7 +255,7 @@ func (r *groupRun) continueAsNew() error {
 	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, state)
 }
 
-// carry is the input of the next workflow run, but for the pages of its state.
+// carry returns the input of the next workflow run, without the pages of its state.
 func (r *groupRun) carry() contract.JobGroupInput {
 	in := r.in.WithoutProposals()
 	in.State = &contract.JobGroupState{
@@ -270,7 +264,7 @@ func (r *groupRun) carry() contract.JobGroupInput {
 	return in
 }
 
-// finish gives back what the group was granted and writes the result down.
+// finish releases the group's grants and writes its result.
 func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	result := r.result()
 	if err := r.runner.Close(r.lastEndings()...); err != nil {
@@ -302,7 +296,7 @@ func failure(result contract.JobGroupResult) string {
 	return text
 }
 
-// step gives the core one event and carries out what it decides.
+// step passes one event to the core and carries out its decisions.
 func (r *groupRun) step(event group.Event) {
 	now := r.runner.Now()
 	events, bytes := r.runner.History()
@@ -314,7 +308,7 @@ func (r *groupRun) step(event group.Event) {
 	}
 	for _, note := range r.core.Notes() {
 		if r.in.DryRun {
-			continue // It decides about nothing.
+			continue // It decides nothing.
 		}
 		object := ""
 		if note.Item != engine.WholeRun {
@@ -324,7 +318,7 @@ func (r *groupRun) step(event group.Event) {
 	}
 }
 
-// sizeOf estimates what a command sends.
+// sizeOf estimates the message size of a command.
 func sizeOf(command group.Command) int {
 	if start, ok := command.(group.StartJob); ok {
 		return start.Bytes

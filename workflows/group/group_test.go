@@ -39,9 +39,8 @@ type bench struct {
 	ticks    *contract.TickCounts
 	executed atomic.Int64
 	watched  atomic.Int64
-	// asked are the requests to admission, which grants everything at once;
-	// answer changes what it says, nil says nothing. missing: there is none until
-	// somebody has made sure that there is.
+	// asked are the requests to admission, which grants everything at once. answer replaces its answer, and nil
+	// sends none. missing: there is no admission until an activity has created it.
 	mu      sync.Mutex
 	asked   []contract.AdmissionRequest
 	missing bool
@@ -49,7 +48,7 @@ type bench struct {
 	ensured atomic.Int64
 	audit   *envtest.Audit
 	answer  func(in contract.AdmissionRequest) *contract.AdmissionAnswer
-	// signaled is called once an answer is on its way to the group, before whatever comes later.
+	// signaled is called after an answer was signaled to the group, before any later event.
 	signaled func(answer contract.AdmissionAnswer)
 }
 
@@ -101,7 +100,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// runAdmission plays admission, which answers signals.
+// runAdmission replaces admission, which answers by signals.
 func (b *bench) runAdmission(in contract.AdmissionRequest) {
 	if answer := b.askAdmission(in); answer != nil {
 		b.SignalWorkflow(contract.SignalAdmissionAnswer, *answer)
@@ -111,7 +110,7 @@ func (b *bench) runAdmission(in contract.AdmissionRequest) {
 	}
 }
 
-// askAdmission plays admission.
+// askAdmission records a request and returns the answer of admission.
 func (b *bench) askAdmission(in contract.AdmissionRequest) *contract.AdmissionAnswer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,8 +176,7 @@ func (b *bench) run(policy jobtype.Policy) contract.JobGroupResult {
 	return b.result()
 }
 
-// result is that of a group that has ended: a failed or canceled one has it as the
-// detail of its error.
+// result returns the result of an ended group. A failed or canceled group has it as the detail of its error.
 func (b *bench) result() contract.JobGroupResult {
 	b.t.Helper()
 	require.True(b.t, b.IsWorkflowCompleted())
@@ -283,8 +281,8 @@ func TestGroupReplacesLostJob(t *testing.T) {
 	assert.NotEqual(t, queues[0], queues[1])
 }
 
-// TestGroupAdoptsAnAttempt that the server has timed out and its worker still runs: it
-// is the same attempt, and no loss.
+// TestGroupAdoptsAnAttempt: an attempt timed out on the server while its worker still ran it. The adopted
+// attempt is the same one, and no loss.
 func TestGroupAdoptsAnAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -314,7 +312,7 @@ func TestGroupAdoptsAnAttempt(t *testing.T) {
 	assert.LessOrEqual(t, calls[1].Timeout, calls[0].Timeout)
 }
 
-// TestGroupReplacesWhatCannotBeAdopted without counting a loss.
+// TestGroupReplacesWhatCannotBeAdopted: the replacement does not count as a loss.
 func TestGroupReplacesWhatCannotBeAdopted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -424,9 +422,8 @@ func TestGroupRemembersMissedRuns(t *testing.T) {
 	assert.Len(t, result.Record.Bad, 1)
 }
 
-// TestAFailedGroupFails: its workflow is Failed with the result as the detail, and the
-// next group knows the record from there. It is the newer one of those that the
-// Schedule hands over.
+// TestAFailedGroupFails: its workflow is Failed with the result as the detail. The next group reads the record
+// from there, because it is newer than the last result that the Schedule passes on.
 func TestAFailedGroupFails(t *testing.T) {
 	t.Parallel()
 	older := contract.JobGroupResult{Record: contract.RunRecord{Sequence: 6, Good: []contract.RunSummary{{WorkflowID: "group/scrub-0"}}}}
@@ -454,7 +451,7 @@ func TestAFailedGroupFails(t *testing.T) {
 	assert.Len(t, second.Record.Bad, 1)
 }
 
-// TestTheRecordOfACanceledGroupIsFound: the Schedule does not hand it over.
+// TestTheRecordOfACanceledGroupIsFound: the Schedule does not pass it on.
 func TestTheRecordOfACanceledGroupIsFound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -476,8 +473,7 @@ func TestTheRecordOfACanceledGroupIsFound(t *testing.T) {
 	assert.JSONEq(t, `{"at": 7}`, string(checkpoint))
 }
 
-// TestDetailsBeginWithTheReason: the Web UI shows what a group waits for, and the
-// command that says more.
+// TestDetailsBeginWithTheReason: the Web UI shows the group's wait, and the command for more details.
 func TestDetailsBeginWithTheReason(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -521,8 +517,8 @@ func TestGroupCreatesMissingAdmission(t *testing.T) {
 	assert.True(t, b.asked[1].ReleaseAll)
 }
 
-// TestGroupSpeaksLittle: a lane, 1,000 proposals and the end are three exchanges, and the
-// endings of every ten seconds one more.
+// TestGroupSpeaksLittle: a lane, 1,000 proposals and the end take three exchanges, and the endings of every ten
+// seconds one more.
 func TestGroupSpeaksLittle(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -533,7 +529,7 @@ func TestGroupSpeaksLittle(t *testing.T) {
 	assert.LessOrEqual(t, len(b.asked), 3+int(time.Since(began)/(10*time.Second)))
 }
 
-// A group whose request is lost asks again, and waits for longer than its interval.
+// A group repeats a lost request, and waits for longer than its interval.
 func TestGroupAsksAgainAndKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -564,7 +560,7 @@ func TestGroupLeavesOutWhatIsActiveElsewhere(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 4, Accepted: 2, AlreadyActive: 2, Completed: 2}, result.Counts)
 }
 
-// TestGroupLosesItsClaims: what it was granted belongs to another, so it stops.
+// TestGroupLosesItsClaims: another group has its grants, so it stops.
 func TestGroupLosesItsClaims(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -587,7 +583,7 @@ func TestGroupLosesItsClaims(t *testing.T) {
 	assert.Contains(t, result.Reason, "group/other has it")
 }
 
-// TestGroupAcquiresResources: one job after the other, as they are granted.
+// TestGroupAcquiresResources: one job after the other, in the order of the grants.
 func TestGroupAcquiresResources(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -618,8 +614,8 @@ func TestGroupAcquiresResources(t *testing.T) {
 	assert.Equal(t, []int64{1 << 32, 1 << 32}, fences, "of the grant, not the group's own")
 }
 
-// TestGroupAsksByAnActivityWhatATaskCannotAnswer: a call within the workflow task is made
-// once, and the activity after it until it succeeds.
+// TestGroupAsksByAnActivityWhatATaskCannotAnswer: a call within the workflow task is tried once, and then an
+// activity until it succeeds.
 func TestGroupAsksByAnActivityWhatATaskCannotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

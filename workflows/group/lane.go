@@ -6,7 +6,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 )
 
-// collectLaneReports takes the reports of the runs of DAGs about their lane.
+// collectLaneReports collects the lane reports of the group's DAG runs.
 func (r *groupRun) collectLaneReports() {
 	for {
 		var in contract.LaneReport

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 )
 
-// messages are the channels of the signals that only a group takes.
+// messages are the channels of the signals for groups only.
 type messages struct {
 	cancelJob, expireJob, cancelGroup, calendar, succeeded, lane workflow.ReceiveChannel
 }
@@ -19,8 +19,8 @@ func (m messages) waiting() bool {
 	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len()+m.succeeded.Len()+m.lane.Len() > 0
 }
 
-// listen opens the group to messages. Update handlers never wait, so that none
-// is unfinished when the group ends or continues as new.
+// listen opens the group to messages. Update handlers never wait, so none is unfinished when the group ends or
+// continues as new.
 func (r *groupRun) listen() error {
 	r.messages = messages{
 		cancelJob:   workflow.GetSignalChannel(r.ctx, contract.SignalCancelJob),
@@ -48,7 +48,7 @@ func pageOf(in contract.DetectPageInput) group.Page {
 	return group.Page{Attempt: in.Attempt, Seq: in.Seq, Proposals: in.Proposals, BatchKeys: in.BatchKeys, Paged: in.Paged}
 }
 
-// errNotBegun is the answer while the state of the run before is read.
+// errNotBegun is the answer during the load of the state.
 var errNotBegun = temporal.NewApplicationError("the group is being continued; try again in a moment", contract.RunNotBegunError)
 
 func (r *groupRun) checkPage(_ workflow.Context, in contract.DetectPageInput) error {
@@ -62,9 +62,8 @@ func (r *groupRun) takePage(ctx workflow.Context, in contract.DetectPageInput) (
 	return contract.DetectPageResult(r.core.TakePage(workflow.Now(ctx), pageOf(in))), nil
 }
 
-// collectMessages gives the core all signals that have come, in the order of their
-// kinds: only of pauses and resumes it matters which came first. A signal that
-// cannot be decoded is logged and dropped by the SDK.
+// collectMessages passes all signals to the core, sorted by kind. Only pauses and resumes keep their mutual
+// order. The SDK logs and drops a signal that cannot be decoded.
 func (r *groupRun) collectMessages() {
 	if views := r.runner.Fleet(); len(views) > 0 {
 		for _, view := range views {
@@ -92,7 +91,7 @@ func (r *groupRun) collectMessages() {
 	r.collectLaneReports()
 }
 
-// collectSteering takes pauses and resumes.
+// collectSteering collects pauses and resumes.
 func (r *groupRun) collectSteering() {
 	for _, steer := range r.runner.Steers() {
 		if steer.Pause {
@@ -111,7 +110,7 @@ type jobMessage struct {
 	n int
 }
 
-// jobMessages takes the messages about single jobs.
+// jobMessages collects the messages about single jobs.
 func (r *groupRun) jobMessages(channel workflow.ReceiveChannel, signal, action string) []jobMessage {
 	var list []jobMessage
 	for {
@@ -125,7 +124,7 @@ func (r *groupRun) jobMessages(channel workflow.ReceiveChannel, signal, action s
 	}
 }
 
-// collectCalendars takes changed calendars.
+// collectCalendars collects changed calendars.
 func (r *groupRun) collectCalendars() {
 	for {
 		var in contract.SetCalendarInput
@@ -139,13 +138,13 @@ func (r *groupRun) collectCalendars() {
 		r.auditCalendar(in)
 		r.in.Spec.Calendar, r.in.Spec.LaneCalendar = in.Calendar, in.LaneCalendar
 		if !r.ignoresWindow() {
-			r.windows = nil // Earlier requests do not matter any more.
+			r.windows = nil // Earlier requests are obsolete.
 			r.step(group.CalendarSet{Windows: r.hasWindows()})
 		}
 	}
 }
 
-// releaseFromWindow starts a group that waits for its window or for other job types. One that does not wait keeps its
+// releaseFromWindow starts a group that waits for its window or for other job types. Any other group keeps its
 // window.
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
 	code := r.core.Wait(r.runner.Now()).Code
@@ -169,9 +168,8 @@ func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) e
 	return errors.Join(r.core.CheckPolicy(policy), in.RetryBudget.WithDefaults().Validate())
 }
 
-// setPolicy changes the policy and, if the message has one, the retry budget. A
-// budget holds for what fails from now on; what it has stopped already stays
-// stopped.
+// setPolicy changes the policy and, if the message has one, the retry budget. The new budget applies to later
+// failures. Stopped keys stay stopped.
 func (r *groupRun) setPolicy(ctx workflow.Context, in contract.SetPolicyInput) (contract.SetPolicyResult, error) {
 	policy, err := in.Over(r.core.Policy())
 	if err != nil {
@@ -188,8 +186,7 @@ func (r *groupRun) setPolicy(ctx workflow.Context, in contract.SetPolicyInput) (
 	return result, nil
 }
 
-// setBudget: the rule travels with every request to admission, and with the group
-// when it continues as new.
+// setBudget sets the rule for later requests to admission and for later runs of the group.
 func (r *groupRun) setBudget(budget *contract.RetryBudget) {
 	r.in.Spec.RetryBudget = budget
 	r.runner.Admission.SetBudget(budget, budget != nil && !r.in.DryRun)

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// setPolicy sends the update at a moment; the answer, or why it was refused, is
-// there when the group has ended.
+// setPolicy sends the update at a moment. After the end of the group, result or refused has the answer.
 func (b *bench) setPolicy(after time.Duration, in any) (result *contract.SetPolicyResult, refused *error) {
 	result, refused = new(contract.SetPolicyResult), new(error)
 	b.RegisterDelayedCallback(func() {
@@ -32,8 +31,8 @@ func (b *bench) setPolicy(after time.Duration, in any) (result *contract.SetPoli
 	return result, refused
 }
 
-// TestSetPolicyReplacesTheRetryBudget: from then on failures are told, with the
-// rule, and a key that is disabled in return is not tried again.
+// TestSetPolicyReplacesTheRetryBudget: later failures are reported with the new rule, and a key disabled by the
+// answer is not retried.
 func TestSetPolicyReplacesTheRetryBudget(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -77,7 +76,7 @@ func TestSetPolicyReplacesTheRetryBudget(t *testing.T) {
 	}
 }
 
-// TestSetPolicyEndsTheRetryBudget: without rules nothing is counted any more.
+// TestSetPolicyEndsTheRetryBudget: without rules no failure is counted.
 func TestSetPolicyEndsTheRetryBudget(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -97,7 +96,7 @@ func TestSetPolicyEndsTheRetryBudget(t *testing.T) {
 	assert.Equal(t, 1, told, "only the first attempt failed while there was a budget")
 }
 
-// TestSetPolicyChangesSomeSettings: the others stay as they were.
+// TestSetPolicyChangesSomeSettings: the other settings stay.
 func TestSetPolicyChangesSomeSettings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -120,7 +119,7 @@ func TestSetPolicyChangesSomeSettings(t *testing.T) {
 	}
 }
 
-// TestSetPolicyRefusesWhatItCannotDo: synchronously, and nothing is changed.
+// TestSetPolicyRefusesWhatItCannotDo: it refuses at once and changes nothing.
 func TestSetPolicyRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	whole := jobtype.Policy{}.WithDefaults()
@@ -152,7 +151,7 @@ func TestSetPolicyRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestALongerHeartbeatTimeoutKeepsClaimsLonger: admission hears of it at once.
+// TestALongerHeartbeatTimeoutKeepsClaimsLonger: admission gets the new timeout at once.
 func TestALongerHeartbeatTimeoutKeepsClaimsLonger(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -172,7 +171,7 @@ func TestALongerHeartbeatTimeoutKeepsClaimsLonger(t *testing.T) {
 	require.NoError(t, *refused)
 }
 
-// TestSetPolicyOfAGroupThatWaits: it holds once the group begins.
+// TestSetPolicyOfAGroupThatWaits: the policy applies once the group begins.
 func TestSetPolicyOfAGroupThatWaits(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon)

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 )
 
-// Bounds of the last segment of the record: the group has ended, and nothing else waits.
+// Bounds for storing the last segment of the record. The group has ended and only waits for it.
 const (
 	lastTries = 30
 	lastPause = 10 * time.Second
@@ -25,7 +25,7 @@ func (r *groupRun) collectStored() {
 	r.step(group.RecordStored{Page: page})
 }
 
-// storeRest stores what is left of the record of a group that has ended.
+// storeRest stores the rest of an ended group's record.
 func (r *groupRun) storeRest() {
 	for tries := 0; tries < lastTries; {
 		segment := r.core.LastSegment(r.runner.Now())

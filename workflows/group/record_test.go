@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestTheRecordKnowsTheLastRunWithJobs: empty runs are successes, but a detection also gets the
-// due time of the last run that did something, by the tick and not by the end of the run.
+// TestTheRecordKnowsTheLastRunWithJobs: empty runs are successes, but a detection also gets the due time of the
+// last run with jobs. This is its tick and not its end.
 func TestTheRecordKnowsTheLastRunWithJobs(t *testing.T) {
 	t.Parallel()
 	tick := temporal.NewSearchAttributeKeyTime("TemporalScheduledStartTime")

@@ -52,7 +52,7 @@ func (r *groupRun) result() contract.JobGroupResult {
 		result.Submission, result.SubmittedBy = s.ID, s.By
 	}
 	if r.apart() {
-		return result // The record belongs to the chain of the Schedule's runs.
+		return result // Only runs of the Schedule extend the record.
 	}
 	r.learn()
 	if result.Detector != "" {
@@ -74,7 +74,7 @@ const scheduledFor = "TemporalScheduledStartTime"
 
 // about describes the run to its jobs and detections.
 func (r *groupRun) about() jobtype.RunInfo {
-	if r.startedAt.IsZero() { // It does not change once a job or a detection begins.
+	if r.startedAt.IsZero() { // It does not change after the start of a job or a detection.
 		r.startedAt = r.core.Status(r.runner.Now()).StartedAt.UTC().Truncate(time.Second)
 	}
 	about := jobtype.RunInfo{StartedAt: r.startedAt, ScheduledAt: r.due(r.startedAt)}
@@ -112,8 +112,7 @@ func withRun(record contract.RunRecord, detector string, due time.Time, run cont
 	return record
 }
 
-// withMissed adds the runs that left no result behind. They count as runs of
-// the job type too.
+// withMissed adds runs without a result. They also count as runs of the job type.
 func withMissed(record contract.RunRecord, missed []contract.RunSummary) contract.RunRecord {
 	for _, run := range missed {
 		record.Sequence++
@@ -130,8 +129,8 @@ func newest(runs []contract.RunSummary, run contract.RunSummary) []contract.RunS
 	return list[:min(len(list), contract.MaxRunRecords)]
 }
 
-// learn adds to the record what the group has learned: run times, the checkpoints
-// of jobs that later groups continue, and the opening until which it was skipped.
+// learn adds the group's data to the record: run times, the checkpoints that later groups continue, and the
+// opening until which it was skipped.
 func (r *groupRun) learn() {
 	took := slices.Clone(r.record.TookMS)
 	for _, one := range r.core.Took() {
@@ -161,8 +160,8 @@ func carriedOf(record contract.RunRecord) []carry.Checkpoint {
 	return carried
 }
 
-// droppedCheckpoints are those that no later group continues; nil: there are none.
-// A run that is none of the Schedule's leaves none.
+// droppedCheckpoints returns the checkpoints that no later group continues, or nil. A run outside the Schedule
+// has none.
 func (r *groupRun) droppedCheckpoints() *contract.DroppedCheckpoints {
 	dropped := contract.DroppedCheckpoints(r.core.Dropped())
 	if r.apart() {

@@ -12,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
-// Everything is full for two minutes. What was sent comes back once, trials become
-// rare, and all is done when the worker says that there is room.
+// All workers are full for two minutes. Prefetched jobs return once and trials become rare. After the worker
+// reports free slots, all jobs complete.
 func TestGroupWaitsForRoomOnAWorkerThatOthersFill(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

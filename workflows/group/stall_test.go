@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestAStalledHandlerIsNotCalledALostWorker: both end as a heartbeat that does not
-// come; only the last one that came tells them apart.
+// TestAStalledHandlerIsNotCalledALostWorker: both end with a missed heartbeat, and only the last heartbeat
+// shows the difference.
 func TestAStalledHandlerIsNotCalledALostWorker(t *testing.T) {
 	t.Parallel()
 	for want, last := range map[string]contract.Heartbeat{

@@ -24,8 +24,7 @@ func (b *bench) groupStatus() contract.GroupStatus {
 	return status
 }
 
-// While a group waits for its lane nothing is read: the last word counts, not the
-// kind of message.
+// A group that waits for its lane reads no message. Then the last one counts, whatever its kind.
 func TestTheLastOfPausesAndResumesCounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

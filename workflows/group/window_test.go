@@ -20,7 +20,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
-// windowed is a bench at a certain time whose windows are really worked out.
+// windowed is a bench at a certain time with real windows.
 func windowed(t *testing.T, now time.Time) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -43,7 +43,7 @@ func (b *bench) status() contract.GroupStatus {
 	return status
 }
 
-// codes lists the verdicts and codes that a group told the audit log.
+// codes lists the verdicts and codes of a group's audit entries.
 func codes(sink *envtest.Audit) []string {
 	var list []string
 	for _, e := range sink.Entries() {
@@ -121,7 +121,7 @@ func TestGroupThatWaitsForItsWindowCanBeCanceled(t *testing.T) {
 	assert.WithinDuration(t, noon.Add(time.Minute), b.Now(), time.Minute)
 }
 
-// TestSubmittedJobsWaitForTheirWindow however long: nobody comes instead of them.
+// TestSubmittedJobsWaitForTheirWindow: they wait for any length of time, because no later group replaces them.
 func TestSubmittedJobsWaitForTheirWindow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -227,8 +227,8 @@ func TestDryRunIgnoresWindows(t *testing.T) {
 	assert.Len(t, result.Proposals, 2)
 }
 
-// TestWindowEndHandsTheCheckpointToTheNextGroup: stopped in one group, gone on
-// with in the next, forgotten when it is done.
+// TestWindowEndHandsTheCheckpointToTheNextGroup: one group is stopped, the next continues from the checkpoint
+// and then drops it.
 func TestWindowEndHandsTheCheckpointToTheNextGroup(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon.Add(-5*time.Second))
@@ -242,7 +242,7 @@ func TestWindowEndHandsTheCheckpointToTheNextGroup(t *testing.T) {
 		if in.Job.Attempt == 1 {
 			return contract.ExecuteState{}, envtest.FailureOf(contract.FailureFailed, contract.ExecuteState{Checkpoint: json.RawMessage(`{"at":7}`)})
 		}
-		<-ctx.Done() // The test environment does not wait for what a canceled activity says.
+		<-ctx.Done() // The test environment ignores the result of a canceled activity.
 		return contract.ExecuteState{}, ctx.Err()
 	}
 	first := b.runSpec(spec)
@@ -303,8 +303,7 @@ type start struct {
 	took time.Duration
 }
 
-// fortnight plays a Schedule that ticks for 14 days; a tick during a group is
-// skipped, as policy.overlap says.
+// fortnight simulates a Schedule that ticks for 14 days. A tick during a group is skipped, by policy.overlap.
 func fortnight(t *testing.T, begin time.Time, every time.Duration, spec contract.JobTypeSpec, took time.Duration, jobs int) ([]start, map[contract.Outcome]int) {
 	t.Helper()
 	var starts []start
@@ -333,9 +332,8 @@ func fortnight(t *testing.T, begin time.Time, every time.Duration, spec contract
 	return starts, outcomes
 }
 
-// TestAFortnightOfWindows: every start lies inside, on every night, and the
-// night of the change has the right length. 25 October 2026 has 25 hours in
-// Berlin.
+// TestAFortnightOfWindows: every start is inside a window, on every night, and the night of the clock change
+// has the right length. 25 October 2026 has 25 hours in Berlin.
 func TestAFortnightOfWindows(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -369,7 +367,7 @@ func TestAFortnightOfWindows(t *testing.T) {
 				want := 12
 				switch {
 				case n < 2:
-					want = 13 // Too little is learned yet: the last one starts at 04:48 and drains.
+					want = 13 // Too few run times are known: the last job starts at 04:48 and drains.
 				case n == 3:
 					want = 0
 				case night == c.long:

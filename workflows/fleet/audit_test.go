@@ -20,7 +20,7 @@ import (
 type auditSink struct {
 	*envtest.Audit
 	mu sync.Mutex
-	// ended is the end of the previous registry; asked lists the queried entities.
+	// ended is the end of the previous registry. It lists the queried entities in asked.
 	ended contract.EntityEndResult
 	asked []string
 }

@@ -496,7 +496,7 @@ func TestFleetTakesEarlierSignalsIntoAccount(t *testing.T) {
 	b.run(3 * time.Minute)
 }
 
-// A cancellation has no effect: it is recorded, and the next run has everything.
+// A cancellation is recorded and has no other effect. The next run has all state.
 func TestFleetSurvivesACancellation(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

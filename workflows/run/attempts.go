@@ -106,7 +106,8 @@ func (r *Runner) collectAdoptions() {
 	}
 }
 
-// adoption is an adoption before its activity: the control plane is asked how long to wait for the process.
+// adoption is an adoption before its activity, which reads from the control plane how long to wait for the
+// process.
 type adoption struct {
 	ctx  workflow.Context
 	call executeCall

@@ -19,8 +19,8 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// away is the server's absence in these tests: longer than the 10 s after which the SDK gives up
-// and, if a test says so, than the jobs' heartbeat timeout. The e2e suite uses 30 s.
+// away is the server's absence in these tests: longer than the 10 s after which the SDK gives up. Some tests
+// need it longer than the jobs' heartbeat timeout. The e2e suite uses 30 s.
 const away = 12 * time.Second
 
 func TestOutcomesSurviveAnAbsentServer(t *testing.T) {

@@ -111,8 +111,8 @@ type claim struct {
 	file *os.File
 	// line is the entry of this incarnation in the file.
 	line string
-	// dead are incarnations, one of which may still hold the id in the registry: the last
-	// registered one, and those killed before their registration.
+	// dead are incarnations that may still hold the id in the registry: the last registered one, and those
+	// killed before their registration.
 	dead []string
 }
 

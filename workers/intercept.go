@@ -55,9 +55,8 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 		return nil, err
 	}
 	defer leave()
-	// The sender may not know of a drain or cordon yet: a group that detects for minutes reads
-	// the fleet before and after. This check is the last one, so that an operator can rely on
-	// the report that nothing runs here.
+	// The sender may lack a recent drain or cordon: a group that detects for minutes reads the fleet before and
+	// after. This check is the last one, so an operator can rely on the report that nothing runs here.
 	if a.gates.kept(ctx) {
 		return nil, a.gates.goesBack(in.Args, activity.GetInfo(ctx), contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
 	}

@@ -19,7 +19,7 @@ type RunRef struct {
 // Begun returns the run itself. A result that embeds a RunRef thus returns the started run.
 func (r RunRef) Begun() RunRef { return r }
 
-// String returns the workflow id, which is what people type.
+// String returns the workflow id, as people type it.
 func (r RunRef) String() string { return r.WorkflowID }
 
 // ItemRef names one item of a run: a job of a group, a task of a DAG.

@@ -18,8 +18,8 @@ func NotApplied(name string) *NotFoundError {
 	return &NotFoundError{What: "job type", Name: name, Hint: "see `roundsman jobtypes`, or apply a configuration that has it"}
 }
 
-// DescribeSchedule reads the Schedule of a job type, whoever created it, without a lag. A
-// missing Schedule gives [NotApplied]. Package jobtypes interprets it.
+// DescribeSchedule reads the Schedule of a job type, by any creator, without a lag. A missing Schedule gives
+// [NotApplied]. Package jobtypes interprets it.
 func (c *Client) DescribeSchedule(ctx context.Context, jobType string) (*workflowservice.DescribeScheduleResponse, error) {
 	var response *workflowservice.DescribeScheduleResponse
 	err := rpc.Retry(ctx, func(ctx context.Context) error {

@@ -38,7 +38,7 @@ type NightRow struct {
 	counts  NightQuiet
 }
 
-// NightQuiet counts what the rows leave out.
+// NightQuiet counts the runs and ticks outside the rows.
 type NightQuiet struct {
 	JobTypes int `json:"job_types"`
 	Runs     int `json:"runs"`

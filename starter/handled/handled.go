@@ -1,4 +1,4 @@
-// Package handled lists the handlers of what is executed: of job types, DAGs and runs.
+// Package handled lists the handlers of job types, DAGs and runs.
 package handled
 
 import (
@@ -78,8 +78,8 @@ func OfRun(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]s
 	return OfGraph(ctx, client, graph)
 }
 
-// OfGroup lists the handlers of a run of a job type: those that it was started with, and
-// those that are applied now, which a retry executes.
+// OfGroup lists the handlers of a run of a job type: those of its start, and those applied now, which a retry
+// executes.
 func OfGroup(ctx context.Context, client *starter.Client, ref starter.RunRef) ([]string, error) {
 	var started contract.JobGroupInput
 	if err := client.Runs().StartedWith(ctx, ref, &started); err != nil {
@@ -142,8 +142,8 @@ func (f *finder) spec(s contract.JobTypeSpec) error {
 	return f.graph(compiled.Graph)
 }
 
-// graph adds the handlers of a graph. A task may return tasks with commands, so that
-// every DAG has the handler of those.
+// graph adds the handlers of a graph. Every DAG has the handler of commands, because a task may return tasks
+// with commands.
 func (f *finder) graph(graph *dag.Graph) error {
 	f.add(contract.CommandHandler)
 	names, err := spec.JobTypes(graph)

@@ -16,21 +16,20 @@ import (
 const (
 	// recordPrefix begins the workflow id of a request.
 	recordPrefix = "request/"
-	// No process polls the queue, and the workflow type is not registered: a record is what
-	// its start leaves, until the namespace forgets closed workflows.
+	// No process polls the queue, and the workflow type is not registered. The started workflow is the record,
+	// until the namespace deletes closed workflows.
 	recordType, recordQueue = "roundsman.Request", "roundsman/none"
 	// openFor is how long a record is open.
 	openFor = time.Second
-	// digestKey is the memo with the digest of what was asked for.
+	// digestKey is the memo with the digest of the request.
 	digestKey = "roundsman_digest"
 )
 
-// ErrOther says that something else was asked for under the key.
+// ErrOther reports another request under the key.
 var ErrOther = errors.New("something else was asked for under this key")
 
-// Claim records a request under its id, or finds that it is recorded. The digest stands
-// for all that was asked; another one under the same id is [ErrOther]. First is false
-// when it was recorded before: it may be done, half done or not.
+// Claim records a request under its id, or finds its record. A record with another digest is [ErrOther]. First
+// is false if the record is older: the request may be done, half done or not done.
 func Claim(ctx context.Context, c *starter.Client, id, digest string) (request starter.Request, first bool, err error) {
 	request.ID = id
 	_, err = c.Temporal().ExecuteWorkflow(ctx, client.StartWorkflowOptions{

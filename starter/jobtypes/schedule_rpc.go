@@ -81,7 +81,7 @@ func (s schedules) update(ctx context.Context, name string, schedule *schedulepb
 	return err
 }
 
-// accepted is update that tells whether the server took the write.
+// accepted is update, and reports whether the server accepted the write.
 func (s schedules) accepted(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) (bool, error) {
 	attributes, _, err := s.digestOf(schedule)
 	if err != nil {

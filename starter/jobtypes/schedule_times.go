@@ -164,8 +164,8 @@ func ranges(values []int) []*schedulepb.Range {
 	return converted
 }
 
-// timesText renders a spec. Specs with the same times give the same text, whatever their ranges
-// and comments. Plans show it: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
+// timesText renders a spec. Specs with the same times give the same text, regardless of ranges and comments.
+// Plans show it: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
 func timesText(spec *schedulepb.ScheduleSpec) string {
 	var times []string
 	for _, interval := range spec.GetInterval() {

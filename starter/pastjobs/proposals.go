@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// propose adds the fields of proposals in pages, which the group does not know. A lost page fails only
-// a list with the work of the jobs.
+// propose adds the fields of proposals in pages, which the group's state lacks. A lost page fails only a list
+// with the work of the jobs.
 func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) error {
 	table := run.Record.Proposals
 	if len(table) == 0 {

@@ -26,7 +26,7 @@ export interface None {
 
 export interface Act {
   label: string;
-  // verb names the action where label has a number of this row: it groups rows and answers to a key.
+  // verb names the action if its label has a number of this row. It groups rows and has a key.
   verb?: string;
   // title is the question in the dialog's heading.
   title: string;

@@ -1,7 +1,7 @@
 // The tokens of the roles on a canvas.
 import type { Role } from './state';
 
-// cells are many and small: what waits or is left out is quiet.
+// cells are many and small, so waiting and skipped items are quiet.
 export const cells: Record<Role, string> = {
   failed: '--failed',
   timeout: '--failed',

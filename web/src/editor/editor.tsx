@@ -25,7 +25,7 @@ export interface EditorProps {
   set: (value: string) => void;
   faults?: EditorFault[];
   schema?: Schema | undefined;
-  // document tells texts apart: another one has its own history of changes.
+  // document identifies a text: each has its own history of changes.
   document?: string;
   describedBy?: string;
 }
@@ -64,8 +64,8 @@ const colors = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: 'var(--ink-3)' },
 ]);
 
-// What is typed over a selection goes through a transaction. Left to the browser, Chrome keeps the color of the
-// text that it removes as an inline style, which the page's policy blocks and reports.
+// Text typed over a selection goes through a transaction. Without it Chrome keeps the color of the replaced
+// text as an inline style, which the page's policy blocks and reports.
 const over = (view: EditorView, text: string) => {
   const { from, to } = view.state.selection.main;
   const insert = () => view.state.update({ ...view.state.replaceSelection(text), userEvent: 'input.type', scrollIntoView: true });
@@ -90,13 +90,13 @@ export function Editor({ label, value, set, faults = [], schema, document = '', 
   const now = useRef({ set, schema });
   now.current = { set, schema };
   const states = useRef(new Map<string, EditorState>());
-  // sent are the texts that the page was told of and has not shown yet: fast typing is ahead of the page.
+  // sent are the texts that the page has received and not shown yet: fast typing is ahead of the page.
   const sent = useRef<string[]>([]);
   const attributes = useRef(new Compartment());
   const shown = useRef(document);
   const fresh = useRef<(doc: string) => EditorState>(undefined);
 
-  // Before the next key: what is typed belongs to the document that is shown.
+  // Set before the next key, because the key belongs to the shown document.
   useLayoutEffect(() => {
     const root = host.current?.shadowRoot ?? host.current?.attachShadow({ mode: 'open' });
     if (!root) return;

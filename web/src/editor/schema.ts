@@ -1,4 +1,5 @@
-// Completion of YAML from a JSON Schema: where in the document the cursor is, and what may stand there.
+// Completion of YAML from a JSON Schema: the place of the cursor in the document, and the keys or values
+// allowed there.
 import type { Schema } from '../types';
 
 interface Full extends Schema {
@@ -166,7 +167,7 @@ function step(places: Place[], key: string, siblings: Map<string, string>): Plac
 
 const typeOf = (schema: Full) => (Array.isArray(schema.type) ? schema.type.filter((one) => one !== 'null').join(' or ') : schema.type);
 
-// offers lists what may stand at the place.
+// offers lists the keys or values allowed at the place.
 export function offers(schema: Schema, where: At): Offer[] {
   let places: Place[] = [{ schema: schema as Full, root: schema as Full }];
   for (const [i, key] of where.path.entries()) places = step(places, key, where.parents[i] ?? new Map());

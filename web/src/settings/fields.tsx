@@ -1,11 +1,11 @@
-// Fields of a form, by the schema of the setting. The server alone checks what is typed.
+// Fields of a form, by the schema of the setting. Only the server checks the values.
 import { useId, useRef, useState } from 'preact/hooks';
 import type { Schema } from '../types';
 import { inside, listed, type Patch, type Path, resolved, set, textOf, typed, typeOf, valueOf } from './values';
 
 export interface Form {
   schema: Schema;
-  // inForce are the settings that were read, patch what was typed.
+  // inForce are the settings from the server, patch the edited ones.
   inForce: Patch;
   patch: Patch;
   change: (patch: Patch) => void;

@@ -1,4 +1,5 @@
-// The settings of a job type: a form by the schemas or the text, the difference to what is in force, and the change.
+// The settings of a job type: a form by the schemas or the text, the difference to the settings in force, and
+// the change.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Line } from '../action';
 import { curl, Problem, type Request, segment, send } from '../api';
@@ -17,7 +18,7 @@ import './settings.css';
 
 const Editor = later<EditorProps>(() => import('../editor/editor').then((m) => m.Editor), true);
 
-// Draft is what was typed: a patch by the form, or a text. It was begun with a version of the settings.
+// Draft is the edited settings: a patch by the form, or a text. It starts from a version of the settings.
 interface Draft {
   version: string;
   patch?: Patch;

@@ -1,4 +1,4 @@
-// The bar of selected rows, and the dialog that acts on them: what will happen, to which rows, and what came of each.
+// The bar of selected rows, and the dialog of their action: the effect, the rows, and the result of each.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Act, ask, Input, type Values, verbOf } from '../action';
 import { Problem, send } from '../api';

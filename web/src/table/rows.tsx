@@ -1,5 +1,5 @@
-// Rows is a table of any number of rows, of which only the visible ones are elements. It is one stop of the Tab key;
-// arrows, J and K move in it.
+// Rows is a table of any number of rows. Only the visible ones are elements. It is one stop of the Tab key.
+// Arrows, J and K move in it.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -102,8 +102,8 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
       setBusy(false);
     }
   };
-  // between are the rows from one place to another. Rows that move while others are read would put those into the
-  // selection that nobody chose.
+  // between returns the rows from one place to another. Rows that move during a read could enter the
+  // selection unseen.
   const between = async (a: number, b: number): Promise<T[] | undefined> => {
     const ends = [rows[a], rows[b]];
     const found = await taken(a, b + 1);

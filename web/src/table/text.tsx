@@ -1,4 +1,4 @@
-// Names in a cell: cut in the middle, since their end tells one from another.
+// Names in a cell: cut in the middle, since their ends differ.
 
 // kept is the number of characters at the end that are never cut.
 const kept = 14;

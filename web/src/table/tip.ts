@@ -1,4 +1,4 @@
-// The full text of what is cut in a row, for the keyboard. The pointer has the browser's own tooltips.
+// The full text of a cut cell, for the keyboard. The pointer has the browser's own tooltips.
 let tip: HTMLElement | undefined;
 
 export function hideTip() {

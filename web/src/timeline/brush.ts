@@ -17,7 +17,7 @@ export const chosenTime = (params: URLSearchParams): Chosen => ({
   set: (view) => setParams(view ? { since: new Date(view.from).toISOString(), until: new Date(view.to).toISOString() } : { since: '', until: '' }),
 });
 
-// touches reports whether a time overlaps a view. What has not ended lasts.
+// touches reports whether a time overlaps a view. An open end overlaps.
 export const touches = (view: View, from: string | undefined, to: string | undefined) => Date.parse(from ?? '') <= view.to && (!to || Date.parse(to) >= view.from);
 
 // isIn reports whether a time overlaps the chosen one.

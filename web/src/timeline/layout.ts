@@ -1,4 +1,4 @@
-// The geometry of timelines and charts: scales, ticks, packing and what is in view. It is pure: times are
+// The geometry of timelines and charts: scales, ticks, packing and clipping to the view. It is pure: times are
 // milliseconds, lengths are pixels.
 
 import { isFailed, isFailure } from '../design/state';
@@ -8,7 +8,8 @@ export interface View {
   to: number;
 }
 
-// Look is how certain a bar is: what happened is solid, a plan is an outline, a forecast or a closed window is hatched.
+// Look shows the certainty of a bar: the past is solid, a plan is an outline, a forecast or a closed window is
+// hatched.
 export type Look = 'past' | 'plan' | 'forecast' | 'closed';
 
 export interface Bar {
@@ -97,7 +98,7 @@ export function ticks(view: View, width: number, offset: (at: number) => number,
   return found;
 }
 
-// rank orders bars for drawing: what an operator must not miss comes last, so that nothing covers it.
+// rank orders bars for drawing: the most urgent ones come last, so that nothing covers them.
 const rank = (role: string) => (isFailed(role) ? 5 : isFailure(role) ? 4 : ({ person: 3, waiting: 2, running: 2 }[role] ?? 0));
 export const isLoud = isFailure;
 export const byLoudness = <T extends { bar: Bar }>(boxes: T[]): T[] => [...boxes].sort((a, b) => rank(a.bar.role) - rank(b.bar.role));

@@ -1,4 +1,4 @@
-// Scheduled instants over time: what became of those of the last days, and what the next days bring.
+// Scheduled instants over time: the outcomes of the last days and the forecast of the next days.
 import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';

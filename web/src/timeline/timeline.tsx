@@ -243,7 +243,7 @@ function One({ box, row, on }: { box: Box; row: Packed; on: boolean }) {
   );
 }
 
-// Listed is what readers have in place of the canvas: the loudest bars in view.
+// Listed is for screen readers in place of the canvas: the most urgent bars in view.
 function Listed({ drawn, count }: { drawn: { row: Packed; boxes: Box[] }[]; count: number }) {
   const bars = drawn.flatMap(({ row, boxes }) => boxes.map(({ bar }) => ({ row, bar }))).filter(({ bar }) => bar.look !== 'closed');
   const first = [...bars.filter(({ bar }) => isLoud(bar.role)), ...bars.filter(({ bar }) => !isLoud(bar.role))].slice(0, mostListed);
@@ -272,7 +272,7 @@ interface Step {
   brush?: View | false;
 }
 
-// stepped returns what a key does.
+// stepped returns the effect of a key.
 function stepped(event: KeyboardEvent, { packed, view, whole, at, now }: Stepping): Step | undefined {
   const middle = (view.from + view.to) / 2;
   const half = lengthOf(view) / 2;

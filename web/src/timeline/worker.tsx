@@ -1,4 +1,4 @@
-// What a worker ran in the last hours.
+// The attempts on a worker in the last hours.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { query, segment } from '../api';

@@ -9,14 +9,14 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Horizon is how far ahead a calendar is looked at. A window that is open all the way
-// has no end that matters; what is closed all the way never opens.
+// Horizon bounds the search in a calendar. A window that is open until then has no end, and a calendar that is
+// closed until then never opens.
 const Horizon = 400 * day
 
 // month is a span that contains each day of a month.
 const month = 6 * week
 
-// Calendar says when work may start. A nil one is open all the time.
+// Calendar holds the times when work may start. A nil one is always open.
 type Calendar struct {
 	windows, blackouts []rule
 	single             []once
@@ -82,7 +82,7 @@ func (c *Calendar) Spans(within Span) []Span {
 	return subtract(open, merge(closed))
 }
 
-// Why says why the calendar is closed at that moment; nothing if it is open.
+// Why returns the reason why the calendar is closed at that moment, empty if it is open.
 func (c *Calendar) Why(at time.Time) contract.Closure {
 	moment := Span{at, at.Add(1)}
 	if len(c.Spans(moment)) > 0 {

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Figures of what a job type has learned of its jobs' run times.
+// Figures about the run times of a job type's jobs.
 const (
-	// MaxKnown is how many run times are remembered, MinKnown how many must be
-	// before they say anything.
+	// MaxKnown is the number of stored run times, MinKnown the number needed for an estimate.
 	MaxKnown = 100
 	MinKnown = 20
 )

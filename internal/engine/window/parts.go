@@ -91,8 +91,8 @@ func to(first, last int) (list []int) {
 	return list
 }
 
-// Rarest returns how many days lie at least between two of the days, in the years from 2024 on; 1 for
-// days of which two follow each other.
+// Rarest returns the smallest distance in days between two of the days, in the years from 2024 on. It is 1 for
+// consecutive days.
 func Rarest(written []string) int {
 	read, err := readDays(written)
 	if err != nil {

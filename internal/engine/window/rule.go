@@ -170,13 +170,13 @@ func Recurs(b jobtype.Blackout) bool {
 	return !slices.ContainsFunc([]string{b.From, b.To}, func(text string) bool { return len(text) > len(clockForm) })
 }
 
-// CheckWindow says what is wrong with a window: a join of [*Fault], or nil.
+// CheckWindow returns the faults of a window: a join of [*Fault], or nil.
 func CheckWindow(w jobtype.Window, zones Zones) error {
 	_, err := newRule(w, zones)
 	return err
 }
 
-// CheckBlackout says what is wrong with a blackout: a join of [*Fault], or nil.
+// CheckBlackout returns the faults of a blackout: a join of [*Fault], or nil.
 func CheckBlackout(b jobtype.Blackout, zones Zones) error {
 	if Recurs(b) {
 		return CheckWindow(asWindow(b), zones)

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Span is the time from From on and before To, in UTC. A zero To says that no
-// end is known.
+// Span is the time from From on and before To, in UTC. A zero To means that no end is known.
 type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"`
@@ -22,7 +21,7 @@ func (s Span) Length() time.Duration {
 
 func (s Span) contains(at time.Time) bool { return !at.Before(s.From) && at.Before(s.To) }
 
-// clip cuts off what lies outside of another span; ok if anything is left.
+// clip returns the part inside another span. ok is false if there is none.
 func (s Span) clip(to Span) (clipped Span, ok bool) {
 	if s.From.Before(to.From) {
 		s.From = to.From
@@ -49,7 +48,7 @@ func merge(spans []Span) []Span {
 	return merged
 }
 
-// intersect is what two merged lists have in common.
+// intersect returns the common spans of two merged lists.
 func intersect(a, b []Span) []Span {
 	var common []Span
 	for len(a) > 0 && len(b) > 0 {

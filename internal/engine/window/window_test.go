@@ -30,7 +30,7 @@ func compile(t require.TestingT, spec *jobtype.Calendar) *window.Calendar {
 	return calendar
 }
 
-// model is deliberately dumb: it looks at the clock on the wall.
+// model is simple on purpose: it reads the wall clock.
 type model struct {
 	days     string
 	from, to int

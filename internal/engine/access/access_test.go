@@ -66,7 +66,7 @@ func TestRightsOnlyGrow(t *testing.T) {
 	})
 }
 
-// What is allowed somewhere is allowed to some, and a filter keeps exactly what Allows allows.
+// A filter keeps exactly the things that Allows allows.
 func TestListsAreFilteredByTheSameFunction(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

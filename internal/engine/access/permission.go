@@ -13,10 +13,10 @@ type Verb string
 const (
 	// View reads.
 	View Verb = "view"
-	// Operate acts on what is there: pause, resume, run, cancel, retry, approve,
-	// drain, set until the next apply.
+	// Operate acts on existing things: pause, resume, run, cancel, retry, approve, drain, set until the next
+	// apply.
 	Operate Verb = "operate"
-	// Change replaces what is there: apply a configuration, create and revoke keys.
+	// Change replaces existing things: apply a configuration, create and revoke keys.
 	Change Verb = "change"
 	// Work is the protocol of workers: register, poll, report.
 	Work Verb = "work"
@@ -80,7 +80,7 @@ func (p Permission) covers(wanted Permission) bool {
 	return (p.Verb == Any || p.Verb == wanted.Verb) && (p.Kind == Any || p.Kind == wanted.Kind)
 }
 
-// Scope is what a thing belongs to. The zero value belongs to no job type and no DAG.
+// Scope is the job type or DAG of a thing. The zero value has neither.
 type Scope struct {
 	JobType string `json:"job_type,omitempty"`
 	DAG     string `json:"dag,omitempty"`

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Subject is a caller as authentication knows it.
+// Subject is an authenticated caller.
 type Subject struct {
 	// Name of a person; empty for keys and certificates.
 	Name string
-	// Groups that the identity provider says the person is in.
+	// Groups of the person, from the identity provider.
 	Groups []string
 	// Key is the id of an API key, Certificate the common name of a client's.
 	Key, Certificate string
 }
 
-// Binding gives a role to everyone who matches one of Subject, Group, Key and
-// Certificate, of which exactly one is set.
+// Binding gives a role to each caller who matches its Subject, Group, Key or Certificate. Exactly one of them
+// is set.
 type Binding struct {
 	Subject     string `json:"subject,omitempty"`
 	Group       string `json:"group,omitempty"`
@@ -81,7 +81,7 @@ func (b Binding) validate(roles map[string]bool) error {
 	return errors.Join(faults...)
 }
 
-// binds reports whether the binding is about s. An empty name matches nobody.
+// binds reports whether the binding is about s. An empty name matches no caller.
 func (b Binding) binds(s Subject) bool {
 	return b.Subject != "" && b.Subject == s.Name ||
 		b.Key != "" && b.Key == s.Key ||
@@ -89,7 +89,7 @@ func (b Binding) binds(s Subject) bool {
 		b.Group != "" && slices.Contains(s.Groups, b.Group)
 }
 
-// Rights are what one subject may do. The zero value may nothing.
+// Rights are the permissions of one subject. The zero value has none.
 type Rights struct {
 	grants []grant
 }
@@ -187,8 +187,7 @@ func matches(globs []string, name string) bool {
 	})
 }
 
-// Fingerprint is the same for rights that allow the same by the same grants: what
-// is computed for one holder serves all others.
+// Fingerprint is equal for rights with equal grants, so that one holder's results serve all others.
 func (r Rights) Fingerprint() string {
 	parts := make([]string, len(r.grants))
 	for i, g := range r.grants {
@@ -216,7 +215,7 @@ type Granted struct {
 	Handlers    []string `json:"handlers,omitempty"`
 }
 
-// Granted lists what r consists of.
+// Granted lists the grants of r.
 func (r Rights) Granted() []Granted {
 	list := make([]Granted, len(r.grants))
 	for i, g := range r.grants {

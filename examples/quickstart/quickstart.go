@@ -41,10 +41,8 @@ const (
 	largestLog  = 200 << 10
 )
 
-// Prepare fills dir with log files of an invented shop: 40 files of 10 to
-// 200 KiB, one per service and day. Files that are there stay as they are, so
-// it may be called again; those that were compressed meanwhile come again, as
-// logs do.
+// Prepare fills dir with log files of an invented shop: 40 files of 10 to 200 KiB, one per service and day. It
+// keeps existing files, so it may be called again. Compressed files are written again, as logs are.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("prepare the quickstart: %w", err)

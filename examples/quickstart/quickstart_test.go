@@ -83,8 +83,8 @@ func TestPrepare(t *testing.T) {
 	require.ErrorContains(t, quickstart.Prepare(filepath.Join(name, "below a file")), "prepare the quickstart")
 }
 
-// TestCompressLogs runs the job type as a worker would: all logs, and one of
-// them again after its first attempt was not reported.
+// TestCompressLogs runs the job type as a worker would: all logs, and one of them again after the report of its
+// first attempt was lost.
 func TestCompressLogs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "logs of $(id) ; x")

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Detect proposes one job per directory that holds old temporary files. It
-// changes nothing, so that `start --dry-run` can show what would be done.
+// Detect proposes one job per directory that holds old temporary files. It changes nothing, so that `start
+// --dry-run` can list the jobs.
 func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	p, err := readParams(in.Params)
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *handler) old(root *os.Root, subdir string, p params) (names []string, s
 		}
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone meanwhile, which is what we want
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, 0, err

@@ -10,9 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Execute cleans one directory. It looks again before it removes: time has
-// passed since the detection, and a file may have been touched. Since only what
-// is there and old is removed, a second attempt simply continues.
+// Execute cleans one directory. It looks again before it removes, because a file may have been touched since
+// the detection. A second attempt removes the rest.
 func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	p, err := readParams(job.Params)
 	if err != nil {
@@ -35,13 +34,12 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		return jobtype.Result{}, fmt.Errorf("look for old files: %w", err)
 	}
 	for i, name := range names {
-		// Canceled, over its time, or the worker drains: the cause says which.
+		// Canceled, over its time, or the worker drains. The cause has the reason.
 		if ctx.Err() != nil {
 			return jobtype.Result{}, context.Cause(ctx)
 		}
 		progress.Report(100*float64(i)/float64(len(names)), "remove", name)
-		// os.Root refuses to leave the directory, whatever was put in place of
-		// a part of the path meanwhile.
+		// os.Root refuses to leave the directory, even if a part of the path was replaced meanwhile.
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return jobtype.Result{}, fmt.Errorf("remove a temporary file: %w", err)
 		}

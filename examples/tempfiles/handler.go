@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// paramsSchema is what an operator may write under `params:`. Roundsman checks
-// the configuration against it and points at the line of a fault.
+// paramsSchema describes the values under `params:`. Roundsman checks the configuration against it and reports
+// the line of a fault.
 const paramsSchema = `{
   "type": "object",
   "additionalProperties": false,
@@ -24,8 +24,7 @@ const paramsSchema = `{
   }
 }`
 
-// params are the job type's params; in a job, Subdir says which directory it
-// is about.
+// params are the job type's params. In a job, Subdir is the directory to clean.
 type params struct {
 	Dir       string           `json:"dir"`
 	OlderThan jobtype.Duration `json:"older_than"`
@@ -50,7 +49,7 @@ func (h *handler) Descriptor() jobtype.Descriptor {
 	}
 }
 
-// ValidateSettings checks what a JSON Schema cannot say. It is optional.
+// ValidateSettings checks rules beyond a JSON Schema. It is optional.
 func (h *handler) ValidateSettings(raw, _, _ json.RawMessage) error {
 	_, err := readParams(raw)
 	return err

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
-// prepare makes a directory with old and new files and returns what a
-// detection in it is given.
+// prepare makes a directory with old and new files and returns the input of a detection in it.
 func prepare(t *testing.T) (string, jobtype.DetectInput) {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,8 +1,8 @@
-// Tempfiles is Roundsman with one handler more: it finds temporary files that
-// nobody has touched for a while and removes them.
+// Tempfiles is Roundsman with one more handler: it finds and removes temporary files that have not been touched
+// for a while.
 //
-// The binary has every command of roundsman (dev, worker, apply, …) and all its
-// handlers; `tempfiles` is simply one more name for `handler:`.
+// The binary has every command of roundsman (dev, worker, apply, …) and all its handlers; `tempfiles` is one
+// more name for `handler:`.
 package main
 
 import (

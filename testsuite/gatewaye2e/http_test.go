@@ -42,7 +42,7 @@ func (s *site) serve(address string, args ...string) *sites.Process {
 	return p
 }
 
-// remote is a client that knows only the protocol.
+// remote is a client of the protocol alone.
 type remote struct {
 	t     *testing.T
 	base  string

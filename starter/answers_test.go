@@ -27,16 +27,16 @@ func TestWhatIsNotAnsweredMayStillBeDone(t *testing.T) {
 	t.Parallel()
 	c := New(silentClient{}, "", nil)
 	nobody := serviceerror.NewDeadlineExceeded("no poller")
-	assert.ErrorContains(t, c.askError(t.Context(), admissionRef(), askedUpdate+"resize-pool", nobody), "may still be done")
-	assert.NotContains(t, c.askError(t.Context(), admissionRef(), "query admission", nobody).Error(), "may still be done")
+	assert.ErrorContains(t, c.askError(t.Context(), admissionRef(), askedUpdate+"resize-pool", nobody), "may still take effect")
+	assert.NotContains(t, c.askError(t.Context(), admissionRef(), "query admission", nobody).Error(), "may still take effect")
 
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	err := c.askError(left, admissionRef(), askedUpdate+"resize-pool", nobody)
-	assert.ErrorContains(t, err, "may be done all the same", "nobody waited for the answer")
+	assert.ErrorContains(t, err, "may still take effect", "nobody waited for the answer")
 	assert.ErrorIs(t, err, context.Canceled)
 	err = c.askError(left, admissionRef(), "query admission", nobody)
-	assert.NotContains(t, err.Error(), "may be done all the same")
+	assert.NotContains(t, err.Error(), "may still take effect")
 	assert.ErrorIs(t, err, context.Canceled)
 }
 

@@ -85,7 +85,7 @@ func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer cancel()
 	if err := auditlog.Record(limited, a.client.temporal, contract.AuditRecord{Entries: entries}); err != nil && a.client.operator.warn != nil {
-		a.client.operator.warn(fmt.Errorf("it was done, but the audit log does not know it (%s): %w", entries[0].Action, err))
+		a.client.operator.warn(fmt.Errorf("it was done, but its audit entry could not be written (%s): %w", entries[0].Action, err))
 	}
 }
 

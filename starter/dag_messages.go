@@ -65,7 +65,7 @@ func (d DAGs) Why(ctx context.Context, ref RunRef, task string) (contract.Explai
 
 func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any) (contract.DAGChanged, error) {
 	if ref.Kind() != KindDAG {
-		return contract.DAGChanged{}, fmt.Errorf("run %s is not one of a DAG", ref.WorkflowID)
+		return contract.DAGChanged{}, fmt.Errorf("run %s is not a DAG run: see `roundsman runs`", ref.WorkflowID)
 	}
 	if _, err := d.client.Runs().opened(ctx, ref, ": resume it with `roundsman retry "+ref.WorkflowID+"`"); err != nil {
 		return contract.DAGChanged{}, err

@@ -179,7 +179,7 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DA
 	final := snapshot.final
 	if final == nil {
 		if final, err = query[[]byte](ctx, d.client, snapshot.RunRef, contract.QueryFinal); err != nil {
-			return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s left no result (%s), and its last state cannot be asked for: %w", ref.WorkflowID, snapshot.Failure, err)
+			return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s left no result (%s), and its last state cannot be read: %w", ref.WorkflowID, snapshot.Failure, err)
 		}
 	}
 	started, err := d.arguments(ctx, snapshot.RunRef)

@@ -52,7 +52,7 @@ type GivenUpError struct {
 
 // Error implements error.
 func (e *GivenUpError) Error() string {
-	return fmt.Sprintf("%s: %v; it may be done all the same: look before you repeat it", e.Asked, e.Cause)
+	return fmt.Sprintf("%s: %v; it may still take effect: check before you repeat it", e.Asked, e.Cause)
 }
 
 // Unwrap returns the cause.
@@ -72,10 +72,10 @@ type ControlPlaneDownError struct {
 
 // Error implements error.
 func (e *ControlPlaneDownError) Error() string {
-	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; start one with %s (or %s), or look at it with %s", e.What(),
+	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; start one with %s (or %s), or check with %s", e.What(),
 		action.Code(action.StartServer, nil), action.Code(action.StartDev, nil), action.Code(action.GetDoctor, nil))
 	if e.Later {
-		text += "; it may still be done as soon as one runs: look before you repeat it"
+		text += "; it may still take effect once one runs: check before you repeat it"
 	}
 	return text
 }
@@ -103,7 +103,7 @@ func (e *RegistryGoneError) Error() string {
 
 // What returns the failure without the remedy.
 func (e *RegistryGoneError) What() string {
-	return e.Asked + " of fleet was not answered: the worker registry was terminated or canceled; every worker registers again within a minute and so creates it again"
+	return e.Asked + " of fleet was not answered: the worker registry was terminated or canceled; every worker registers again within a minute, which creates it"
 }
 
 func (*RegistryGoneError) unanswered() {}

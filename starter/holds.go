@@ -14,7 +14,7 @@ type NoAdmissionError struct{ Doing string }
 
 // Error implements error.
 func (e *NoAdmissionError) Error() string {
-	return e.Doing + ": admission is not running: the next group, or a control plane that starts (`roundsman server`), makes it, with what the one before knew; try again then"
+	return e.Doing + ": admission is not running: the next group, or a start of a control plane (`roundsman server`), creates it with its former state; try again then"
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.

@@ -149,7 +149,7 @@ func (c *Client) rejected(ctx context.Context, ref RunRef, status enumspb.Workfl
 	if status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED {
 		return &endedError{ref: ref, status: status}
 	}
-	return fmt.Errorf("workflow %s was not asked: it was %s; try again", ref.WorkflowID, status)
+	return fmt.Errorf("workflow %s was not queried: it was %s; try again", ref.WorkflowID, status)
 }
 
 // endedError reports a query to a workflow that must be open and has ended.
@@ -159,7 +159,7 @@ type endedError struct {
 }
 
 func (e *endedError) Error() string {
-	return fmt.Sprintf("workflow %s was not asked: it has ended (%s)", e.ref.WorkflowID, e.status)
+	return fmt.Sprintf("workflow %s was not queried: it has ended (%s)", e.ref.WorkflowID, e.status)
 }
 
 // Is makes errors.Is(err, ErrNotFound) true: no open workflow exists.

@@ -165,7 +165,7 @@ func TestControlPlaneDown(t *testing.T) {
 	assert.ErrorContains(t, err, "will be acted on later")
 	_, err = c.Workers().List(t.Context(), contract.WorkersQueryInput{})
 	require.ErrorAs(t, err, &down)
-	assert.NotContains(t, err.Error(), "may still be done", "a question leaves nothing behind")
+	assert.NotContains(t, err.Error(), "may still take effect", "a question leaves nothing behind")
 }
 
 func TestResolveRun(t *testing.T) {

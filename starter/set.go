@@ -38,7 +38,7 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]co
 func (r Runs) setDAG(ctx context.Context, ref RunRef, change override.Change) ([]contract.FieldChange, error) {
 	fanOut, n, err := change.OfDAG()
 	if err != nil {
-		return nil, &InvalidError{Err: fmt.Errorf("run %s is that of a DAG: %w", ref.WorkflowID, err)}
+		return nil, &InvalidError{Err: fmt.Errorf("run %s is a DAG run: %w", ref.WorkflowID, err)}
 	}
 	changed, err := r.client.DAGs().SetFanOut(ctx, ref, fanOut, n, r.client.operator.actor)
 	if err != nil || changed.Before == n {

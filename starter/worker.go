@@ -80,7 +80,7 @@ func ask[T any](ctx context.Context, c *Client, id, query string, in ...any) (re
 	case err == nil:
 		return report, nil
 	case ctx.Err() != nil:
-		return report, fmt.Errorf("ask worker %s: %w", id, context.Cause(ctx))
+		return report, fmt.Errorf("query worker %s: %w", id, context.Cause(ctx))
 	}
 	return report, &SilentWorkerError{ID: id, Cause: err}
 }

@@ -141,7 +141,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.eventually("partial", "runs", "list", "--job-type", "broken", "--outcome", "partial")
 	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
-	h.run("jobtypes", "pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: a Schedule keeps 1000, with who paused it and when")
+	h.run("jobtypes", "pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: shorten it (a Schedule stores 1000 bytes, with author and time)")
 	h.run("jobtypes", "pause", "quick").OK()
 	// Lists of runs and of Schedules come from visibility, which is updated a moment later.
 	told := h.eventually("PAUSED", "status").Says("NEEDS A PERSON", "roundsman resume quick", "paused by tester", "group/broken-", "FAILED")

@@ -237,7 +237,7 @@ type UnknownThingError struct {
 func (e *UnknownThingError) Error() string {
 	text := fmt.Sprintf("%s is no job type, worker, run, job, DAG or receiver: see `roundsman jobtypes`, `workers`, `runs`, `jobs RUN` and `receivers`", e.Name)
 	if e.Down != "" {
-		text += "; workers could not be asked for: " + e.Down
+		text += "; workers could not be listed: " + e.Down
 	}
 	return text
 }

@@ -66,7 +66,7 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	runs, err := client.Runs().List(ctx, starter.RunFilter{Running: true, SubDAGs: true, Limit: needRuns})
 	note(err)
 	if len(runs) == needRuns {
-		faults = append(faults, fmt.Errorf("of the open runs only the newest %d were asked", needRuns))
+		faults = append(faults, fmt.Errorf("only the newest %d open runs were queried", needRuns))
 	}
 	if len(down.Stuck)+len(down.Frozen) > 0 {
 		down.Now = now

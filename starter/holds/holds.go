@@ -139,7 +139,7 @@ func workers(ctx context.Context, client *starter.Client, jobType string) ([]Hol
 func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, error) {
 	listed, err := client.Runs().List(ctx, starter.RunFilter{Running: true, JobType: jobType, Limit: mostRuns})
 	if len(listed) == mostRuns {
-		err = errors.Join(err, fmt.Errorf("of the open runs only the newest %d were queried", mostRuns))
+		err = errors.Join(err, fmt.Errorf("only the newest %d open runs were queried", mostRuns))
 	}
 	var all []Hold
 	var mu sync.Mutex

@@ -26,7 +26,7 @@ const (
 )
 
 // ErrOther reports another request under the key.
-var ErrOther = errors.New("something else was asked for under this key")
+var ErrOther = errors.New("another request was sent with this key: use a new key")
 
 // Claim records a request under its id, or finds its record. A record with another digest is [ErrOther]. First
 // is false if the record is older: the request may be done, half done or not done.

@@ -34,7 +34,7 @@ type TooManyError struct{ Items int }
 
 // Error implements error.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%d items match, and at most %d are sorted or chosen by time", e.Items, MaxSorted)
+	return fmt.Sprintf("%d items match, and at most %d are sorted or chosen by time: choose fewer by state or text", e.Items, MaxSorted)
 }
 
 // Filter chooses items of a run.

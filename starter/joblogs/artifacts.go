@@ -80,7 +80,7 @@ func (l Artifacts) Write(ctx context.Context, client *starter.Client, one contra
 		case err != nil:
 			return err
 		case !answer.Known || len(answer.Data) == 0:
-			return fmt.Errorf("artifact %s: worker %s keeps it no more: %d of %d bytes were read", one.Name, l.Worker, offset, one.Size)
+			return fmt.Errorf("artifact %s: worker %s has deleted it: %d of %d bytes were read", one.Name, l.Worker, offset, one.Size)
 		}
 		if _, err := to.Write(answer.Data); err != nil {
 			return err

@@ -136,7 +136,7 @@ func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 func (c Client) Pause(ctx context.Context, name, note string) error {
 	note = pauseText(note, c.client.Actor(), time.Now())
 	if over := len(note) - maxPauseText; over > 0 {
-		return starter.Invalidf("the note is %d bytes too long: a Schedule keeps %d, with who paused it and when", over, maxPauseText)
+		return starter.Invalidf("the note is %d bytes too long: shorten it (a Schedule stores %d bytes, with author and time)", over, maxPauseText)
 	}
 	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Pause: note})
 	if err == nil {

@@ -102,7 +102,7 @@ func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (con
 	spec, missing := spec.WithSecretsOf(now)
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return spec, starter.Invalidf("the audit log keeps no values of env, and %s has no %s now: apply the former configuration", spec.Name, strings.Join(missing, ", "))
+		return spec, starter.Invalidf("the audit log has no values of env, and %s has no %s now to keep: apply the former configuration", spec.Name, strings.Join(missing, ", "))
 	}
 	return spec, nil
 }
@@ -128,7 +128,7 @@ func (c Client) former(ctx context.Context, name string, seq int64) (former, err
 	var before former
 	err = pack.OpenJSON(last.Former, maxFormerRead, &before)
 	if err == nil && before.Spec.Name != name {
-		err = starter.Invalidf("entry %d of the audit log is about job type %s", last.Seq, before.Spec.Name)
+		err = starter.Invalidf("entry %d of the audit log is about job type %s, not %s: see `roundsman audit %s`", last.Seq, before.Spec.Name, name, name)
 	}
 	return before, err
 }

@@ -25,7 +25,7 @@ func (c Client) AddHolds(ctx context.Context, types []JobType) error {
 	defer cancel()
 	held, err := c.client.Admission().Holds(limited, contract.HoldsInput{Limit: maxHolds})
 	if err != nil {
-		return fmt.Errorf("what the retry budgets hold back is not known: %w", err)
+		return fmt.Errorf("the keys disabled by retry budgets cannot be read: %w", err)
 	}
 	for i := range types {
 		for _, hold := range held.Holds {

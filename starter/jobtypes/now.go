@@ -51,7 +51,7 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 			return Started{}, err
 		}
 	}
-	return Started{}, fmt.Errorf("start job type %s: other groups of it come and go too fast; try again, or see `roundsman runs %s`", name, name)
+	return Started{}, fmt.Errorf("start job type %s: its open run kept changing; try again, or see `roundsman runs %s`", name, name)
 }
 
 func (c Client) awaitExists(ctx context.Context, ref starter.RunRef) error {

@@ -33,7 +33,7 @@ func (c Client) Reread(ctx context.Context, listed []JobType, names []string) ([
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return listed, fmt.Errorf("read what has changed: %w", err)
+		return listed, fmt.Errorf("read the changed job types: %w", err)
 	}
 	all := slices.DeleteFunc(slices.Clone(listed), func(t JobType) bool { return slices.Contains(names, t.Name) })
 	for _, read := range found {

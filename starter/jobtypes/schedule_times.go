@@ -36,7 +36,7 @@ func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, erro
 		return spec, nil
 	}
 	if len(written.Cron) == 0 {
-		return nil, errors.New("schedule says neither every nor cron")
+		return nil, errors.New("schedule has neither every nor cron: set one of them")
 	}
 	spec.TimezoneName = cmp.Or(written.Timezone, "UTC")
 	parts, err := window.Parts(written.Days)

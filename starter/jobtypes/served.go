@@ -27,7 +27,7 @@ func (c Client) AddServed(ctx context.Context, types []JobType) error {
 	defer cancel()
 	registry, err := c.client.Workers().Registry(limited, contract.WorkersQueryInput{})
 	if err != nil {
-		return fmt.Errorf("job types without a worker are not known: %w", err)
+		return fmt.Errorf("job types without a worker cannot be listed: %w", err)
 	}
 	if registry.Incomplete {
 		return nil

@@ -227,7 +227,7 @@ func dagFault(known contract.JobTypeSpec, p jobtype.Proposal) error {
 	case known.DAG == nil:
 		return nil
 	case p.DAG != "":
-		return fmt.Errorf("dag: job type %s runs %s: leave it out", known.Name, known.DAG.File)
+		return fmt.Errorf("dag: job type %s already has the DAG %s: leave dag out", known.Name, known.DAG.File)
 	}
 	merged, err := jobtype.OverlayParams(known.Params, p.Params)
 	if err == nil {
@@ -259,14 +259,14 @@ func proposalFault(spec contract.JobTypeSpec, p jobtype.Proposal, first, now tim
 	}
 	at := p.NotBefore.UTC().Format(time.RFC3339)
 	if p.NotBefore.After(now.Add(maxAhead)) {
-		return fmt.Errorf("not_before %s is more than a year away", at)
+		return fmt.Errorf("not_before %s is more than a year away: choose an earlier time", at)
 	}
 	if p.NotBefore.After(first.Add(spec.Policy.MaxRuntime.Std())) {
-		return fmt.Errorf("not_before %s is further after the first job's, %s, than max_runtime of %s (%s), the group would have ended by then: submit it apart, or raise max_runtime",
+		return fmt.Errorf("not_before %s is later than the first job's, %s, by more than max_runtime of %s (%s): submit it separately, or raise max_runtime",
 			at, first.UTC().Format(time.RFC3339), spec.Name, spec.Policy.MaxRuntime)
 	}
 	if !p.ExpiresAt.IsZero() && !p.ExpiresAt.After(now) {
-		return fmt.Errorf("expires_at %s has passed", p.ExpiresAt.UTC().Format(time.RFC3339))
+		return fmt.Errorf("expires_at %s has passed: choose a later time", p.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

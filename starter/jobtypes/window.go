@@ -127,7 +127,7 @@ func (s schedules) tell(ctx context.Context, change *calendarChange, name string
 	}
 	open, err := s.client.Runs().List(ctx, starter.RunFilter{JobType: name, Running: true, Limit: maxToldRuns})
 	if err != nil {
-		return fmt.Errorf("find the submitted runs of %s to tell them of the changed windows: %w", name, err)
+		return fmt.Errorf("list the submitted runs of %s for the changed windows: %w", name, err)
 	}
 	for _, run := range open {
 		if _, _, adHoc := contract.AdHocOf(run.WorkflowID); adHoc {
@@ -144,7 +144,7 @@ func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []s
 		}
 		err := s.client.Temporal().SignalWorkflow(ctx, id, "", contract.SignalSetCalendar, change.to)
 		if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
-			return fmt.Errorf("tell the running group %s of the changed windows: %w", id, err)
+			return fmt.Errorf("send the changed windows to the running group %s: %w", id, err)
 		}
 		change.told[id] = true
 	}
@@ -157,7 +157,7 @@ func (c Client) release(ctx context.Context, name string, info *schedulepb.Sched
 		ref.RunID = "" // It may have continued as new.
 		shown, err := c.client.Runs().Show(ctx, ref)
 		if err != nil {
-			return nil, fmt.Errorf("see whether %s waits for its window: %w", ref.WorkflowID, err)
+			return nil, fmt.Errorf("read whether %s waits for its window: %w", ref.WorkflowID, err)
 		}
 		if shown.Group == nil || shown.Group.Wait == nil {
 			continue
@@ -228,7 +228,7 @@ func (s schedules) mark(ctx context.Context, name string, current held, workflow
 	}
 	schedule, ok := proto.Clone(current.schedule).(*schedulepb.Schedule)
 	if !ok {
-		return fmt.Errorf("job type %s: its Schedule cannot be copied", name)
+		return fmt.Errorf("job type %s: its Schedule cannot be copied: run apply to repair it", name)
 	}
 	schedule.GetAction().GetStartWorkflow().Input = payloads
 	return s.update(ctx, name, schedule, current.token)

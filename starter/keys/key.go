@@ -53,20 +53,20 @@ type stored struct {
 }
 
 // ErrUnknown is returned for a wrong, revoked or expired key.
-var ErrUnknown = errors.New("the key is not known, revoked or expired")
+var ErrUnknown = errors.New("the key is unknown, revoked or expired")
 
 // Validate checks the fields set by the creator of a key.
 func (k Key) Validate() error {
 	var faults []error
 	if k.Name == "" || len(k.Name) > 100 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' }) {
-		faults = append(faults, fmt.Errorf("name %q: give 1 to 100 characters that say what the key is for", k.Name))
+		faults = append(faults, fmt.Errorf("name %q: give 1 to 100 characters about its use", k.Name))
 	}
 	if k.Role == "" {
-		faults = append(faults, errors.New("role is missing"))
+		faults = append(faults, errors.New("role is missing: give viewer, operator, admin, worker or a configured role"))
 	}
 	for _, glob := range slices.Concat(k.JobTypes, k.DAGs, k.Handlers) {
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			faults = append(faults, fmt.Errorf("%q is no pattern", glob))
+			faults = append(faults, fmt.Errorf("%q is no pattern: write a name, with * for any characters", glob))
 		}
 	}
 	return errors.Join(faults...)

@@ -202,7 +202,7 @@ func (s *Store) change(ctx context.Context, edit func(*record) error, done func(
 			return nil
 		}
 	}
-	return errors.New("others change the keys all the time: try again")
+	return errors.New("the keys kept changing while they were written: try again")
 }
 
 // read returns the record and a token that detects concurrent changes on a write. It returns no token

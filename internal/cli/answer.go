@@ -40,14 +40,14 @@ func (a *answerWriter) lost() error {
 	if a.err == nil {
 		return nil
 	}
-	return fmt.Errorf("the answer could not be written: %w", a.err)
+	return fmt.Errorf("the output is incomplete: %w", a.err)
 }
 
 // checkText refuses arguments that are not UTF-8, except names of files, which are not sent.
 func checkText(c *cli.Context) error {
 	for _, word := range c.Args().Slice() {
 		if !utf8.ValidString(word) {
-			return ui.Usagef("argument %q is not UTF-8: names, keys and texts must be", word)
+			return ui.Usagef("argument %q is not UTF-8: write names, keys and texts in UTF-8", word)
 		}
 	}
 	for _, flag := range c.Command.Flags {
@@ -56,7 +56,7 @@ func checkText(c *cli.Context) error {
 		}
 		text, ok := flag.(*cli.StringFlag)
 		if ok && !text.TakesFile && !utf8.ValidString(c.String(text.Name)) {
-			return ui.Usagef("--%s %q is not UTF-8: names, keys and texts must be", text.Name, c.String(text.Name))
+			return ui.Usagef("--%s %q is not UTF-8: write names, keys and texts in UTF-8", text.Name, c.String(text.Name))
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 	interrupt()
 	for want, err := range map[string]error{
 		"roundsman: interrupted\n": fmt.Errorf("query workers of fleet: %w", context.Canceled),
-		"roundsman: interrupted before the answer came: what was asked for may be done all the same; look before you repeat it\n": fmt.Errorf("drain worker node-a: %w",
+		"roundsman: interrupted before the answer: the request may still take effect; check before you repeat it\n": fmt.Errorf("drain worker node-a: %w",
 			&starter.GivenUpError{Asked: "update operate-worker of fleet", Cause: context.Canceled}),
 	} {
 		var stderr bytes.Buffer

@@ -177,7 +177,7 @@ func operateDAG(t *testing.T, h *harness) {
 
 	touch(t, fixed)
 	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("is open", "roundsman set RUN -f FILE")
-	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("is open", "--as names the new run")
+	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("is open", "leave --as out, it names a new run")
 	retried := h.run("dag", "retry", run, "--output", "json").OK()
 	assert.Contains(t, clitest.Decode[contract.DAGChanged](retried).Tasks, "flaky")
 	becomes("last", "completed")

@@ -40,7 +40,7 @@ func TestSubmitIsJudgedWithoutAServer(t *testing.T) {
 		{[]string{"--type", "t", "--file", lines}, `line 3: not a proposal: json: unknown field "dedupe_kye"`},
 		{[]string{"--type", "t", "--file", list}, "proposal 2: not a proposal: duration"},
 		{[]string{"--type", "t", "--file", one}, "or a list of proposals"},
-		{[]string{"--type", "t", "--file", h.write("")}, "there is no proposal in it"},
+		{[]string{"--type", "t", "--file", h.write("")}, "has no proposal: write one as JSON"},
 	} {
 		h.run(append([]string{"jobs", "submit"}, c.args...)...).Exits(ui.ExitUsage).Complains(c.want)
 	}

@@ -22,8 +22,8 @@ func (c *commands) apiCommand() *cli.Command {
 		Name: "api", Usage: "describe the REST API of the control plane",
 		Subcommands: []*cli.Command{{
 			Name: "openapi", Usage: "print the OpenAPI document of the API, as YAML",
-			Description: "It is what generators of clients take. No server is needed.\n\nExamples:\n  roundsman api openapi > roundsman.yaml\n  roundsman api openapi --old > roundsman-3.0.yaml",
-			Flags:       []cli.Flag{&cli.BoolFlag{Name: "old", Usage: "in OpenAPI 3.0, for generators that know no 3.1"}},
+			Description: "Client generators read it. No server is needed.\n\nExamples:\n  roundsman api openapi > roundsman.yaml\n  roundsman api openapi --old > roundsman-3.0.yaml",
+			Flags:       []cli.Flag{&cli.BoolFlag{Name: "old", Usage: "in OpenAPI 3.0, for generators without 3.1"}},
 			Action: func(ctx *cli.Context) error {
 				text, err := app.APIDocument(ctx.Bool("old"))
 				if err != nil {

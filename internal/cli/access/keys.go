@@ -31,7 +31,7 @@ Examples:
 			&cli.StringFlag{Name: "role", Usage: "`ROLE`: viewer, operator, admin, worker, or one of the configuration", Value: "viewer"},
 			&cli.StringFlag{Name: "job-types", Usage: "only for these job types, `GLOB,...`"},
 			&cli.StringFlag{Name: "dags", Usage: "only for these DAGs, `GLOB,...`"},
-			&cli.StringFlag{Name: "handlers", Usage: "only for what executes these handlers, `GLOB,...`"},
+			&cli.StringFlag{Name: "handlers", Usage: "only for job types and DAGs with these handlers, `GLOB,...`"},
 			&cli.StringFlag{Name: "worker", Usage: "only for the remote worker `ID`"},
 			&cli.StringFlag{Name: "expires", Usage: "refuse the key after `DURATION`, like 90d (default: never)"},
 		),

@@ -42,7 +42,7 @@ Examples:
 		}, followFlags()...)...),
 		Before: func(ctx *cli.Context) error {
 			if ctx.Args().Len() < 2 && (ctx.Bool("accept-diff") || len(paramsOf(ctx)) > 0) {
-				return ui.Usagef("--accept-diff and --param are about the spec as it is now: give its FILE after the RUN")
+				return ui.Usagef("--accept-diff and --param need the spec: give its FILE after the RUN")
 			}
 			if _, err := dagOptions(ctx, ""); err != nil {
 				return err
@@ -85,7 +85,7 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 		From: ctx.StringSlice("from"), Compiled: compiled, AcceptDiff: ctx.Bool("accept-diff"), Options: options,
 	})
 	if diff, ok := errors.AsType[*dag.DiffError](err); ok {
-		return ui.Faulty(fmt.Errorf("%s is not what the run had: %w (--accept-diff, or leave the file out)", ctx.Args().Get(1), diff))
+		return ui.Faulty(fmt.Errorf("%s differs from the spec of the run: %w; add --accept-diff, or leave the file out", ctx.Args().Get(1), diff))
 	}
 	if err != nil {
 		return tooLargeIsFaulty(err)
@@ -109,10 +109,10 @@ func (c *commands) retryOpen(ctx *cli.Context, client *starter.Client, ref start
 		return ui.Usagef("%s is open: its tasks cannot be replaced; use `roundsman set RUN -f FILE`, or cancel it first", ref.WorkflowID)
 	}
 	if ctx.IsSet(ui.FlagDeadline) {
-		return ui.Usagef("%s is open, so its tasks are tried again in it: --deadline is for the new run of one that has ended", ref.WorkflowID)
+		return ui.Usagef("%s is open, so its tasks are retried in it: leave --deadline out, it is for a new run", ref.WorkflowID)
 	}
 	if ctx.IsSet("as") {
-		return ui.Usagef("%s is open, so its tasks are tried again in it: --as names the new run of one that has ended", ref.WorkflowID)
+		return ui.Usagef("%s is open, so its tasks are retried in it: leave --as out, it names a new run", ref.WorkflowID)
 	}
 	from := ctx.StringSlice("from")
 	if len(from) == 0 {

@@ -142,7 +142,7 @@ func paramValue(declared any, written string) (any, error) {
 	var value any
 	// Valid checks the whole text, Decode only its first value.
 	if !json.Valid([]byte(written)) || decoder.Decode(&value) != nil {
-		return nil, fmt.Errorf("%q is not JSON, but the spec's value is (a text needs quotes: '\"text\"')", written)
+		return nil, fmt.Errorf("%q is not JSON like the spec's value: write JSON, a text as '\"text\"'", written)
 	}
 	return value, nil
 }

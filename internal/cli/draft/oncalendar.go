@@ -40,7 +40,7 @@ func fromCalendar(text string) (cron, zone string, err error) {
 		case strings.Contains(word, "-"):
 			day, month, err = date(word)
 		default:
-			err = fmt.Errorf("%q is not known here", word)
+			err = fmt.Errorf("%q has no cron expression", word)
 		}
 		if err != nil {
 			return "", "", err
@@ -78,7 +78,7 @@ func weekday(name string) int {
 func clock(word string) (minute, hour string, err error) {
 	parts := strings.Split(word, ":")
 	if len(parts) == 3 && strings.Trim(parts[2], "0") != "" {
-		return "", "", fmt.Errorf("seconds %q: a schedule here begins with the minute", parts[2])
+		return "", "", fmt.Errorf("seconds %q: a schedule has whole minutes", parts[2])
 	}
 	if hour, err = component(parts[0], "23"); err == nil {
 		minute, err = component(parts[1], "59")
@@ -119,7 +119,7 @@ func component(text, last string) (string, error) {
 		case base == "*" && hasStep:
 			base = "*"
 		case !number.MatchString(from) || isRange && !number.MatchString(to) || hasStep && !number.MatchString(step):
-			return "", fmt.Errorf("%q is not known here", part)
+			return "", fmt.Errorf("%q has no cron expression", part)
 		case isRange:
 			base = plain(from) + "-" + plain(to)
 		case hasStep:

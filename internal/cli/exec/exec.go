@@ -103,7 +103,7 @@ func (c *commands) exec(ctx *cli.Context, client *starter.Client) error {
 		c.Complain("%s: not run: %s", id, chosen.absent[id])
 	}
 	if len(chosen.ready) == 0 {
-		return fmt.Errorf("none of the %d workers with %s can run it", len(chosen.absent), inWords(labelsOf(ctx)))
+		return fmt.Errorf("none of the %d workers with %s can run the command: see `roundsman workers -o wide`", len(chosen.absent), inWords(labelsOf(ctx)))
 	}
 	for _, id := range chosen.late {
 		c.Complain("%s: its last heartbeat is late: the program waits until the worker is back or OFFLINE", id)

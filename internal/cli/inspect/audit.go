@@ -71,7 +71,7 @@ func (c *commands) auditFilter(ctx *cli.Context) (contract.AuditFilter, error) {
 	case filter.Kind != "" && filter.Kind != contract.AuditOperator && filter.Kind != contract.AuditScheduler:
 		faults = append(faults, fmt.Errorf("--kind %s: must be operator or scheduler", filter.Kind))
 	case ctx.Bool("follow") && ctx.IsSet(ui.FlagSort):
-		faults = append(faults, errors.New("--sort: --follow shows entries in the order in which they come"))
+		faults = append(faults, errors.New("--sort does not go with --follow, which shows entries as they arrive: leave one out"))
 	case filter.Limit < 0:
 		faults = append(faults, fmt.Errorf("--limit %d: give at least 1, or 0 for all", filter.Limit))
 	}

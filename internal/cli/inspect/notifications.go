@@ -23,7 +23,7 @@ const (
 
 func (c *commands) notificationsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "notifications", Usage: "list what receivers are told of, and test a receiver",
+		Name: "notifications", Usage: "list notifications and receivers, or test a receiver",
 		Subcommands: []*cli.Command{c.notificationsList(), c.notificationsTest()},
 	}
 }
@@ -120,7 +120,7 @@ Examples:
 func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name string) error {
 	id, err := client.Notifications().Test(ctx.Context, name)
 	if errors.Is(err, starter.ErrNotFound) {
-		return fmt.Errorf("no control plane has receivers: write notify.receivers.%s into its configuration and start it with --config (one that has just started has them within seconds: try again)", name)
+		return fmt.Errorf("no control plane has receivers: add notify.receivers.%s to its configuration and start it with --config; after a start, try again in some seconds", name)
 	}
 	if err != nil {
 		return err
@@ -130,9 +130,9 @@ func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name s
 		return err
 	}
 	if ended.State != contract.DeliverySent {
-		return fmt.Errorf("receiver %s did not take the test: %s", name, strings.TrimSpace(ended.Error))
+		return fmt.Errorf("receiver %s refused the test: %s; check its settings in notify.receivers.%s", name, strings.TrimSpace(ended.Error), name)
 	}
-	return c.Done(ctx, ended, "receiver %s took the test", name)
+	return c.Done(ctx, ended, "receiver %s accepted the test", name)
 }
 
 // deliveryOf waits until a delivery has ended.

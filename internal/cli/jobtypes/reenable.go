@@ -14,7 +14,7 @@ import (
 
 func (c *commands) jobTypesReEnable() *cli.Command {
 	return &cli.Command{
-		Name: "re-enable", ArgsUsage: "NAME", Usage: "lift what the retry budget has disabled: the job type, or one of its keys",
+		Name: "re-enable", ArgsUsage: "NAME", Usage: "enable a job type, or a key, that its retry budget disabled",
 		Description: `The failures that led to it are forgotten: the count starts again. ` + "`roundsman holds`" + ` lists what is
 disabled, ` + "`roundsman explain NAME`" + ` says why. A job type with enabled: false is another thing: see apply.
 

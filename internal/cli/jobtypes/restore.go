@@ -19,7 +19,7 @@ Examples:
   roundsman set scrub --restore last
   roundsman audit jobtype/scrub --output json | jq '.[] | select(.restorable) | .seq'
   roundsman set scrub --restore 4711`,
-		Flags: ui.With(&cli.Int64Flag{Name: "entry", Usage: "what was before the entry `SEQ` of the audit log; default: the last one that has it"}),
+		Flags: ui.With(&cli.Int64Flag{Name: "entry", Usage: "restore the settings before entry `SEQ` of the audit log (default: the last change)"}),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			name, err := ui.OneName(ctx)
 			if err != nil {

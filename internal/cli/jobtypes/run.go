@@ -291,7 +291,7 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 	if ctx.Err() != nil {
 		return result, ctx.Err()
 	}
-	why := "nobody detected: is a worker with the handler online? see `roundsman workers`"
+	why := "no worker has detected: is one with the handler online? see `roundsman workers`"
 	if showErr == nil && snapshot.Group != nil && snapshot.Group.Waiting != "" {
 		why = snapshot.Group.Waiting
 	} else if snapshot.Unanswered != "" {

@@ -67,7 +67,7 @@ func (c *commands) checkListJobs(ctx *cli.Context) error {
 	}
 	searches := ctx.IsSet(flagNode) || ctx.IsSet(ui.FlagJobType) || ctx.IsSet("since") || ctx.IsSet(FlagKey) || ctx.IsSet(ui.FlagState)
 	if !named && !searches {
-		return ui.Usagef("RUN is missing, or what to search for: see %s --help", ctx.Command.HelpName)
+		return ui.Usagef("RUN is missing, or a flag to search by: see %s --help", ctx.Command.HelpName)
 	}
 	_, err := c.search(ctx)
 	return err

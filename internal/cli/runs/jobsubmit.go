@@ -260,7 +260,7 @@ func (c *commands) handlerOf(ctx *cli.Context, client *starter.Client, name stri
 	if !ui.Describes(known, name) {
 		registered, err := client.Workers().Handlers(ctx.Context)
 		if err != nil && !ctx.Bool(ui.FlagAllowUnregistered) {
-			return nil, fmt.Errorf("this binary does not know handler %s, and the fleet cannot be asked for it: %w", name, err)
+			return nil, fmt.Errorf("handler %s is not in this binary, and the workers cannot be read: %w", name, err)
 		}
 		known = registered
 	}
@@ -272,5 +272,5 @@ func (c *commands) handlerOf(ctx *cli.Context, client *starter.Client, name stri
 	if ctx.Bool(ui.FlagAllowUnregistered) {
 		return nil, nil
 	}
-	return nil, ui.Faulty(fmt.Errorf("neither this binary nor a worker knows handler %s, so that the params cannot be checked: start a worker that has it, or pass --%s", name, ui.FlagAllowUnregistered))
+	return nil, ui.Faulty(fmt.Errorf("handler %s is neither in this binary nor on a worker, so params cannot be checked: start a worker with it, or pass --%s", name, ui.FlagAllowUnregistered))
 }

@@ -76,7 +76,7 @@ func toJSON(data []byte) (json.RawMessage, error) {
 	}
 	encoded, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("what is written in YAML cannot be said in JSON: %w", err)
+		return nil, fmt.Errorf("this YAML has no JSON form: %w", err)
 	}
 	return encoded, nil
 }
@@ -96,7 +96,7 @@ func (c *commands) readProposals(name string) ([]jobtype.Proposal, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(pieces) == 0 {
-		return nil, fmt.Errorf("%s: there is no proposal in it", name)
+		return nil, fmt.Errorf("%s has no proposal: write one as JSON on each line, or a list in JSON or YAML", name)
 	}
 	var list []jobtype.Proposal
 	var faults []error

@@ -126,6 +126,6 @@ func (c *commands) printKept(plan rerun.Plan) {
 
 func (c *commands) unchecked(plan rerun.Plan) {
 	if plan.Unchecked != "" {
-		c.Complain("note: keys of other runs and retry budgets were not looked at, the new run does that: %s", plan.Unchecked)
+		c.Complain("note: keys of other runs and retry budgets were not checked; the new run checks them: %s", plan.Unchecked)
 	}
 }

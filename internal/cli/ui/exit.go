@@ -89,7 +89,7 @@ func (e Env) Finish(ctx context.Context, err error) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		message = "interrupted"
 		if _, asked := errors.AsType[*starter.GivenUpError](err); asked {
-			message = "interrupted before the answer came: what was asked for may be done all the same; look before you repeat it"
+			message = "interrupted before the answer: the request may still take effect; check before you repeat it"
 		}
 	}
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Own.Name(), e.Own.Text(Lines(strings.TrimRight(message, "\n"))))

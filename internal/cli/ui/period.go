@@ -29,7 +29,7 @@ func (c *Program) Period(ctx *cli.Context) (since, until time.Time, err error) {
 		}
 	}
 	if !until.IsZero() && until.Before(since) {
-		faults = append(faults, errors.New("--until is before --since: nothing can be in between"))
+		faults = append(faults, errors.New("--until is before --since: swap the two times"))
 	}
 	return since, until, errors.Join(faults...)
 }

@@ -12,7 +12,7 @@ const FlagAllowUnregistered = "allow-unregistered"
 
 // AllowUnregisteredFlag is --allow-unregistered.
 func AllowUnregisteredFlag() cli.Flag {
-	return &cli.BoolFlag{Name: FlagAllowUnregistered, Usage: "accept handlers that neither this binary nor (where a server is asked) the fleet knows"}
+	return &cli.BoolFlag{Name: FlagAllowUnregistered, Usage: "accept handlers that neither this binary nor a registered worker has"}
 }
 
 // Load reads the configuration of a command about configuration. known are

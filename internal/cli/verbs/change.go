@@ -275,7 +275,7 @@ Examples:
   roundsman set pool/db size=10`,
 		Flags: flags(some(
 			fileFlag("add the tasks in `FILE` to a run of a DAG"),
-			&cli.StringFlag{Name: "restore", Usage: "put back what was before `SEQ`, or last"}, reasonFlag(),
+			&cli.StringFlag{Name: "restore", Usage: "restore the settings before audit entry `SEQ`, or last"}, reasonFlag(),
 		)),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			t, err := c.target(ctx.Context, client, ctx.Args().First(), accepts{named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, runs: true, changes: true})

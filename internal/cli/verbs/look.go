@@ -180,7 +180,7 @@ func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target) (old, 
 	case t.kind == ref.DAG || t.kind == ref.JobType:
 		line = line.and("--run=" + t.name)
 	default:
-		return line, starter.Invalidf("%s is a %s: a DAG or a run of one can be drawn", t.text, t.kind)
+		return line, starter.Invalidf("%s is a %s: only a DAG or its run can be drawn", t.text, t.kind)
 	}
 	if format == "gantt" {
 		return line.and("--gantt").without(ui.FlagOutput), nil

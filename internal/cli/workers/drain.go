@@ -31,7 +31,7 @@ Examples:
   roundsman drain node-a --no-wait`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
-			&cli.BoolFlag{Name: ui.FlagDryRun, Usage: "drain nothing: say when the worker would be free"},
+			&cli.BoolFlag{Name: ui.FlagDryRun, Usage: "drain nothing: print when the worker would be free"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return at once"},
 			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1 (default: wait as long as it takes)"},
 		),
@@ -68,7 +68,7 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 		case ctx.Context.Err() != nil:
 			return fmt.Errorf("interrupted; %s stays DRAINING until `roundsman resume %s`", id, id)
 		case limited.Err() != nil:
-			return fmt.Errorf("%s is still busy after %s (%s); it stays DRAINING", id, ctx.Duration(ui.FlagTimeout), said)
+			return fmt.Errorf("%s is still busy after %s (%s); it stays DRAINING until `roundsman resume %s`", id, ctx.Duration(ui.FlagTimeout), said, id)
 		case err != nil:
 			return err
 		case drain.Over:
@@ -97,7 +97,7 @@ Examples:
 		Flags: ui.With(
 			&cli.IntFlag{Name: ui.FlagMaxDetect, Usage: "at most `N` detections at once (default: as it is)"},
 			&cli.IntFlag{Name: ui.FlagMaxExecute, Usage: "at most `N` jobs at once (default: as it is)"},
-			&cli.BoolFlag{Name: "reset", Usage: "go back to what the worker was started with"},
+			&cli.BoolFlag{Name: "reset", Usage: "restore the limits from the start of the worker"},
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
 		),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {

@@ -17,18 +17,18 @@ func freeText(drain workerview.Drain, silent bool, now time.Time) string {
 	var text string
 	switch {
 	case silent && len(drain.Jobs) == 0 && drain.Unknown == 0:
-		return "at once, as far as runs know: none has work there; its process does not say so"
+		return "at once, by the runs: none has an attempt there; the process does not answer"
 	case len(drain.Jobs) == 0 && drain.Unknown == 0:
 		return "at once: nothing runs there"
 	case drain.FreeAt.IsZero():
-		text = "nobody knows when"
+		text = "at an unknown time"
 	case drain.Unknown == 0:
 		text = "about " + ui.Ago(drain.FreeAt, now)
 	default:
 		text = "not before " + ui.Ago(drain.FreeAt, now)
 	}
 	if drain.Unknown > 0 {
-		text += fmt.Sprintf(": of %s the end is not known", ui.Plural(drain.Unknown, "job"))
+		text += fmt.Sprintf(": the end of %s is unknown", ui.Plural(drain.Unknown, "job"))
 	}
 	if !drain.Latest.IsZero() {
 		text += fmt.Sprintf("; at the latest %s, by the time limits", ui.Ago(drain.Latest, now))
@@ -51,7 +51,7 @@ func (c *commands) foretellDrain(ctx *cli.Context, client *starter.Client, id st
 		c.Print("reboot: %s", verdict.Text)
 	}
 	if shown.IfDrained == nil {
-		return fmt.Errorf("what %s runs cannot be found out: %s", id, shown.Silent+shown.Unanswered)
+		return fmt.Errorf("the attempts on worker %s are unknown: %s", id, shown.Silent+shown.Unanswered)
 	}
 	now := c.Env.Now()
 	c.Print("%s would be free %s", id, freeText(*shown.IfDrained, shown.Report == nil, now))

@@ -15,9 +15,9 @@ func TestFreeText(t *testing.T) {
 	in := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
 	jobs := []workerview.DrainJob{{JobID: "job-00001"}}
 	assert.Equal(t, "at once: nothing runs there", freeText(workerview.Drain{}, false, now))
-	assert.Equal(t, "at once, as far as runs know: none has work there; its process does not say so", freeText(workerview.Drain{}, true, now))
+	assert.Equal(t, "at once, by the runs: none has an attempt there; the process does not answer", freeText(workerview.Drain{}, true, now))
 	assert.Equal(t, "about in 12m; at the latest in 30m, by the time limits", freeText(workerview.Drain{FreeAt: in(12), Latest: in(30), Jobs: jobs}, false, now))
-	assert.Equal(t, "not before in 12m: of 2 jobs the end is not known", freeText(workerview.Drain{FreeAt: in(12), Unknown: 2, Jobs: jobs}, false, now))
-	assert.Equal(t, "nobody knows when: of 1 job the end is not known; at the latest in 30m, by the time limits",
+	assert.Equal(t, "not before in 12m: the end of 2 jobs is unknown", freeText(workerview.Drain{FreeAt: in(12), Unknown: 2, Jobs: jobs}, false, now))
+	assert.Equal(t, "at an unknown time: the end of 1 job is unknown; at the latest in 30m, by the time limits",
 		freeText(workerview.Drain{Unknown: 1, Latest: in(30), Jobs: jobs}, false, now))
 }

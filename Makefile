@@ -32,15 +32,16 @@ MAX_BINARY_BYTES := 49000000
 
 # --- How it is tested --------------------------------------------------------------------------------
 
-# The race detector needs cgo; Go switches cgo off by itself where there is no C compiler.
+# The race detector needs cgo; Go switches cgo off by itself where there is no C compiler. Only packages that
+# can race are tested with it, see tools/testrun/racy.go; `make race` tests all.
 RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
 # devserver/ is tested without it: Go would compile the whole Temporal server a second time, instrumented,
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 25m
-# Packages that are tested at once on two cores: some unit packages wait for servers.
-# Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
-UNIT_PACKAGES ?= 4
+# Packages that are tested at once on two cores. End-to-end packages mostly wait; with three of them, waits of
+# tests ran out. Unit packages run at the same time, at low priority, and take what the others leave.
+UNIT_PACKAGES ?= 3
 E2E_PACKAGES  ?= 2
 E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=
@@ -189,28 +190,17 @@ bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST) $(FIRST:packages=module
 # detector, whose slowness would be measured instead of Roundsman. The packages they drive have their own tests
 # under it. `make lint` runs all of vet, so the tests do not repeat a part of it.
 E2E := $(MODULE)/testsuite/
-# These begin first: a package that takes minutes and begins last prolongs the step by all of its time.
-SLOWEST := $(MODULE)/(internal/cli|activities/command)
+# These begin first, in this order: a package that takes minutes and begins last prolongs the step by its time.
+SLOWEST := consolee2e testsuite/e2e nodee2e gatewaye2e fleete2e weede2e internal/cli activities/command workers dag/spec
 TESTRUN = RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
 .PHONY: test
 test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
-	@[ "$(PKG)" = ./... ] || ! $(GO) list -deps -test $(PKG) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
+	@[ "$(strip $(PKG))" = ./... ] || ! $(GO) list -deps -test $(strip $(PKG)) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
-	@status=0; for module in $(if $(filter ./...,$(PKG)),$(MODULES),.); do \
-		race=$(RACE); [ $$module != devserver ] || race="$(DEVSERVER_RACE)"; \
-		units=$$($(GO) list -C $$module $(PKG)) || status=1; \
-		units=$$(echo "$$units" | grep -v '^$(E2E)[a-z]*e2e$$'); \
-		units="$$(echo "$$units" | grep -xE '$(SLOWEST)') $$(echo "$$units" | grep -vxE '$(SLOWEST)')"; \
-		[ -n "$${units# }" ] || continue; \
-		echo "== go test $$race -shuffle=on: $$module"; \
-		$(TESTRUN) -step "test: units of $$module" -dir $$module -packages "$$units" -- $$race -p $(UNIT_PACKAGES) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
-	done; \
-	ends=$$($(GO) list $(PKG) | grep '^$(E2E)[a-z]*e2e$$'); \
-	if [ -n "$$ends" ]; then \
-		echo "== go test -p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL) -shuffle=on: end to end"; \
-		$(TESTRUN) -step "test: end to end" -again -packages "$$ends" -- -vet=off -p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL) -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
-	fi; exit $$status
+	@$(TESTRUN) $(RACE) $(if $(DEVSERVER_RACE),,-without-race devserver) -modules "$(if $(filter ./...,$(PKG)),$(MODULES),.)" -packages "$(strip $(PKG))" \
+		-ends '^$(E2E)[a-z]*e2e$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" \
+		-- -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-changed
 test-changed: ## Unit tests of what changed since BASE and of its importers; end-to-end packages only if they changed themselves
@@ -221,6 +211,10 @@ test-changed: ## Unit tests of what changed since BASE and of its importers; end
 property: CHECKS = 10000
 property: ## Property tests with 10,000 cases each, for the night (CHECKS=100000)
 	@$(TESTRUN) -packages "$$($(RAPID_PACKAGES))" -- -vet=off -shuffle=on -timeout 8h $(TESTFLAGS)
+
+.PHONY: race
+race: ## Unit tests with the race detector, also of the packages that have nothing to race, for the night
+	@$(TESTRUN) -packages "$$($(GO) list ./... | grep -v '^$(E2E)[a-z]*e2e$$')" -- -race -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 # End-to-end packages are not about many cases.
 RAPID_PACKAGES = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | grep -v /testsuite/ | sort -u

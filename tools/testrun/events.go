@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -120,8 +121,11 @@ func (r *packageRun) add(e event) {
 	t.output = append(t.output, e.Output)
 }
 
-// print writes a failed package in full and the closing line of any other.
-func (r *packageRun) print(out io.Writer) {
+// print writes a failed package in full and the closing line of any other, at once: another go test prints to the same
+// output.
+func (r *packageRun) print(to io.Writer) {
+	out := &bytes.Buffer{}
+	defer func() { _, _ = out.WriteTo(to) }()
 	for _, name := range r.order {
 		if t := r.tests[name]; t.end != "pass" && t.end != "skip" {
 			t.print(out)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,9 +20,15 @@ const mostAgain = 8
 
 // options are the command line.
 type options struct {
-	goCommand, dir, report, step string
-	again                        bool
-	packages, flags              []string
+	goCommand, report string
+	modules           []string
+	packages          []string
+	race              bool
+	withoutRace       string
+	ends, slowest     string
+	endsFlags         []string
+	unitFlags         []string
+	flags             []string
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -29,15 +36,20 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	set := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	set.SetOutput(stderr)
 	set.StringVar(&o.goCommand, "go", "go", "the go command")
-	set.StringVar(&o.dir, "dir", ".", "directory of the module")
 	set.StringVar(&o.report, "report", "", "file to append the times and the flaky tests to")
-	set.StringVar(&o.step, "step", "test", "name of this run in the report")
-	set.BoolVar(&o.again, "again", false, "run a failed test once more, alone")
+	set.BoolVar(&o.race, "race", false, "run the packages that can race with the race detector")
+	set.StringVar(&o.withoutRace, "without-race", "", "a module that is tested without it")
+	set.StringVar(&o.ends, "ends", "", "expression for the end-to-end packages: they run at the same time as the others, and a failed test of them once more")
+	set.StringVar(&o.slowest, "slowest", "", "ends of package paths, separated by spaces: these begin first, in this order")
+	modules := set.String("modules", ".", "directories of modules, separated by spaces")
 	packages := set.String("packages", "", "packages to test, separated by spaces")
+	endsFlags := set.String("ends-flags", "", "flags of go test for end-to-end packages")
+	unitFlags := set.String("unit-flags", "", "flags of go test for the others")
 	if err := set.Parse(args); err != nil {
 		return options{}, err
 	}
-	o.packages, o.flags = strings.Fields(*packages), set.Args()
+	o.modules, o.packages = strings.Fields(*modules), strings.Fields(*packages)
+	o.endsFlags, o.unitFlags, o.flags = strings.Fields(*endsFlags), strings.Fields(*unitFlags), set.Args()
 	if len(o.packages) == 0 {
 		return options{}, errors.New("-packages is empty: name what to test")
 	}
@@ -51,16 +63,41 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "testrun:", err)
 		return 2
 	}
-	r := runner{options: o, out: stdout, errs: stderr, begun: time.Now()}
-	passed, err := r.all(ctx)
+	lanes, err := plan(ctx, o)
+	if err != nil {
+		fmt.Fprintln(stderr, "testrun:", err)
+		return 2
+	}
+	out := &shared{to: stdout}
+	passed := true
+	var runners []*runner
+	results := make(chan error)
+	for _, lane := range lanes {
+		for _, j := range lane {
+			runners = append(runners, &runner{job: j, goCommand: o.goCommand, out: out, errs: &shared{to: stderr}})
+		}
+		mine := runners[len(runners)-len(lane):]
+		go func() { results <- follow(ctx, mine) }()
+	}
+	for range lanes {
+		err = errors.Join(err, <-results)
+	}
+	var flaky []string
+	for _, r := range runners {
+		if err == nil && r.again && !r.passed {
+			r.passed, err = r.repeat(ctx)
+		}
+		passed = passed && r.passed
+		flaky = append(flaky, r.flaky...)
+	}
 	if err == nil {
-		err = r.write()
+		err = write(o.report, runners)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "testrun:", err)
 		return 2
 	}
-	for _, name := range r.flaky {
+	for _, name := range flaky {
 		fmt.Fprintf(stdout, "FLAKY: %s\n", name)
 	}
 	if !passed {
@@ -69,27 +106,49 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// runner runs go test and remembers the report.
+// follow runs the jobs of a lane one after the other, to the last.
+func follow(ctx context.Context, lane []*runner) error {
+	for _, r := range lane {
+		fmt.Fprintf(r.out, "== %s: go test %s (%d packages)\n", r.step, strings.Join(r.flags, " "), len(r.packages))
+		begun := time.Now()
+		var err error
+		if r.done, r.passed, err = r.test(ctx, r.flags, r.packages); err != nil {
+			return err
+		}
+		r.took = time.Since(begun)
+	}
+	return nil
+}
+
+// shared is an output of several lanes. A write is never torn.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(p)
+}
+
+// runner runs one job and remembers the report.
 type runner struct {
-	options
+	job
+	goCommand string
 	out, errs io.Writer
-	begun     time.Time
+	took      time.Duration
+	passed    bool
 	done      []*packageRun
 	flaky     []string
 }
 
-// all runs the packages, and then the failed tests once more.
-func (r *runner) all(ctx context.Context) (bool, error) {
-	done, passed, err := r.test(ctx, r.flags, r.packages)
-	if err != nil || passed || !r.again {
-		r.done = done
-		return passed, err
-	}
-	r.done = done
+// repeat runs the failed tests once more.
+func (r *runner) repeat(ctx context.Context) (bool, error) {
 	type failed struct{ path, test string }
 	var repeat []failed
 	final := false
-	for _, p := range done {
+	for _, p := range r.done {
 		tests := p.repeatable()
 		final = final || p.failed && len(tests) == 0
 		for _, test := range tests {
@@ -101,7 +160,7 @@ func (r *runner) all(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	// Without a failed test in any package, the go command itself failed.
-	passed = !final && len(repeat) > 0
+	passed := !final && len(repeat) > 0
 	for _, f := range repeat {
 		fmt.Fprintf(r.out, "\n== once more, alone: %s %s\n", f.path, f.test)
 		ok, err := r.alone(ctx, f.path, f.test)
@@ -129,7 +188,13 @@ func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
 
 // test runs go test once and returns the packages that ended.
 func (r *runner) test(ctx context.Context, flags, packages []string) ([]*packageRun, bool, error) {
-	cmd := exec.CommandContext(ctx, r.goCommand, slices.Concat([]string{"test", "-json"}, flags, packages)...)
+	line := slices.Concat([]string{r.goCommand, "test", "-json"}, flags, packages)
+	if r.nice {
+		if _, err := exec.LookPath("nice"); err == nil {
+			line = slices.Concat([]string{"nice", "-n", "15"}, line)
+		}
+	}
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Stderr = r.dir, r.errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	events, err := cmd.StdoutPipe()
@@ -155,20 +220,22 @@ func (r *runner) test(ctx context.Context, flags, packages []string) ([]*package
 }
 
 // write appends the report: "step SECONDS NAME", "package SECONDS PATH" and "flaky PATH TEST" lines.
-func (r *runner) write() error {
-	if r.report == "" {
+func write(report string, runners []*runner) error {
+	if report == "" {
 		return nil
 	}
-	file, err := os.OpenFile(r.report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(file, "step %.0f %s\n", time.Since(r.begun).Seconds(), r.step)
-	for _, p := range r.done {
-		fmt.Fprintf(file, "package %.1f %s\n", p.seconds, p.path)
-	}
-	for _, name := range r.flaky {
-		fmt.Fprintf(file, "flaky %s\n", name)
+	for _, r := range runners {
+		fmt.Fprintf(file, "step %.0f %s\n", r.took.Seconds(), r.step)
+		for _, p := range r.done {
+			fmt.Fprintf(file, "package %.1f %s\n", p.seconds, p.path)
+		}
+		for _, name := range r.flaky {
+			fmt.Fprintf(file, "flaky %s\n", name)
+		}
 	}
 	return file.Close()
 }

@@ -35,7 +35,7 @@ func play(t *testing.T, tests string, flags ...string) outcome {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/p\n\ngo 1.24\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p_test.go"), []byte(text), 0o600))
 	var stdout, stderr strings.Builder
-	args := append([]string{"-dir", dir, "-report", report, "-packages", "./..."}, flags...)
+	args := append([]string{"-modules", dir, "-report", report, "-packages", "./..."}, flags...)
 	code := run(t.Context(), args, &stdout, &stderr)
 	written, _ := os.ReadFile(report)
 	t.Logf("%s%s", stdout.String(), stderr.String())
@@ -44,18 +44,18 @@ func play(t *testing.T, tests string, flags ...string) outcome {
 
 func TestATestThatPassesAloneIsFlaky(t *testing.T) {
 	t.Parallel()
-	got := play(t, once+"func TestOnce(t *testing.T) { once(t) }\nfunc TestGood(t *testing.T) {}\n", "-again", "--", "-shuffle=on")
+	got := play(t, once+"func TestOnce(t *testing.T) { once(t) }\nfunc TestGood(t *testing.T) {}\n", "-ends", ".", "--", "-shuffle=on")
 	assert.Zero(t, got.code)
 	assert.True(t, strings.HasSuffix(got.stdout, "\nFLAKY: example.com/p TestOnce\n"), "the list is the end")
 	assert.Contains(t, got.stdout, "only the first time")
 	assert.Contains(t, got.stdout, "\nFAIL\texample.com/p\t")
 	assert.Contains(t, got.stdout, "\nok  \texample.com/p\t")
-	assert.Regexp(t, `^step \d+ test\npackage \d+\.\d example.com/p\nflaky example.com/p TestOnce\n$`, got.report)
+	assert.Regexp(t, `^step \d+ test: end to end of \S+\npackage \d+\.\d example.com/p\nflaky example.com/p TestOnce\n$`, got.report)
 }
 
 func TestASubtestRunsAgainWithItsTest(t *testing.T) {
 	t.Parallel()
-	got := play(t, once+"func TestOnce(t *testing.T) { t.Run(\"a b\", once) }\n", "-again")
+	got := play(t, once+"func TestOnce(t *testing.T) { t.Run(\"a b\", once) }\n", "-ends", ".")
 	assert.Zero(t, got.code)
 	assert.Contains(t, got.stdout, "FLAKY: example.com/p TestOnce\n")
 }
@@ -70,9 +70,9 @@ func TestUnitTestsNeverRunAgain(t *testing.T) {
 
 func TestAPassPrintsTheLineOfThePackage(t *testing.T) {
 	t.Parallel()
-	got := play(t, "func TestGood(t *testing.T) { t.Log(\"a detail\") }\n", "-again")
+	got := play(t, "func TestGood(t *testing.T) { t.Log(\"a detail\") }\n", "-ends", ".")
 	assert.Zero(t, got.code)
-	assert.Regexp(t, `^ok  \texample.com/p\t\S+\n$`, got.stdout)
+	assert.Regexp(t, `^== test: end to end .*\nok  \texample.com/p\t\S+\n$`, got.stdout)
 	got = play(t, "func TestGood(t *testing.T) { t.Log(\"a detail\") }\n", "--", "-v")
 	assert.Zero(t, got.code)
 	assert.Contains(t, got.stdout, "a detail")
@@ -95,7 +95,7 @@ func TestFinalFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := play(t, c.tests, "-again", "--", "-timeout=5s")
+			got := play(t, c.tests, "-ends", ".", "--", "-timeout=5s")
 			assert.Equal(t, 1, got.code)
 			assert.Contains(t, got.stdout, c.want)
 			if name != "one fails again" {
@@ -116,7 +116,7 @@ func manyFailures() string {
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr strings.Builder
-	assert.Equal(t, 2, run(t.Context(), []string{"-again"}, &stdout, &stderr))
+	assert.Equal(t, 2, run(t.Context(), []string{"-ends", "."}, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "-packages is empty: name what to test")
 	assert.Equal(t, 2, run(t.Context(), []string{"-packages", "./...", "-go", "/no/go"}, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "/no/go")

@@ -39,6 +39,8 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 25m
+# Go links each test binary in each run: a third of the time, and half with the race detector, is for a debugger.
+TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores. End-to-end packages mostly wait; with three of them, waits of
 # tests ran out. Unit packages run at the same time, at low priority, and take what the others leave.
 UNIT_PACKAGES ?= 3
@@ -200,7 +202,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, work
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
 	@$(TESTRUN) $(RACE) $(if $(DEVSERVER_RACE),,-without-race devserver) -modules "$(if $(filter ./...,$(PKG)),$(MODULES),.)" -packages "$(strip $(PKG))" \
 		-ends '^$(E2E)[a-z]*e2e$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" \
-		-- -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
+		-- $(TEST_LINK) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-changed
 test-changed: ## Unit tests of what changed since BASE and of its importers; end-to-end packages only if they changed themselves
@@ -214,7 +216,7 @@ property: ## Property tests with 10,000 cases each, for the night (CHECKS=100000
 
 .PHONY: race
 race: ## Unit tests with the race detector, also of the packages that have nothing to race, for the night
-	@$(TESTRUN) -packages "$$($(GO) list ./... | grep -v '^$(E2E)[a-z]*e2e$$')" -- -race -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
+	@$(TESTRUN) -packages "$$($(GO) list ./... | grep -v '^$(E2E)[a-z]*e2e$$')" -- -race $(TEST_LINK) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 # End-to-end packages are not about many cases.
 RAPID_PACKAGES = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | grep -v /testsuite/ | sort -u

@@ -33,7 +33,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	if err := h.awaitEnd(ctx, in.WorkerID, owner, nil); err != nil {
 		return err
 	}
-	found := &proposals{format: settings.Format, sink: out}
+	found := &proposals{format: settings.Format, sink: out, most: h.maxSurplus}
 	errorOutput := tail.New(stderrKept)
 	var alive func()
 	if sink, ok := out.(jobtype.Alive); ok {

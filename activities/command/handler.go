@@ -62,6 +62,9 @@ func (o Options) withDefaults() Options {
 // Handler runs programs.
 type Handler struct {
 	options Options
+	// maxSurplus is how many proposals are counted after the group took its last one.
+	// A program that prints for ever is stopped then.
+	maxSurplus int
 
 	mu sync.Mutex
 	// ledgers are those of the workers that this process runs, by their ids.
@@ -78,7 +81,7 @@ var (
 
 // New returns the handler.
 func New(options Options) *Handler {
-	return &Handler{options: options.withDefaults(), ledgers: map[string]*ledger{}}
+	return &Handler{options: options.withDefaults(), maxSurplus: 10_000_000, ledgers: map[string]*ledger{}}
 }
 
 // PrepareNode implements [jobtype.NodePreparer]: it ends the programs that an earlier

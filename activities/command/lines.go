@@ -24,15 +24,12 @@ const (
 	// pageSize is how many proposals one Emit hands over; the sink makes its
 	// own pages of them.
 	pageSize = 100
-	// maxSurplus is how many lines are counted after the group took its last
-	// proposal, in about a second. A program that prints for ever is stopped then.
-	maxSurplus = 10_000_000
 	// shownFaults is how many bad lines an error quotes.
 	shownFaults = 5
 )
 
-// errEnough ends the reading of a detection that has printed maxSurplus
-// proposals too many.
+// errEnough ends the reading of a detection that has printed the most
+// proposals beyond those that the group takes.
 var errEnough = errors.New("the detection printed far more than the group takes")
 
 // proposals turns the lines of a detection into proposals. A bad line is
@@ -40,6 +37,7 @@ var errEnough = errors.New("the detection printed far more than the group takes"
 type proposals struct {
 	format string
 	sink   jobtype.ProposalSink
+	most   int // the surplus that is counted
 
 	page    []jobtype.Proposal
 	line    int
@@ -167,7 +165,7 @@ func parseJSON(line []byte) (jobtype.Proposal, error) {
 }
 
 // flush hands the page over. After the sink is full the rest is still emitted,
-// because only the sink can count the surplus, up to maxSurplus.
+// because only the sink can count the surplus, up to the most.
 func (p *proposals) flush(ctx context.Context) error {
 	if len(p.page) == 0 {
 		return nil
@@ -185,7 +183,7 @@ func (p *proposals) flush(ctx context.Context) error {
 	} else if _, refused := errors.AsType[*jobtype.ProposalError](err); err != nil && !refused {
 		return err
 	}
-	if p.surplus >= maxSurplus {
+	if p.surplus >= p.most {
 		return errEnough
 	}
 	return nil

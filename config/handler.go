@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	schemakind "github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -17,11 +18,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// handler is a known handler with its schemas compiled.
+// handler is a known handler.
 type handler struct {
 	descriptor jobtype.Descriptor
 	validator  jobtype.SettingsValidator
-	blocks     []block
+	// blocks compiles the schemas when it is first called: most commands need no handler, and a configuration a few.
+	blocks func() []block
 }
 
 // block is one of the free objects of a job type.
@@ -37,11 +39,13 @@ type block struct {
 func newHandler(descriptor jobtype.Descriptor, validator jobtype.SettingsValidator) handler {
 	return handler{
 		descriptor: descriptor, validator: validator,
-		blocks: []block{
-			newBlock("params", descriptor.Params, false),
-			newBlock("detect", descriptor.DetectSettings, true),
-			newBlock("execute", descriptor.ExecuteSettings, true),
-		},
+		blocks: sync.OnceValue(func() []block {
+			return []block{
+				newBlock("params", descriptor.Params, false),
+				newBlock("detect", descriptor.DetectSettings, true),
+				newBlock("execute", descriptor.ExecuteSettings, true),
+			}
+		}),
 	}
 }
 
@@ -82,7 +86,7 @@ func (l *loader) settings(e entry, read JobType) {
 	}
 	before := len(l.faults)
 	blocks := []json.RawMessage{read.Params, read.Detect, read.Execute}
-	for k, b := range e.handler.blocks {
+	for k, b := range e.handler.blocks() {
 		if b.key == "detect" && read.EachWorker {
 			continue // It has no detection.
 		}
@@ -154,7 +158,7 @@ func (e entry) asText() {
 	if e.handler == nil {
 		return
 	}
-	for _, b := range e.handler.blocks {
+	for _, b := range e.handler.blocks() {
 		written := e.node.Get(b.key)
 		if b.schema == nil || written == nil || written.Kind != yamlread.Object {
 			continue

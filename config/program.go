@@ -70,7 +70,11 @@ func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
 	if jobType.Value.Kind != yamlread.Object || written == nil {
 		return
 	}
-	for _, b := range l.handlers[written.Literal].blocks {
+	known, ok := l.handlers[written.Literal]
+	if !ok {
+		return
+	}
+	for _, b := range known.blocks() {
 		if own := jobType.Value.Get(b.key); own != nil && own.Kind == yamlread.Object && b.key != "params" && b.schema != nil {
 			jobType.Value = jobType.Value.With(b.key, below(own, defaults, b.schema, true))
 		}

@@ -191,7 +191,7 @@ func (r *runner) test(ctx context.Context, flags, packages []string) ([]*package
 	line := slices.Concat([]string{r.goCommand, "test", "-json"}, flags, packages)
 	if r.nice {
 		if _, err := exec.LookPath("nice"); err == nil {
-			line = slices.Concat([]string{"nice", "-n", "15"}, line)
+			line = slices.Concat([]string{"nice", "-n", "5"}, line)
 		}
 	}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)

@@ -26,17 +26,17 @@ type listed struct {
 
 // concurrent are the imports by which a package starts goroutines or expects them: of the standard library, and of
 // modules that run code of their caller in goroutines. A slash at the end stands for all below.
-var concurrent = []string{
+var concurrent = []string{ //nolint:gochecknoglobals // constant table
 	"os/exec", "os/signal", "net/http", "net/http/", "testing/synctest", "unsafe",
 	"go.temporal.io/sdk/client", "go.temporal.io/sdk/worker", "go.temporal.io/sdk/testsuite", "go.temporal.io/sdk/interceptor",
 	"golang.org/x/sync/", "google.golang.org/grpc", "go.uber.org/fx", "github.com/prometheus/client_golang/",
 }
 
 // guards are imports that make a package racy, but not the packages that link it: its shared values are guarded.
-var guards = []string{"sync", "sync/atomic", "net"}
+var guards = []string{"sync", "sync/atomic", "net"} //nolint:gochecknoglobals // constant table
 
 // harmless are the names of these imports that share nothing.
-var harmless = []string{"net.SplitHostPort", "net.JoinHostPort", "net.ParseIP", "sync.OnceValue", "sync.OnceValues", "sync.OnceFunc"}
+var harmless = []string{"net.SplitHostPort", "net.JoinHostPort", "net.ParseIP", "sync.OnceValue", "sync.OnceValues", "sync.OnceFunc"} //nolint:gochecknoglobals // constant table
 
 // racy returns the packages in which tests can race, with the reason. The other packages are pure. Neither a pure package nor a
 // package of this module that it links starts a goroutine, has a channel, imports one of the packages above or writes a
@@ -89,8 +89,10 @@ func reason(dir string, names, refused []string) (string, error) {
 		for _, decl := range file.Decls {
 			if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
 				for _, spec := range d.Specs {
-					for _, name := range spec.(*ast.ValueSpec).Names { //nolint:forcetypeassert // the token says so
-						variables[name.Name] = true
+					if values, ok := spec.(*ast.ValueSpec); ok {
+						for _, name := range values.Names {
+							variables[name.Name] = true
+						}
 					}
 				}
 			}
@@ -189,8 +191,7 @@ func list(ctx context.Context, goCommand, dir string, patterns ...string) ([]lis
 	cmd := exec.CommandContext(ctx, goCommand, append([]string{"list", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports"}, patterns...)...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
-	var status *exec.ExitError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("go list in %s: %s", dir, status.Stderr)
 	} else if err != nil {
 		return nil, err

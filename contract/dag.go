@@ -250,6 +250,8 @@ type TasksQueryInput struct {
 	States []string `json:"states,omitempty"`
 	// Task selects one task, or all tasks of a fanned-out entry.
 	Task string `json:"task,omitempty"`
+	// Key selects the task with this id, and the tasks of fan-outs for this item.
+	Key string `json:"key,omitempty"`
 	// Offset and Limit select a page. Limit 0 means 200; the maximum is 5,000.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`
@@ -274,6 +276,8 @@ type TaskView struct {
 	Waiting string `json:"waiting,omitempty"`
 	// Until is the due time of a retry, a sleep or an approval's timeout.
 	Until time.Time `json:"until,omitzero"`
+	// Timeout is the longest duration of one attempt; 0: no limit.
+	Timeout jobtype.Duration `json:"timeout,omitempty"`
 	// CreatedAt is the addition of the task to the run, ModifiedAt the last change of its state. A
 	// run with more than 20,000 tasks keeps no ModifiedAt of ended tasks.
 	CreatedAt  time.Time `json:"created_at,omitzero"`

@@ -56,8 +56,10 @@ type Item struct {
 	// Task in FromRun whose result was taken over, because it has the same key.
 	FromTask string `json:"from_task,omitempty"`
 	// Redefined is true if the definition of a task was replaced after the run had begun.
-	Redefined bool      `json:"redefined,omitempty"`
-	NotBefore time.Time `json:"not_before,omitzero"`
+	Redefined bool `json:"redefined,omitempty"`
+	// Timeout is the longest duration of one attempt at a task; 0: no limit.
+	Timeout   jobtype.Duration `json:"timeout,omitempty"`
+	NotBefore time.Time        `json:"not_before,omitzero"`
 	// Estimate in the proposal of a job.
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
 	// ReadyAt is the end of the task's last need, Decision the operator's decision about the
@@ -119,7 +121,7 @@ type ItemFilter struct {
 	States []string
 	// ID keeps one item, or all tasks of an entry that fans out.
 	ID string
-	// DedupeKey keeps the job with this key.
+	// DedupeKey keeps the job with this key, the task with this id, and the tasks of fan-outs for this item.
 	DedupeKey string
 	// Offset and Limit select a page of the matches; Limit 0 means 200.
 	Offset, Limit int
@@ -215,9 +217,6 @@ func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) (
 }
 
 func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
-	if filter.DedupeKey != "" {
-		return nil, 0, nil
-	}
 	if !described.Open() {
 		ended, err := r.withResult(ctx, described)
 		if err != nil {
@@ -229,12 +228,12 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 	}
 	return pages(described, filter, tasksPage, func(offset, limit int) ([]Item, int, error) {
 		page, err := query[contract.TasksQueryResult](ctx, r.client, RunRef{WorkflowID: described.WorkflowID}, contract.QueryTasks, contract.TasksQueryInput{
-			States: filter.States, Task: filter.ID, Offset: offset, Limit: limit,
+			States: filter.States, Task: filter.ID, Key: filter.DedupeKey, Offset: offset, Limit: limit,
 		})
 		items := make([]Item, len(page.Tasks))
 		for i, task := range page.Tasks {
 			items[i] = Item{
-				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Worker: task.Worker,
+				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Timeout: task.Timeout, Worker: task.Worker,
 				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, FromTask: task.FromTask, Redefined: task.Redefined, CreatedAt: task.CreatedAt, ModifiedAt: task.ModifiedAt, StartedAt: task.StartedAt, EndedAt: task.EndedAt, Value: task.Result,
 			}
 		}
@@ -252,11 +251,11 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the tasks of %s: %w", ended.WorkflowID, err)
 	}
-	views, total := state.Tasks(dagrun.Filter{States: filter.States, Task: filter.ID, Offset: filter.Offset, Limit: filter.Limit})
+	views, total := state.Tasks(dagrun.Filter{States: filter.States, Task: filter.ID, Key: filter.DedupeKey, Offset: filter.Offset, Limit: filter.Limit})
 	items := make([]Item, len(views))
 	for i, v := range views {
 		item := Item{
-			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker,
+			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Timeout: v.Timeout, Worker: v.Worker,
 			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, CreatedAt: v.CreatedAt, ModifiedAt: v.ModifiedAt, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Value: v.Result,
 		}
 		items[i] = item.standing(false)

@@ -21,6 +21,8 @@ type Link struct {
 	// Remedy and Actions end the wait of the whole chain. Only the root has them.
 	Remedy  string          `json:"remedy,omitempty"`
 	Actions []action.Action `json:"actions,omitempty"`
+	// Actor is who can end the wait, if no action of the root does.
+	Actor string `json:"actor,omitempty"`
 }
 
 const maxChain = 8
@@ -37,7 +39,7 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 			return chain
 		}
 		wait := from.Reasons[at]
-		link := Link{Holder: *wait.Holder, Holds: wait.Object, Code: wait.Code, Remedy: wait.Remedy, Actions: wait.Actions}
+		link := Link{Holder: *wait.Holder, Holds: wait.Object, Code: wait.Code, Remedy: wait.Remedy, Actions: wait.Actions, Actor: wait.Actor}
 		seen[link.Thing()] = true
 		next, err := explained(link.Thing())
 		if err != nil {
@@ -49,7 +51,7 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 			why := next.Reasons[max(slices.IndexFunc(next.Reasons, held), 0)]
 			link.Because, link.Detail = why.Code, why.Detail
 			if why.Remedy != "" {
-				link.Remedy, link.Actions = why.Remedy, why.Actions
+				link.Remedy, link.Actions, link.Actor = why.Remedy, why.Actions, why.Actor
 			}
 		}
 		chain, from = extended(chain, link), next
@@ -60,7 +62,8 @@ func chainOf(from Explanation, explained func(thing string) (Explanation, error)
 // extended appends a link. The previous link is no longer the root, so its remedy goes.
 func extended(chain []Link, link Link) []Link {
 	if len(chain) > 0 {
-		chain[len(chain)-1].Remedy, chain[len(chain)-1].Actions = "", nil
+		last := &chain[len(chain)-1]
+		last.Remedy, last.Actions, last.Actor = "", nil, ""
 	}
 	return append(chain, link)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -43,6 +44,7 @@ type JobType struct {
 	// Missing names the handler, label or node that no online worker has for the job type, or for a task
 	// of its DAG: NO_WORKER, the cause and the command. See [JobTypes.AddServed].
 	Missing string `json:"missing,omitempty"`
+	lacks   explain.Remedy
 	// Window is the state of its maintenance window; nil without a window.
 	Window *WindowView `json:"window,omitempty"`
 	// Fault is set if the stored spec cannot be read, or the server rejects the schedule.

@@ -6,8 +6,8 @@ import "github.com/roundsman/roundsman/internal/engine/explain"
 // AddHolds and AddServed.
 func (t JobType) Standing() explain.Standing {
 	facts := explain.StandingFacts{
-		Fault: t.Fault, Off: t.DisabledByConfig, Paused: t.Paused, PauseNote: t.PauseNote, PausedBy: t.PausedBy, PausedAt: t.PausedAt,
-		Hold: t.HeldBack, Missing: t.Missing, Running: len(t.Running),
+		Name: t.Name, Fault: t.Fault, Off: t.DisabledByConfig, Paused: t.Paused, PauseNote: t.PauseNote, PausedBy: t.PausedBy, PausedAt: t.PausedAt,
+		Hold: t.HeldBack, Missing: t.Missing, Lacks: t.lacks, Running: len(t.Running),
 	}
 	if t.Window != nil && !t.Window.Open {
 		facts.Closed, facts.ClosedSince, facts.ClosedUntil = t.Window.Closed, t.Window.Since, t.Window.Until

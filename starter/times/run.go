@@ -29,6 +29,55 @@ type RunTimes struct {
 	// LeftOut counts items that were not read.
 	LeftOut int      `json:"left_out,omitempty"`
 	Bars    ItemBars `json:"bars"`
+	// Earlier has the attempts before the last ones; empty for jobs and for runs with many tasks.
+	Earlier []EarlierAttempt `json:"earlier,omitempty"`
+}
+
+// EarlierAttempt is an attempt at a task before its last one.
+type EarlierAttempt struct {
+	// Item is a position in the bars.
+	Item    int    `json:"item"`
+	Attempt int    `json:"attempt"`
+	EndedAs string `json:"ended_as"`
+	Worker  string `json:"worker,omitempty"`
+	FromMS  int64  `json:"from_ms"`
+	TookMS  int64  `json:"took_ms"`
+}
+
+// timedWhileOpen bounds the tasks of an open run whose history is read for each picture.
+const timedWhileOpen = 200
+
+// earlierOf reads the attempts before the last ones from the history of the run. It returns none if that fails.
+func earlierOf(ctx context.Context, runs starter.Runs, run starter.Snapshot, items []starter.Item, bars ItemBars) []EarlierAttempt {
+	most := starter.MaxTimed
+	if run.Open() {
+		most = timedWhileOpen
+	}
+	again := slices.DeleteFunc(slices.Clone(items), func(item starter.Item) bool { return item.Attempt < 2 || item.FromRun != "" })
+	if run.Kind != starter.KindDAG || len(items) > most || len(again) == 0 {
+		return nil
+	}
+	histories, err := runs.Histories(ctx, run.RunRef, again)
+	if err != nil {
+		return nil
+	}
+	var earlier []EarlierAttempt
+	for at, id := range bars.ID {
+		history := histories[id]
+		if history == nil || len(history.Attempts) == 0 {
+			continue
+		}
+		for _, attempt := range history.Attempts[:len(history.Attempts)-1] {
+			if attempt.StartedAt.IsZero() || attempt.EndedAt.IsZero() {
+				continue
+			}
+			earlier = append(earlier, EarlierAttempt{
+				Item: at, Attempt: attempt.Number, EndedAs: attempt.EndedAs, Worker: attempt.Worker,
+				FromMS: attempt.StartedAt.Sub(run.Started).Milliseconds(), TookMS: attempt.EndedAt.Sub(attempt.StartedAt).Milliseconds(),
+			})
+		}
+	}
+	return earlier
 }
 
 // ItemBars are items that have begun, as columns: entry i of each list belongs to one item.
@@ -47,6 +96,8 @@ type ItemBars struct {
 	FromMS []int64 `json:"from_ms"`
 	// TookMS is the duration in milliseconds; -1: it still runs.
 	TookMS []int64 `json:"took_ms"`
+	// MayTakeMS is the longest duration of the attempt; 0: it has ended, or has no limit. Empty for jobs.
+	MayTakeMS []int64 `json:"may_take_ms,omitempty"`
 	// Asks are the positions of the items that wait for a person.
 	Asks []int `json:"asks,omitempty"`
 }
@@ -67,6 +118,7 @@ func OfRun(ctx context.Context, runs starter.Runs, ref starter.RunRef) (RunTimes
 		found.Until = run.Deadline
 	}
 	found.Bars, found.Waiting = barsOf(items, run.Started)
+	found.Earlier = earlierOf(ctx, runs, run, items, found.Bars)
 	return found, nil
 }
 
@@ -85,6 +137,8 @@ func barsOf(items []starter.Item, from time.Time) (bars ItemBars, waiting int) {
 		bars.ID = append(bars.ID, item.ID)
 		if item.Kind == starter.KindJob {
 			bars.Key = append(bars.Key, item.DedupeKey)
+		} else {
+			bars.MayTakeMS = append(bars.MayTakeMS, mayTake(item, began, took))
 		}
 		bars.State = append(bars.State, states.of(item.State, &bars.States))
 		bars.Worker = append(bars.Worker, workers.of(item.Worker, &bars.Workers))
@@ -93,6 +147,16 @@ func barsOf(items []starter.Item, from time.Time) (bars ItemBars, waiting int) {
 		bars.TookMS = append(bars.TookMS, took)
 	}
 	return bars, waiting
+}
+
+func mayTake(item starter.Item, began time.Time, took int64) int64 {
+	switch {
+	case took >= 0:
+		return 0
+	case !item.Until.IsZero():
+		return item.Until.Sub(began).Milliseconds()
+	}
+	return item.Timeout.Std().Milliseconds()
 }
 
 // spanOf returns the last attempt of an item: its start, and its duration in milliseconds or -1. An item

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -17,7 +18,7 @@ func TestBarsOfItems(t *testing.T) {
 	bars, waiting := barsOf([]starter.Item{
 		{ID: "job-00001", Kind: starter.KindJob, DedupeKey: "a", State: contract.JobCompleted, Worker: "n1", Attempt: 1, StartedAt: after(1), EndedAt: after(3)},
 		{ID: "job-00002", Kind: starter.KindJob, DedupeKey: "b", State: contract.JobPending},
-		{ID: "ask", Kind: "approval", State: contract.JobRunning, StartedAt: after(2)},
+		{ID: "ask", Kind: "approval", State: contract.JobRunning, StartedAt: after(2), Until: after(62)},
 		{ID: "job-00003", Kind: starter.KindJob, DedupeKey: "c", State: contract.JobFailed, Worker: "n2", Attempt: 2, StartedAt: after(4), EndedAt: after(4)},
 		{ID: "old", Kind: "command", State: contract.JobCompleted, FromRun: "dag/x/1", StartedAt: after(-90), EndedAt: after(-80)},
 		{ID: "gone", Kind: "command", State: contract.JobCanceled, StartedAt: after(5)},
@@ -25,8 +26,16 @@ func TestBarsOfItems(t *testing.T) {
 	assert.Equal(t, 3, waiting, "pending, taken over from an earlier run, and ended without a time")
 	assert.Equal(t, ItemBars{
 		ID: []string{"job-00001", "ask", "job-00003"}, Key: []string{"a", "c"}, States: []string{"completed", "running", "failed"}, Workers: []string{"n1", "n2"},
-		State: []int{0, 1, 2}, Worker: []int{0, -1, 1}, Attempt: []int{1, 0, 2}, FromMS: []int64{1000, 2000, 4000}, TookMS: []int64{2000, -1, 0}, Asks: []int{1},
+		State: []int{0, 1, 2}, Worker: []int{0, -1, 1}, Attempt: []int{1, 0, 2}, FromMS: []int64{1000, 2000, 4000}, TookMS: []int64{2000, -1, 0}, Asks: []int{1}, MayTakeMS: []int64{60_000},
 	}, bars)
+}
+
+func TestATaskThatRunsMayTakeItsTimeout(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	assert.EqualValues(t, 5000, mayTake(starter.Item{Timeout: jobtype.Duration(5 * time.Second)}, began, -1))
+	assert.Zero(t, mayTake(starter.Item{Timeout: jobtype.Duration(5 * time.Second)}, began, 1000), "it has ended")
+	assert.Zero(t, mayTake(starter.Item{}, began, -1), "it has no limit")
 }
 
 func TestPercentilesAreValuesOfTheList(t *testing.T) {

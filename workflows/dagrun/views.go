@@ -33,7 +33,7 @@ func taskViews(views []dagrun.TaskView) []contract.TaskView {
 	for _, v := range views {
 		list = append(list, contract.TaskView{
 			ID: v.ID, Kind: string(v.Kind), Needs: v.Needs, DAGTask: taskOf(v), Redefined: v.Redefined, Waiting: v.Waiting,
-			Until: v.Until, CreatedAt: v.CreatedAt, ModifiedAt: v.ModifiedAt, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Result: v.Result,
+			Until: v.Until, Timeout: v.Timeout, CreatedAt: v.CreatedAt, ModifiedAt: v.ModifiedAt, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Result: v.Result,
 		})
 	}
 	return slices.Clip(list)
@@ -84,7 +84,7 @@ func (r *dagRun) tasks(in contract.TasksQueryInput) (contract.TasksQueryResult, 
 		limit = defaultTasksLimit
 	}
 	views, total := r.core.Tasks(dagrun.Filter{
-		States: in.States, Task: in.Task, Offset: in.Offset, Limit: min(limit, maxTasksLimit),
+		States: in.States, Task: in.Task, Key: in.Key, Offset: in.Offset, Limit: min(limit, maxTasksLimit),
 	})
 	return contract.TasksQueryResult{Tasks: taskViews(views), Total: total}, nil
 }

@@ -40,7 +40,7 @@ type itemList struct {
 type itemsInput struct {
 	RunPath
 	State []string  `query:"state" doc:"Only items in one of these states"`
-	Key   string    `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key"`
+	Key   string    `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key, the task with this id, or the tasks of a fan-out for this item"`
 	ID    string    `query:"id" maxLength:"1000" doc:"Only this item, or all tasks of an entry that fans out"`
 	Find  string    `query:"find" maxLength:"1024" doc:"Only the jobs with this number, id or dedupe key; only the tasks with this id"`
 	Sort  string    `query:"sort" enum:"key,-key,state,-state,worker,-worker,attempt,-attempt,took,-took,ended,-ended" doc:"Another order than the run's own; - for descending. Of at most 20,000 items"`
@@ -59,7 +59,7 @@ var (
 func (a *API) items() {
 	const tag, all = "items", "/runs/{run}/items"
 	Add(a, Operation{
-		ID: "search-items", Method: http.MethodGet, Path: "/items", Tag: tag, Summary: "Find jobs by their key over all runs, those of the newest run first",
+		ID: "search-items", Method: http.MethodGet, Path: "/items", Tag: tag, Summary: "Find jobs and tasks by their key over all runs, those of the newest run first",
 		Description: "200 runs are searched at a time, the newest first; next is the cursor of the older ones. missed names the runs that did not answer.",
 		May:         viewItems, Reach: Some,
 	}, a.searchItems)
@@ -141,7 +141,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 const mostSearched = 200
 
 type searchInput struct {
-	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Only jobs with this dedupe key"`
+	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Jobs with this dedupe key, tasks with this id, and tasks of a fan-out for this item"`
 	State   []string  `query:"state" doc:"Only items in one of these states"`
 	JobType string    `query:"job_type" maxLength:"63" doc:"Only in runs of this job type"`
 	Since   time.Time `query:"since" doc:"Only in runs that started from this time on"`
@@ -168,7 +168,7 @@ func (a *API) searchItems(ctx context.Context, call *Call, in *searchInput) (fou
 		return foundItems{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 	}
 	answer := foundItems{AsOf: time.Now().UTC()}
-	runs, next, err := a.runsPage(ctx, call, "search", in.Cursor, starter.RunFilter{JobType: in.JobType, Kind: starter.KindGroup, Since: in.Since}, mostSearched)
+	runs, next, err := a.runsPage(ctx, call, "search", in.Cursor, starter.RunFilter{JobType: in.JobType, SubDAGs: true, Since: in.Since}, mostSearched)
 	if err != nil {
 		return answer, err
 	}

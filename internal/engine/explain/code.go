@@ -75,6 +75,8 @@ type Reason struct {
 	Remedy string `json:"remedy"`
 	// Actions are the operations that change the state, or show more of it.
 	Actions []action.Action `json:"actions"`
+	// Actor is who can change the state, if no action has a request that does.
+	Actor string `json:"actor,omitempty"`
 }
 
 // Holder is a run, or a job or task of a run.

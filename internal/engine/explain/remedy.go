@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
@@ -62,6 +63,9 @@ func (r Reason) with(remedy Remedy) Reason {
 	if r.Actions == nil {
 		r.Actions = []action.Action{}
 	}
+	if r.Actor = ""; !hasButton(r.Actions) {
+		r.Actor = actor(r.Code)
+	}
 	return r
 }
 
@@ -81,26 +85,48 @@ func lookAt(run, item string) action.Action {
 	return action.New(action.Explain, action.Args{"thing": thing, "run": run, "item": item})
 }
 
-// OnlyWaiting returns why no operation changes a code's state; empty if one does. Such a code
-// has an action that shows more, or none.
-func OnlyWaiting(code Code) string {
-	switch code { //nolint:exhaustive // the others have an operation
+// actor returns who can change a code's state, for a reason without a button; empty for a code that has one.
+func actor(code Code) string {
+	switch code { //nolint:exhaustive // the others have a button
+	case ControlPlaneDown, WorkflowStuck:
+		return "an administrator of the control plane, in a shell"
+	case Paused:
+		return "an administrator of Temporal, in a shell"
+	case NoWorker:
+		return "an administrator of the workers, in a shell"
+	case WorkerUnreachable:
+		return "an administrator of the machine: its power, its network or its process"
+	case CannotStart:
+		return "an administrator of the machine: its open files, memory or processes"
+	case NotInstalled:
+		return "an administrator of the machine: the program is missing"
+	case DiskFull:
+		return "an administrator of the machine: its disk is full"
+	case NoReceiver:
+		return "an administrator of the control plane: its configuration lacks the receiver"
+	case ReceiverFailing:
+		return "an administrator of the receiver; the next try delivers"
+	case ClaimHeld:
+		return "nobody: a run that has waited longer comes first"
 	case OutcomePending:
-		return "the lost worker may still deliver the outcome, which takes seconds"
+		return "nobody: the lost worker may still deliver the outcome, which takes seconds"
 	case Deduped:
-		return "the other run does the work"
+		return "nobody: another run does the same work"
 	case Idle:
-		return "nothing is wrong"
+		return "nobody: nothing is wrong"
 	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering, FleetRecovering:
-		return "it takes a moment, and nobody is in the way"
-	case WorkerUnreachable, CannotStart, NotInstalled, DiskFull:
-		return "its machine, its network or its process is to be repaired"
+		return "nobody: it takes a moment"
 	case Upstream:
-		return "the task that it needs has the cause"
+		return "whoever can end the cause of the task that it needs"
 	case ItemsInFlight:
-		return "an item in flight is to end first, and its task has the cause"
+		return "nobody: an item in flight ends first"
 	}
 	return ""
+}
+
+// hasButton reports whether an action changes something by a request.
+func hasButton(actions []action.Action) bool {
+	return slices.ContainsFunc(actions, func(a action.Action) bool { return a.Request != nil && !a.Reads() })
 }
 
 func remedy(code Code, object string) Remedy {

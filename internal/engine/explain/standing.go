@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // The states of a job type.
@@ -20,14 +21,16 @@ const (
 
 // StandingFacts are the facts that determine the standing of a job type.
 type StandingFacts struct {
+	Name  string
 	Fault string
 	// Off is `enabled: false` in the configuration.
 	Off, Paused         bool
 	PauseNote, PausedBy string
 	PausedAt            time.Time
 	Hold                *contract.AdmissionHold
-	// Missing is the text of NO_WORKER.
+	// Missing is the text of NO_WORKER, Lacks its remedy.
 	Missing                  string
+	Lacks                    Remedy
 	Running                  int
 	Closed                   string
 	ClosedSince, ClosedUntil time.Time
@@ -41,25 +44,38 @@ type Standing struct {
 	Detail  string    `json:"detail,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
+	// Code, Actions and Actor are those of the reason for the state; empty without one.
+	Code    Code            `json:"code,omitempty"`
+	Actions []action.Action `json:"actions,omitempty"`
+	Actor   string          `json:"actor,omitempty"`
+}
+
+func (s Standing) because(r Reason) Standing {
+	s.Code, s.Actions, s.Actor = r.Code, r.Actions, r.Actor
+	return s
+}
+
+func (f StandingFacts) reason(code Code) Reason {
+	return Reason{Code: code}.with(remedy(code, f.Name))
 }
 
 // StandingOf returns the gravest state that applies.
 func StandingOf(f StandingFacts) Standing {
 	switch {
 	case f.Fault != "":
-		return Standing{State: TypeFault, Stopped: true, Detail: f.Fault}
+		return Standing{State: TypeFault, Stopped: true, Detail: f.Fault}.because(Reason{}.with(act(action.New(action.ApplyConfiguration, nil))))
 	case f.Off:
-		return Standing{State: TypeOff, Stopped: true, Detail: "enabled: false in the configuration"}
+		return Standing{State: TypeOff, Stopped: true, Detail: "enabled: false in the configuration"}.because(f.reason(Disabled))
 	case f.Paused:
-		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Since: f.PausedAt}
+		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Since: f.PausedAt}.because(f.reason(Paused))
 	case f.Hold != nil:
-		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}
+		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}.because(reasonOfHold(*f.Hold))
 	case f.Missing != "":
-		return Standing{State: TypeNoWorker, Detail: f.Missing}
+		return Standing{State: TypeNoWorker, Detail: f.Missing}.because(Reason{Code: NoWorker}.with(f.Lacks))
 	case f.Running > 0:
 		return Standing{State: TypeRunning}
 	case f.Closed != "":
-		return Standing{State: TypeWindowClosed, Detail: f.Closed, Since: f.ClosedSince, Until: f.ClosedUntil}
+		return Standing{State: TypeWindowClosed, Detail: f.Closed, Since: f.ClosedSince, Until: f.ClosedUntil}.because(f.reason(WindowClosed))
 	}
 	return Standing{State: TypeReady}
 }

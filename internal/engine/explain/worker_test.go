@@ -191,6 +191,7 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	assert.Equal(t, Reason{
 		Code: Paused, Object: "group/scrub-1", Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
 		Remedy: "`temporal workflow unpause --workflow-id group/scrub-1`", Actions: []action.Action{about(action.UnpauseWorkflow, "workflow", "group/scrub-1")},
+		Actor: "an administrator of Temporal, in a shell",
 	}, reasons[0])
 }
 

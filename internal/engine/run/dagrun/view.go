@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // TaskView is one task as people see it.
@@ -35,6 +36,7 @@ type TaskView struct {
 	// Waiting says what a task waits for that has begun and does not run.
 	Waiting   string
 	Until     time.Time
+	Timeout   jobtype.Duration // of one attempt
 	StartedAt time.Time
 	EndedAt   time.Time
 	// CreatedAt is when it became part of the run, ModifiedAt when its state changed last;
@@ -47,7 +49,9 @@ type TaskView struct {
 type Filter struct {
 	States []string
 	// Task is an id, or that of an entry that fans out.
-	Task          string
+	Task string
+	// Key is an id, or the item of a fan-out.
+	Key           string
 	Offset, Limit int
 }
 
@@ -61,6 +65,9 @@ func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
 			continue
 		}
 		if id := g.run.ID(i); filter.Task != "" && id != filter.Task && !strings.HasPrefix(id, filter.Task+".") {
+			continue
+		}
+		if id := g.run.ID(i); filter.Key != "" && id != filter.Key && !strings.HasSuffix(id, "."+filter.Key) {
 			continue
 		}
 		if total >= filter.Offset && len(views) < filter.Limit {
@@ -84,7 +91,7 @@ func (g *Graph) View(i dag.Index) TaskView {
 		v.From, v.FromTask = from[:at], from[at+1:]
 	}
 	if definition, err := g.program.Definition(i); err == nil {
-		v.Kind = definition.Kind
+		v.Kind, v.Timeout = definition.Kind, definition.Timeout
 	}
 	for _, n := range g.run.Needs(i) {
 		v.Needs = append(v.Needs, g.run.ID(n))

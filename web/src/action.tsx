@@ -6,7 +6,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { curl, type Request, send } from './api';
 import { changed, useGet } from './data';
 import type { Me } from './types';
-import { Failure } from './ui';
+import { Copy, Failure } from './ui';
 
 export interface Field {
   name: string;
@@ -214,22 +214,9 @@ function Lines({ act, values }: { act: Act; values: Values }) {
   );
 }
 
-export function Line({ text }: { text: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setCopied(true);
-    } catch {
-      setCopied(false); // The text can be selected.
-    }
-  };
-  return (
-    <div class="line">
-      <code>{text}</code>
-      <button type="button" class="small" onClick={copy} aria-label={`Copy: ${text.slice(0, 40)}`}>
-        {copied ? 'Copied' : 'Copy'}
-      </button>
-    </div>
-  );
-}
+export const Line = ({ text }: { text: string }) => (
+  <div class="line">
+    <code>{text}</code>
+    <Copy of={text} />
+  </div>
+);

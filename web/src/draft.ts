@@ -1,5 +1,6 @@
 // Typed text that survives a reload and a restart of the server. It belongs to this tab.
 import { useState } from 'preact/hooks';
+import { store, stored } from './stored';
 
 const name = (key: string) => `roundsman.draft.${key}`;
 const kept = new Map<string, unknown>();
@@ -7,22 +8,16 @@ const kept = new Map<string, unknown>();
 function draftOf<T>(key: string): T | undefined {
   if (kept.has(key)) return kept.get(key) as T;
   try {
-    const text = sessionStorage.getItem(name(key));
-    return text === null ? undefined : (JSON.parse(text) as T);
+    return JSON.parse(stored(name(key), 'sessionStorage') ?? '') as T;
   } catch {
-    return undefined;
+    return undefined; // Nothing is kept, or another version kept it.
   }
 }
 
 export function keepDraft<T>(key: string, value: T | undefined) {
   if (value === undefined) kept.delete(key);
   else kept.set(key, value);
-  try {
-    if (value === undefined) sessionStorage.removeItem(name(key));
-    else sessionStorage.setItem(name(key), JSON.stringify(value));
-  } catch {
-    // It is kept until the page is closed.
-  }
+  store(name(key), value === undefined ? undefined : JSON.stringify(value), 'sessionStorage');
 }
 
 // forgetDrafts is for the next person at this tab.

@@ -2,9 +2,9 @@
 
 import { segment } from './api';
 import { useGet } from './data';
+import { isRun, RunName, Said } from './names';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
-import { itemHref } from './runs';
 import { localized, Time } from './time';
 import type { Explanation, Reason } from './types';
 import { Empty, Loaded, State } from './ui';
@@ -17,10 +17,13 @@ export function Explain({ thing }: { thing: string }) {
         const reasons = explanation.reasons ?? [];
         if (reasons.length === 0) {
           return (
-            <Empty>
-              {explanation.nothing}
-              {explanation.ended?.detail ? `: ${explanation.ended.detail}` : ''}.
-            </Empty>
+            <>
+              <Empty>
+                {explanation.nothing}
+                {explanation.ended?.detail && <>: <Said text={explanation.ended.detail} /></>}.
+              </Empty>
+              <Remedies of={explanation.ended?.actions} />
+            </>
           );
         }
         return (
@@ -49,7 +52,7 @@ function Chain({ of }: { of: Link[] }) {
     <ol class="chain" aria-label="Who is in the way">
       {of.map((link, i) => (
         <li key={`${link.run} ${link.item}`} class={i === of.length - 1 ? 'root' : undefined}>
-          <strong>{i === of.length - 1 ? 'Root' : 'Then'}</strong> <a href={link.item ? itemHref(link.run, link.item) : runHref(link.run)}>{link.item ? `${link.item} of ${link.run}` : link.run}</a> has{' '}
+          <strong>{i === of.length - 1 ? 'Root' : 'Then'}</strong> <RunName id={link.run} item={link.item} /> has{' '}
           <code>{link.holds}</code>
           {link.state && (
             <>
@@ -59,9 +62,9 @@ function Chain({ of }: { of: Link[] }) {
           )}
           <p class="why">
             {link.because && <span class="code">{link.because} </span>}
-            {localized(link.detail ?? '')}
+            <Said text={link.detail ?? ''} />
           </p>
-          <Remedies of={link.actions} />
+          <Remedies of={link.actions} actor={link.actor} />
         </li>
       ))}
     </ol>
@@ -84,7 +87,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           {': '}
         </>
       )}
-      <span class="detail">{localized(reason.detail)}</span>{' '}
+      <span class="detail"><Said text={reason.detail} /></span>{' '}
       {reason.since && (
         <small>
           since <Time at={reason.since} />
@@ -100,7 +103,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           <Prose text={reason.remedy} />
         </p>
       )}
-      <Remedies of={reason.actions} />
+      <Remedies of={reason.actions} actor={reason.actor} />
     </>
   );
 }
@@ -118,7 +121,7 @@ function isTold({ code, object = '', detail }: Reason, thing: Pick<Explanation, 
 }
 
 function linkOf(code: string, object: string): string | undefined {
-  if (/^(group|dag|adhoc)\//.test(object)) return runHref(object);
+  if (isRun(object)) return runHref(object);
   if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT') return href('workers', object);
   if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD') return href('locks');
   return undefined;
@@ -133,6 +136,7 @@ export function linkOfThing(kind: string, name: string): string | undefined {
 
 // ObjectLink links the object of a code.
 function ObjectLink({ code, object }: { code: string; object: string }) {
+  if (isRun(object)) return <Said text={object} />;
   const link = linkOf(code, object);
   return link ? <a href={link}>{object}</a> : <span>{object}</span>;
 }

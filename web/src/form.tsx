@@ -1,6 +1,7 @@
 // SchemaForm shows settings by the handler's JSON Schema, with its labels, descriptions and defaults. With set
 // it is editable. Only the server validates the result, with the same schema.
 import { useId } from 'preact/hooks';
+import { resolved } from './schema';
 import type { Schema } from './types';
 import { Json } from './ui';
 
@@ -41,7 +42,7 @@ export function SchemaForm({ legend, schema, value, set }: Props) {
           <Property
             key={name}
             name={name}
-            schema={resolve(of, schema)}
+            schema={resolved(of, schema)}
             value={values[name]}
             required={schema?.required?.includes(name) ?? false}
             set={set && ((changed) => set({ ...values, [name]: changed }))}
@@ -50,11 +51,6 @@ export function SchemaForm({ legend, schema, value, set }: Props) {
       {unknown.length > 0 && <Json of={Object.fromEntries(unknown)} />}
     </fieldset>
   );
-}
-
-function resolve(schema: Schema, root: Schema | undefined): Schema {
-  const name = schema.$ref?.replace('#/$defs/', '');
-  return (name !== undefined && root?.$defs?.[name]) || schema;
 }
 
 function Property({

@@ -11,10 +11,12 @@ import './design/kit.css';
 import './design/bar.css';
 import './table/frame.css';
 import { applyDensity } from './table/density';
+import { tipOfRuns } from './table/tip';
 
 back();
 mark();
 applyDensity();
+tipOfRuns();
 
 const root = document.getElementById('app');
 if (root) {

@@ -8,6 +8,7 @@ import { query } from './api';
 import { useGet } from './data';
 import { looks, roleOf } from './design/state';
 import { chords, keys, pages } from './keys';
+import { runName } from './names';
 import { go, href, runHref } from './route';
 import { itemHref } from './runs';
 import type { FoundItems, JobTypeList, RunList, WorkerList } from './types';
@@ -20,6 +21,8 @@ interface Hit {
   sign: string;
   name: string;
   more?: string | undefined;
+  // also is found, too: it is in the tooltip.
+  also?: string;
   keys?: string | undefined;
   // A hit has a page or an action.
   href?: string;
@@ -64,7 +67,7 @@ function useHits(text: string): Hit[] {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     const best = (all: Hit[]) =>
       all
-        .map((hit) => ({ hit, at: rank(`${hit.name} ${hit.more ?? ''}`, words) }))
+        .map((hit) => ({ hit, at: rank(`${hit.name} ${hit.more ?? ''} ${hit.also ?? ''}`, words) }))
         .filter((one) => one.at !== undefined)
         .sort((a, b) => (a.at ?? 0) - (b.at ?? 0))
         .slice(0, each)
@@ -72,15 +75,15 @@ function useHits(text: string): Hit[] {
     const sign = (word: string) => looks(roleOf(word));
     const ofKey: Hit[] = (key === text.trim() ? (found.data?.items ?? []) : []).slice(0, each).map((item) => ({
       id: `key ${item.run.workflow_id} ${item.id}`,
-      group: 'Keys of jobs',
-      sign: sign(item.state),
+      group: 'Keys of jobs and tasks',
+      sign: looks(item.standing.role),
       name: item.dedupe_key ?? item.id,
-      more: `${item.id} of ${item.run.workflow_id}, ${item.state}`,
+      more: `${item.dedupe_key ? `${item.id} of ` : ''}${runName(item.run.workflow_id)}, ${item.state}`,
       href: itemHref(item.run.workflow_id, item.id),
       acts: actsOnItem(item),
     }));
     if (key === text.trim() && found.data?.next && ofKey.length === 0) {
-      ofKey.push({ id: 'older', group: 'Keys of jobs', sign: 'i-search', name: `Search older runs for the key ${key}`, more: `not in the newest ${found.data.searched}`, href: `${href('runs')}${query({ key })}` });
+      ofKey.push({ id: 'older', group: 'Keys of jobs and tasks', sign: 'i-search', name: `Search older runs for the key ${key}`, more: `not in the newest ${found.data.searched}`, href: `${href('runs')}${query({ key })}` });
     }
     const ofTypes = best(
       (types.data?.job_types ?? []).map((type) => ({
@@ -98,8 +101,9 @@ function useHits(text: string): Hit[] {
         id: `run ${run.workflow_id} ${run.run_id}`,
         group: 'Runs',
         sign: looks(run.standing.role),
-        name: run.workflow_id,
+        name: runName(run.workflow_id),
         more: run.standing.state,
+        also: run.workflow_id,
         href: runHref(run.workflow_id),
         acts: actsOnRun(run),
       })),
@@ -193,7 +197,7 @@ function Search({ close }: { close: () => void }) {
                 {hit.group}
               </div>
             )}
-            <div key={hit.id} id={`${id}${i}`} class={`hit ${hit.sign}`} role="option" aria-selected={i === current} onClick={() => choose(hit)}>
+            <div key={hit.id} id={`${id}${i}`} class={`hit ${hit.sign}`} role="option" title={hit.also} aria-selected={i === current} onClick={() => choose(hit)}>
               <span class="name">{hit.name}</span>
               <span class="more">{hit.more}</span>
               {hit.keys && <kbd>{hit.keys}</kbd>}

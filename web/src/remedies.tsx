@@ -6,14 +6,16 @@ import { href, runHref } from './route';
 import { itemHref } from './runs';
 import type { Remedy } from './types';
 
-export function Remedies({ of }: { of: Remedy[] | null | undefined }) {
+// Without a button, actor is who can change the state.
+export function Remedies({ of, actor }: { of: Remedy[] | null | undefined; actor?: string | undefined }) {
   const actions = of ?? [];
-  if (actions.length === 0) return null;
+  if (actions.length === 0 && !actor) return null;
   return (
     <div class="remedies">
       {actions.map((action) => (
         <One key={action.command} action={action} />
       ))}
+      {actor && <p class="actor">Who can end it: {actor}.</p>}
     </div>
   );
 }

@@ -1,29 +1,18 @@
 // Times in the chosen zone with its name, and relative to now.
 import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
 import { clock, frozen } from './clock';
+import { store, stored } from './stored';
 import { offsetOf } from './timeline/zone';
 
 const key = 'roundsman.zone';
 const listeners = new Set<() => void>();
-let chosen = read();
-
-function read(): string {
-  try {
-    return localStorage.getItem(key) ?? '';
-  } catch {
-    return ''; // Private windows may have no storage.
-  }
-}
+let chosen = stored(key) ?? '';
 
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
 
 export function setZone(zone: string) {
   chosen = zone;
-  try {
-    localStorage.setItem(key, zone);
-  } catch {
-    // The choice lasts until the page is closed.
-  }
+  store(key, zone);
   for (const listener of listeners) listener();
 }
 
@@ -41,7 +30,7 @@ export const useZone = () =>
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function parts(at: Date, zone: string): Record<string, string> {
+export function partsOf(at: Date, zone = zoneOf()): Record<string, string> {
   let found = formats.get(zone);
   if (!found) {
     found = new Intl.DateTimeFormat('en-GB', {
@@ -66,19 +55,19 @@ export const place = (zone: string) => (zone.split('/').at(-1) ?? zone).replaceA
 
 // exact is Tue 24 Nov 2026, 02:51:14 Berlin.
 export function exact(at: string | Date, zone = zoneOf()): string {
-  const p = parts(new Date(at), zone);
+  const p = partsOf(new Date(at), zone);
   return `${p.weekday} ${p.day} ${p.month} ${p.year}, ${p.hour}:${p.minute}:${p.second} ${place(zone)}`;
 }
 
 // brief is Tue 24 Nov, 02:51.
 export function brief(at: string | Date, zone = zoneOf()): string {
-  const p = parts(new Date(at), zone);
+  const p = partsOf(new Date(at), zone);
   return `${p.weekday} ${p.day} ${p.month}, ${p.hour}:${p.minute}`;
 }
 
 // clockOf is 02:51:14.
 export function clockOf(at: string | Date, zone = zoneOf()): string {
-  const p = parts(new Date(at), zone);
+  const p = partsOf(new Date(at), zone);
   return `${p.hour}:${p.minute}:${p.second}`;
 }
 

@@ -6,7 +6,8 @@ import { Problem } from './api';
 import { Crumbs } from './design/bar';
 import { icon, Pill, type Role, roleOf, State } from './design/state';
 import { plain } from './marked';
-import { localized } from './time';
+import { Said } from './names';
+import { Middle } from './table/text';
 
 export { State };
 
@@ -15,6 +16,8 @@ export interface Head {
   state?: { word: string; role?: Role | undefined } | undefined;
   age?: ComponentChildren;
   cause?: ComponentChildren;
+  // id is copied by a button beside the name.
+  id?: string | undefined;
 }
 
 // Page has the common header: name, state, age, cause and actions. The first action is the primary one.
@@ -42,14 +45,26 @@ export function Page({
       <div class="title">
         <div class="named">
           <h1 tabIndex={-1}>{title}</h1>
+          {head.id && <Copy of={head.id} />}
           {head.state && <Pill word={head.state.word} role={role} />}
           {head.age !== undefined && <small>{head.age}</small>}
         </div>
-        {head.cause && <p class="says">{typeof head.cause === 'string' ? localized(head.cause) : head.cause}</p>}
+        {head.cause && <p class="says">{typeof head.cause === 'string' ? <Said text={head.cause} /> : head.cause}</p>}
         {actions !== undefined && <div class="actions">{actions}</div>}
       </div>
       {children}
     </>
+  );
+}
+
+// Copy puts a text into the clipboard. A page without TLS has none: the text can be selected elsewhere.
+export function Copy({ of }: { of: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard?.writeText(of).then(() => setCopied(true), () => setCopied(false));
+  return (
+    <button type="button" class="small copy" onClick={copy} title={of} aria-label={`Copy: ${of.slice(0, 60)}`}>
+      {copied ? 'Copied' : 'Copy'}
+    </button>
   );
 }
 
@@ -230,21 +245,8 @@ export function Heading<T>({ of, sorting }: { of: Column<T>; sorting?: Sorting |
   );
 }
 
-// causeLength is the number of characters at an error's end that Cause keeps, so that they fit into the narrowest
-// column.
-const causeLength = 40;
-
-// Cause shows an error in one line. The middle is cut, since the cause is at its end.
-export function Cause({ of }: { of: string }) {
-  const line = [...of.replace(/\s+/g, ' ').trim()];
-  const start = line.length > causeLength + 4 ? line.length - causeLength : 0; // Four letters are too few for a beginning.
-  return (
-    <span class="cause" title={of}>
-      <span>{line.slice(0, start).join('')}</span>
-      <span class="end">{line.slice(start).join('')}</span>
-    </span>
-  );
-}
+// Cause shows an error in one line. Its last 40 letters fit into the narrowest column: the cause is at the end.
+export const Cause = ({ of }: { of: string }) => <Middle of={of.replace(/\s+/g, ' ').trim()} look="cause" last={40} whole={44} title={of} />;
 
 // Facts are names and values.
 export function Facts({ of }: { of: [string, ComponentChildren][] }) {

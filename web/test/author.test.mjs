@@ -67,7 +67,7 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
 
   await confirm('Dry detection');
   await page.waitForSelector('dialog [role=status] a');
-  assert.match(await page.$eval('dialog [role=status] a', (a) => a.textContent), /^group\/compact/);
+  assert.match(await page.$eval('dialog [role=status] a', (a) => a.title), /^group\/compact/);
   await page.keyboard.press('Escape');
 
   // Somebody else was faster: the plan is refused.
@@ -113,7 +113,7 @@ test('submit a job', { skip, timeout: 600_000 }, async () => {
     [line] = await page.$$eval('dialog .line code', (all) => all.map((one) => one.textContent));
   });
   await page.waitForSelector('dialog [role=status] a');
-  const run = await page.$eval('dialog [role=status] a', (a) => a.textContent);
+  const run = await page.$eval('dialog [role=status] a', (a) => a.title);
   await until('its end', async () => (await stage.get(`/runs/${key(run)}`)).outcome === 'completed');
   const { items } = await stage.get(`/runs/${key(run)}/items`);
   assert.equal(items[0].dedupe_key, 'volume-9');

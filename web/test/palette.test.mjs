@@ -25,7 +25,7 @@ test('a job is found by its key over all runs', { skip, timeout: 600_000 }, asyn
   await page.keyboard.press('/');
   await page.waitForSelector('.palette[open] input');
   await page.keyboard.type('bad');
-  await until('the job', async () => (await hits()).some((text) => /^bad job-0000\d of group\/failing.*failed$/.test(text)));
+  await until('the job', async () => (await hits()).some((text) => /^bad job-0000\d of failing \w{3} \d\d:\d\d.*failed$/.test(text)));
   assert.equal(await chosen(), 'bad');
   assert.deepEqual(await sound(page, 'dialog'), []);
   await page.keyboard.press('Enter');

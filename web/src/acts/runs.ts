@@ -2,7 +2,7 @@
 import { type ComponentChildren, h } from 'preact';
 import type { Act } from '../action';
 import { quote } from '../api';
-import { runHref } from '../route';
+import { RunName } from '../names';
 import { runPath } from '../runs';
 import type { Run, RunRef } from '../types';
 import { filled, flag, signal, update } from './shell';
@@ -52,7 +52,7 @@ export const retryRun = (id: string, preview: ComponentChildren, failed = 0): Ac
   done: (answer) => {
     const { workflow_id: next } = answer as RunRef;
     if (next === id) return h('p', null, 'Its failed tasks run again.');
-    return h('p', null, 'Started: ', h('a', { href: runHref(next) }, next));
+    return h('p', null, 'Started: ', h(RunName, { id: next }));
   },
 });
 

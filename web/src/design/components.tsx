@@ -1,5 +1,7 @@
 // Every component in each of its states, light beside dark, for developers.
 import { later } from '../later';
+import { RunName } from '../names';
+import { Remedies } from '../remedies';
 import { Rows } from '../table/rows';
 import { Middle } from '../table/text';
 import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
@@ -57,6 +59,12 @@ export function Components() {
 function Every({ theme }: { theme: string }) {
   return (
     <>
+      <Section title="Names of runs">
+        <p>
+          <RunName id="group/scrub-2026-11-24T02:40:00Z" />, <RunName id="dag/release/v1.14" item="go-live" />
+        </p>
+        <Remedies of={[]} actor="an administrator of the workers, in a shell" />
+      </Section>
       <Section title="States" note={theme}>
         <ul class="states">
           {states.map(([word, role]) => (

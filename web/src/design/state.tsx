@@ -39,6 +39,9 @@ export const roleOf = (word: string): Role | undefined => roles.get(word);
 export const isFailed = (role: string | undefined) => role === 'failed' || role === 'timeout';
 export const isFailure = (role: string | undefined) => isFailed(role) || role === 'partial';
 
+// loudness orders marks for drawing: what an operator must not miss comes last, so that nothing covers it.
+export const loudness = (role: string | undefined) => (isFailed(role) ? 5 : isFailure(role) ? 4 : ({ person: 3, waiting: 2, running: 2 }[role ?? ''] ?? 0));
+
 // looks returns the classes of a role, for its color and its glyph.
 export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : 'plain');
 

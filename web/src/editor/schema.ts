@@ -1,5 +1,6 @@
 // Completion of YAML from a JSON Schema: the place of the cursor in the document, and the keys or values
 // allowed there.
+import { resolved } from '../schema';
 import type { Schema } from '../types';
 
 interface Full extends Schema {
@@ -141,9 +142,7 @@ function flowOf(line: string): { from: number; path: string[]; key: string | und
 
 function resolve({ schema, root }: Place): Place {
   const own = schema.$id ? schema : root;
-  const name = schema.$ref?.replace('#/$defs/', '');
-  const found = name === undefined ? undefined : (own.$defs?.[name] as Full | undefined);
-  return found ? resolve({ schema: { ...found, ...(schema.description ? { description: schema.description } : {}) }, root: own }) : { schema, root: own };
+  return { schema: resolved(schema, own), root: own };
 }
 
 // every lists a schema with those that apply besides it. A condition holds for the siblings.

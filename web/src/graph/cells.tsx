@@ -1,7 +1,7 @@
 // A map: a cell per item on a canvas, with the gestures of a graph. Failed cells are drawn last.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isFailed, type Role } from '../design/state';
+import { isFailed, loudness, type Role } from '../design/state';
 import { Minimap } from './minimap';
 import { colorOf, loud, useTheme } from './roles';
 import { keyOf, type Size, useView } from './view';
@@ -51,7 +51,7 @@ export function Cells({ places, states, roles, label, height, active, choose, op
   const groups = useMemo(() => {
     const by: number[][] = roles.map(() => []);
     for (let i = 0; i < states.length; i++) by[states[i] ?? 0]?.push(i);
-    return by.map((items, at) => ({ role: roles[at], items })).filter(({ items }) => items.length > 0).sort((a, b) => rank(a.role) - rank(b.role));
+    return by.map((items, at) => ({ role: roles[at], items })).filter(({ items }) => items.length > 0).sort((a, b) => loudness(a.role) - loudness(b.role));
   }, [states, roles]);
   const centered = useRef(0);
   useEffect(() => {
@@ -174,7 +174,6 @@ export function Cells({ places, states, roles, label, height, active, choose, op
   );
 }
 
-const rank = (role: Role | undefined) => (isFailed(role) ? 3 : role === 'person' ? 2 : role === 'running' ? 1 : 0);
 
 function drawLines(context: CanvasRenderingContext2D, styles: CSSStyleDeclaration, places: Places, view: { x: number; y: number; k: number }, side: number) {
   const { lines = new Uint32Array(), marked = [] } = places;

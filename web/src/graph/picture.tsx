@@ -239,6 +239,8 @@ function Glyphs() {
   );
   const all: Record<string, ComponentChildren> = {
     failed: octagon('M5.4 5.4l5.2 5.2M10.6 5.4l-5.2 5.2'),
+    timeout: octagon('M8 4.4V8l2.4 1.6'),
+    unknown: ring('M6.2 6.4a1.8 1.8 0 1 1 2.5 1.7c-.5.2-.7.5-.7 1M8 11.3v.1', '2.4 2.2'),
     person: (
       <>
         <path d="M8 .4L15.6 8 8 15.6.4 8z" {...full} />

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { useGet } from '../data';
-import { href, runHref, setParams } from '../route';
+import { isRun, Said } from '../names';
+import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { exact, localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
@@ -149,6 +150,6 @@ function AuditObject({ entry }: { entry: AuditEntry }) {
   const jobType = object.match(/^jobtype\/([^/]+)/)?.[1] ?? (entry.object === '' ? entry.job_type : undefined);
   if (worker) return <a href={href('workers', worker)}>{object}</a>;
   if (jobType) return <a href={href('job-types', jobType)}>{object}</a>;
-  if (/^(group|dag|adhoc)\//.test(object)) return <a href={runHref(object)}>{object}</a>;
+  if (isRun(object)) return <Said text={object} />;
   return <span title={object}>{object}</span>;
 }

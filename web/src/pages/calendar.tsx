@@ -2,7 +2,8 @@
 import { query } from '../api';
 import { useGet } from '../data';
 import { later } from '../later';
-import { href, runHref, setParams } from '../route';
+import { isRun, RunName } from '../names';
+import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { dayOf, span, Time, Took, useZone } from '../time';
 import { chosenTime, isIn } from '../timeline/brush';
@@ -125,7 +126,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                   {
                     name: 'Of',
                     show: (tick) =>
-                      tick.object && (tick.object.includes('/') ? <a href={runHref(tick.object)}>{tick.object}</a> : tick.object),
+                      tick.object && (isRun(tick.object) ? <RunName id={tick.object} /> : tick.object),
                     width: '10rem',
                     optional: true,
                   },
@@ -190,7 +191,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                     width: '6rem',
                     optional: true,
                   },
-                  { name: 'Run', show: (tick) => tick.run && <a href={runHref(tick.run)}>{tick.run}</a>, width: '18rem', optional: true },
+                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} />, width: '18rem', optional: true },
                 ]}
               />
             </Section>

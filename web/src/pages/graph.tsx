@@ -11,6 +11,7 @@ import { Cells, layered } from '../graph/cells';
 import { bytesOf, Find, numbersOf, useFailedKey } from '../graph/find';
 import { List, Picture } from '../graph/picture';
 import { useSettled } from '../graph/settled';
+import { RunName } from '../names';
 import { runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import type { Box, Found, RunGraph, Snapshot } from '../types';
@@ -235,7 +236,7 @@ export function Task({ run, at }: { run: Snapshot; at: number }) {
               </p>
               {box?.run && (
                 <p>
-                  Sub-DAG: <a href={runHref(box.run)}>{box.run}</a>
+                  Sub-DAG: <RunName id={box.run} />
                   {box.tasks > 0 && `, ${box.ended.toLocaleString('en')} of ${plural(box.tasks, 'task')} ended`}
                 </p>
               )}

@@ -3,7 +3,9 @@ import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { quote } from '../api';
 import { useGet } from '../data';
+import { isFailed } from '../design/state';
 import { Explain } from '../explain';
+import { RunName, runName } from '../names';
 import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
@@ -22,17 +24,17 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
       title={id}
       crumbs={[
         ['Runs', href('runs')],
-        [workflow ?? run, runHref(run)],
+        [runName(workflow ?? run.replaceAll('~', '/')), runHref(run)],
       ]}
-      head={found.data && headOf(found.data)}
+      head={found.data && headOf(found.data, `${workflow ?? run.replaceAll('~', '/')}/${id}`)}
       actions={found.data && actsOnItem(found.data).map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={id}>
         {(item) => (
           <div class="cols">
             <div class="stack">
-              {!item.standing.ended && workflow && (
-                <Section title="What it waits for">
+              {(!item.standing.ended || item.standing.role === 'upstream' || isFailed(item.standing.role)) && workflow && (
+                <Section title={item.standing.ended ? 'What can be done' : 'What it waits for'}>
                   <Explain thing={`${workflow}/${id}`} />
                 </Section>
               )}
@@ -54,8 +56,9 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
 }
 
 // headOf is the header of an item: its state, its cause and its age.
-function headOf(item: ItemDetail): Head {
+function headOf(item: ItemDetail, id: string): Head {
   return {
+    id,
     state: { word: item.standing.state, role: item.standing.role },
     age: (
       <>
@@ -107,7 +110,7 @@ function Now({ item }: { item: ItemDetail }) {
               </>
             ),
           ],
-          ['Taken from', item.from_run && <a href={itemHref(item.from_run, item.from_task || item.id)}>{item.from_run}{item.from_task && `/${item.from_task}`}</a>],
+          ['Taken from', item.from_run && <RunName id={item.from_run} item={item.from_task || item.id} />],
         ]}
       />
       {(item.batch ?? []).length > 0 && (

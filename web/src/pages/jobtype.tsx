@@ -5,7 +5,8 @@ import { segment } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
-import { href, runHref } from '../route';
+import { RunName } from '../names';
+import { href } from '../route';
 import { span, Time, Took } from '../time';
 import type { Backfilled, Calendar, Holds, JobType, RunRef, ShownJobType } from '../types';
 import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
@@ -133,7 +134,7 @@ function started(answer: unknown) {
   const { workflow_id } = answer as RunRef;
   return workflow_id ? (
     <p>
-      Started: <a href={runHref(workflow_id)}>{workflow_id}</a>
+      Started: <RunName id={workflow_id} />
     </p>
   ) : (
     <p>It starts when the run that is open has ended.</p>
@@ -149,7 +150,7 @@ function Recent({ type }: { type: JobType }) {
         id={(run) => run.workflow_id}
         empty="It has not run yet: wait until it is due, or run it now."
         columns={[
-          { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
+          { name: 'Run', show: (run) => <RunName id={run.workflow_id} />, wide: true },
           { name: 'Outcome', show: (run) => <State word={(run.outcome || run.status || 'started').toLowerCase()} /> },
           { name: 'Started', show: (run) => <Time at={run.started_at} /> },
           {

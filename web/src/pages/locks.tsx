@@ -4,8 +4,8 @@ import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
-import { runHref, setParams } from '../route';
-import { itemHref } from '../runs';
+import { RunName, Said } from '../names';
+import { setParams } from '../route';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { type Head, Loaded, Meter, Page, Section, Table } from '../ui';
@@ -29,7 +29,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
   return (
     <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
       {why !== '' && (
-        <Section title={`Who blocks ${why}`}>
+        <Section title="Who blocks it" note={<Said text={why} />}>
           <Explain thing={why} />
           <p>
             <button type="button" class="small" onClick={() => setParams({ why: '' })}>
@@ -120,8 +120,7 @@ function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, object
     ),
     cause: oldest && (
       <>
-        {oldest.use.for ? `${oldest.use.for} of ` : ''}
-        <a href={runHref(oldest.use.workflow_id)}>{oldest.use.workflow_id}</a> waits for {oldest.of}
+        <RunName id={oldest.use.workflow_id} item={oldest.use.for} /> waits for {oldest.of}
       </>
     ),
   };
@@ -135,12 +134,7 @@ function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; 
     <ul class="uses">
       {of.map((use) => (
         <li key={`${use.workflow_id}${use.id}`}>
-          {use.for && (
-            <>
-              <a href={itemHref(use.workflow_id, use.for)}>{use.for}</a> of{' '}
-            </>
-          )}
-          <a href={runHref(use.workflow_id)}>{use.workflow_id}</a>
+          <RunName id={use.workflow_id} item={use.for} />
           {use.n !== undefined && use.n > 1 && ` ×${use.n}`}
           {use.shared && ' (reads)'}{' '}
           <small>

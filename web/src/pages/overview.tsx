@@ -8,8 +8,9 @@ import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing, Prose } from '../explain';
 import { later } from '../later';
+import { isRun, RunName, runName, Said } from '../names';
 import { Remedies } from '../remedies';
-import { href, runHref } from '../route';
+import { href } from '../route';
 import { isOpen } from '../runs';
 import { localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
@@ -50,7 +51,6 @@ export function Overview() {
         <div class="stack">
           <Waits told={new Set((needs.data?.needs ?? []).map((need) => need.name))} />
           <Running />
-          <Away />
         </div>
       </div>
       <Tonight />
@@ -72,11 +72,11 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
     return {
       id: `${need.code}${need.name}${need.of}${need.object}`,
       role: 'person',
-      what: link ? <a href={link}>{need.name}</a> : need.name,
+      what: isRun(need.name) ? <RunName id={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
       why: (
         <>
-          {localized(need.detail)}
+          <Said text={need.detail} />
           {need.until && (
             <>
               {' '}
@@ -86,7 +86,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
         </>
       ),
       age: need.since && <Time at={need.since} />,
-      acts: <Remedies of={need.actions} />,
+      acts: <Remedies of={need.actions} actor={need.actor} />,
     };
   });
   return (
@@ -140,9 +140,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                       run && (
                         <>
                           <State word={run.standing.state} role={run.standing.role} quiet />
-                          <a class="strong" href={runHref(run.workflow_id)} title={run.workflow_id}>
-                            {nameOf(run)}
-                          </a>
+                          <RunName id={run.workflow_id} bold />
                           {others.length > 0 && <small>, {plural(others.length, 'run')} before</small>}
                         </>
                       ),
@@ -202,6 +200,7 @@ function Waits({ told }: { told: Set<string> }) {
 
 function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
   const first = holders[0];
+  const next = of.waiting?.[0];
   return {
     id: `${kind} ${of.name}`,
     role: 'waiting',
@@ -212,10 +211,15 @@ function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
     ),
     why: first && (
       <>
-        <a href={runHref(first.workflow_id)}>{first.for || first.workflow_id}</a> has it{holders.length > 1 && `, with ${holders.length - 1} more`}
+        <RunName id={first.workflow_id} item={first.for} /> has it{holders.length > 1 && `, with ${holders.length - 1} more`}
       </>
     ),
-    age: of.waiting?.[0] && <Time at={of.waiting[0].since} />,
+    age: next && <Time at={next.since} />,
+    acts: next && (
+      <a class="button small" href={`${href('locks')}?why=${encodeURIComponent(next.for ? `${next.workflow_id}/${next.for}` : next.workflow_id)}`}>
+        Who blocks it
+      </a>
+    ),
   };
 }
 
@@ -224,7 +228,9 @@ const stoppedRow = (type: JobType): Task => ({
   role: roleOf(type.standing.state) ?? 'unknown',
   what: <a href={href('job-types', type.name)}>{type.name}</a>,
   why: localized(type.standing.detail || type.standing.state),
+  code: type.standing.code,
   age: type.standing.since && <Time at={type.standing.since} />,
+  acts: <Remedies of={type.standing.actions} actor={type.standing.actor} />,
 });
 
 function Running() {
@@ -241,15 +247,15 @@ function Running() {
                 <li key={run.workflow_id}>
                   <span class={`state ${looks(run.standing.role)}`} />
                   <div>
-                    <a class="what" href={runHref(run.workflow_id)} title={run.workflow_id}>
-                      {nameOf(run)}
-                    </a>
+                    <span class="what">
+                      <RunName id={run.workflow_id} />
+                    </span>
                     {(run.standing.cause || (run.progress?.total ?? 0) > 0) && (
                       <p class="why">
                         {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause].filter(Boolean).join(', ')}
                       </p>
                     )}
-                    {run.progress && run.progress.total > 0 && <Parts of={run.progress} name={run.workflow_id} />}
+                    {run.progress && run.progress.total > 0 && <Parts of={run.progress} name={runName(run.workflow_id)} />}
                   </div>
                   <span class="age">
                     <Time at={run.started_at} />
@@ -273,32 +279,6 @@ function Parts({ of, name }: { of: NonNullable<Run['progress']>; name: string })
       <path class="failed" d={`M0 0h${of.failed > 0 ? Math.max(x(of.failed), 1) : 0}v4H0z`} />
       <path class="done" d={`M${x(of.failed)} 0H${x(of.ended)}v4H${x(of.failed)}z`} />
     </svg>
-  );
-}
-
-// Away lists the workers that take no work.
-function Away() {
-  const found = useGet<WorkerList>('/workers?limit=1000&loads=false');
-  const away = (found.data?.workers ?? []).filter((worker) => worker.state !== 'ONLINE' || !worker.fresh);
-  if (!found.data || away.length === 0) return null;
-  return (
-    <Section title="Workers" note={`${found.data.total - found.data.online} of ${found.data.total} not online`}>
-      <Work
-        rows={away.slice(0, most).map((worker) => ({
-          id: worker.registration.id,
-          role: roleOf(worker.state) ?? 'unknown',
-          what: (
-            <>
-              <a href={href('workers', worker.registration.id)}>{worker.registration.id}</a>
-              <span class="code">{worker.state}</span>
-            </>
-          ),
-          why: worker.kept?.reason || worker.cause?.reason,
-          age: <Time at={worker.since} />,
-        }))}
-        fold={away.length > most && <a href={href('workers')}>{away.length - most} more</a>}
-      />
-    </Section>
   );
 }
 

@@ -1,8 +1,8 @@
 // Past holders of lanes, pools and objects, how long they held them, and how long they waited.
 import { query } from '../api';
 import { useList } from '../data';
-import { href, runHref } from '../route';
-import { itemHref } from '../runs';
+import { RunName } from '../names';
+import { href } from '../route';
 import { Rows } from '../table/rows';
 import { exact, span, Time } from '../time';
 import { isIn } from '../timeline/brush';
@@ -84,14 +84,5 @@ function Things({ of }: { of: PastGrant }) {
 }
 
 function Holder({ of }: { of: PastGrant }) {
-  const run = of.workflow_id.replace(/^group\//, '');
-  return of.for ? (
-    <a href={itemHref(of.workflow_id, of.for)} title={`${of.workflow_id} ${of.for}`}>
-      {of.for} of {run}
-    </a>
-  ) : (
-    <a href={runHref(of.workflow_id)} title={of.workflow_id}>
-      {run}
-    </a>
-  );
+  return <RunName id={of.workflow_id} item={of.for} />;
 }

@@ -10,7 +10,8 @@ import type { Role } from '../design/state';
 import { useDraft } from '../draft';
 import type { EditorFault, EditorProps } from '../editor/editor';
 import { later } from '../later';
-import { href, runHref } from '../route';
+import { RunName } from '../names';
+import { href } from '../route';
 import { Time } from '../time';
 import type { Applied, Detecting, InForce, Plan, PlannedChange, Schemata } from '../types';
 import { Empty, Failure, type Head, Page, Section, State } from '../ui';
@@ -322,7 +323,7 @@ function Detections({ of }: { of: Detecting }) {
     <ul>
       {(of.runs ?? []).map((run) => (
         <li key={run.workflow_id}>
-          {run.job_type}: <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>
+          {run.job_type}: <RunName id={run.workflow_id} />
         </li>
       ))}
     </ul>

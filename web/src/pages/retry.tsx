@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { send } from '../api';
-import { runHref } from '../route';
+import { RunName } from '../names';
 import { runPath } from '../runs';
 import type { RetryPreview } from '../types';
 import { Failure } from '../ui';
@@ -39,7 +39,7 @@ export function Preview({ id }: { id: string }) {
           key={run}
           title={
             <>
-              Taken over from <a href={runHref(run)}>{run}</a>
+              Taken over from <RunName id={run} />
             </>
           }
           of={rows(tasks)}

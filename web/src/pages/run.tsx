@@ -10,6 +10,7 @@ import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
 import { later } from '../later';
+import { RunName, runName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
@@ -31,7 +32,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
   const failures = useGet<RunFailures>(run && (run.progress?.failed ?? 0) > 0 ? `${runPath(run.workflow_id)}/failures` : undefined, run !== undefined && isOpen(run));
   return (
     <Page
-      title={run?.workflow_id ?? id}
+      title={runName(run?.workflow_id ?? id.replaceAll('~', '/'))}
       crumbs={[['Runs', href('runs')]]}
       head={run && headOf(run, failures.data)}
       actions={run && actsOnRun(run, <Preview id={run.workflow_id} />).map((act) => <Action key={act.label} {...act} />)}
@@ -74,6 +75,7 @@ function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
   const failed = run.progress?.failed ?? 0;
   const first = failed > 0 ? failures?.causes[0] : undefined;
   return {
+    id: run.workflow_id,
     state: { word: failed > 0 ? `${state}, ${failed.toLocaleString('en')} of ${(run.progress?.total ?? 0).toLocaleString('en')} failed` : state, role },
     age: isOpen(run) ? <Took from={run.started_at} /> : run.ended_at && <Time at={run.ended_at} />,
     cause: first ? `${failed === 1 ? '' : `${first.count.toLocaleString('en')} of ${plural(failed, 'failure')}: `}${first.message}` : cause,
@@ -116,7 +118,7 @@ function Waits({ run }: { run: Snapshot }) {
             <small>
               {reason.of && (
                 <>
-                  in <a href={runHref(reason.of)}>{reason.of.replace(`${run.workflow_id}/`, '')}</a>{' '}
+                  in <a href={runHref(reason.of)} title={reason.of}>{reason.of.replace(`${run.workflow_id}/`, '')}</a>{' '}
                 </>
               )}
               {reason.since && (
@@ -166,7 +168,7 @@ function Now({ run }: { run: Snapshot }) {
           ],
           ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
           ['Waits for', open && run.waiting && localized(run.waiting)],
-          ['Because', run.reason],
+          ['Because', run.reason && <Said text={run.reason} />],
           ['Failure', run.failure],
           ['No answer', run.unanswered],
           ['Job type', run.job_type && <a href={href('job-types', run.job_type)}>{run.job_type}</a>],
@@ -183,7 +185,7 @@ function Now({ run }: { run: Snapshot }) {
           ['Lane', run.group?.lane && <a href={href('locks')}>{run.group.lane}</a>],
           ['Detected by', detector && <a href={href('workers', detector)}>{detector}</a>],
           ['Detection', explained.length > 0 && explained.map((line) => <div key={line}>{line}</div>)],
-          ['Continues', run.dag_status?.resumes && <a href={runHref(run.dag_status.resumes)}>{run.dag_status.resumes}</a>],
+          ['Continues', run.dag_status?.resumes && <RunName id={run.dag_status.resumes} />],
           ['Submitted', run.ad_hoc && `${run.ad_hoc}${run.result?.submitted_by ? ` by ${run.result.submitted_by}` : ''}`],
           ['Dry run', run.dry_run && 'nothing was executed'],
         ]}

@@ -6,10 +6,11 @@ import { get, query } from '../api';
 import { frozen, viewed } from '../clock';
 import { useGet, useList } from '../data';
 import { isFailure } from '../design/state';
-import { href, runHref, setParams } from '../route';
+import { RunName, runName } from '../names';
+import { href, setParams } from '../route';
 import { isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
-import { Middle, Whole } from '../table/text';
+import { Whole } from '../table/text';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { Choice, Failure, Find, Loaded, Page, Section, State, Table } from '../ui';
@@ -162,7 +163,7 @@ function Jobs({ of, jobType, since }: { of: string; jobType: string; since: stri
               columns={[
                 { name: 'Job', show: (item) => <a href={itemHref(item.run.workflow_id, item.id)}>{item.id}</a> },
                 { name: 'State', show: (item) => <State word={item.standing.state} role={item.standing.role} /> },
-                { name: 'Run', show: (item) => <a href={runHref(item.run.workflow_id)}>{item.run.workflow_id.replace(/^group\//, '')}</a> },
+                { name: 'Run', show: (item) => <RunName id={item.run.workflow_id} /> },
                 { name: 'Detail', show: (item) => item.error || localized(item.waiting ?? '') || item.summary, wide: true, optional: true },
                 { name: 'Worker', show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>, optional: true },
                 { name: 'Took', show: (item) => item.started_at && <Took from={item.started_at} to={item.ended_at} />, number: true, optional: true },
@@ -229,7 +230,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
       pick={{
         of: filter,
         noun: 'run',
-        name: (run) => run.workflow_id,
+        name: (run) => runName(run.workflow_id),
         acts: (run) => actsOnRun(run),
         read: by === '' ? async (from, to) => (await readRuns(path, to)).slice(from) : undefined,
         partial: by === '' && partial,
@@ -251,9 +252,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
         {
           name: 'Run',
           show: (run) => (
-            <a href={runHref(run.workflow_id)}>
-              <Middle of={run.workflow_id.replace(/^group\//, '')} />
-            </a>
+            <RunName id={run.workflow_id} />
           ),
           width: '26rem',
           sort: 'run',

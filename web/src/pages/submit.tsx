@@ -4,7 +4,8 @@ import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
 import { useGet } from '../data';
 import { SchemaForm } from '../form';
-import { go, href, runHref } from '../route';
+import { RunName } from '../names';
+import { go, href } from '../route';
 import type { Handler, HandlerList, JobType, JobTypeList, Schema, SubmittedJobs } from '../types';
 import { Choice, Empty, Loaded, Page, Section } from '../ui';
 import { plural } from '../words';
@@ -96,7 +97,7 @@ function OneJob({ type, handler }: { type: JobType; handler: Handler | undefined
 function Submitted({ of }: { of: SubmittedJobs }) {
   return (
     <p>
-      Submitted {plural(of.jobs, 'job')}: <a href={runHref(of.workflow_id)}>{of.workflow_id}</a>
+      Submitted {plural(of.jobs, 'job')}: <RunName id={of.workflow_id} />
     </p>
   );
 }

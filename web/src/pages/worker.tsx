@@ -4,6 +4,7 @@ import { segment } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
+import { RunName } from '../names';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
 import { Time, Took } from '../time';
@@ -164,7 +165,7 @@ function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
         <ul>
           {verdict.attempts.map((attempt) => (
             <li key={`${attempt.run}/${attempt.job}`}>
-              <a href={itemHref(attempt.run, attempt.job)}>{attempt.job}</a> of <a href={runHref(attempt.run)}>{attempt.run}</a>
+              <RunName id={attempt.run} item={attempt.job} />
               {attempt.lost ? ', lost, may still run' : ''}
             </li>
           ))}
@@ -205,7 +206,7 @@ function Jobs({ worker }: { worker: Worker }) {
           empty="No open run has anything there."
           columns={[
             { name: 'Item', show: (item) => <a href={itemHref(item.run.workflow_id, item.id)}>{item.id}</a> },
-            { name: 'Run', show: (item) => <a href={runHref(item.run.workflow_id)}>{item.run.workflow_id}</a>, wide: true },
+            { name: 'Run', show: (item) => <RunName id={item.run.workflow_id} />, wide: true },
             { name: 'State', show: (item) => <State word={item.state} /> },
             { name: 'For', show: (item) => <Took from={item.started_at} />, number: true },
           ]}
@@ -222,7 +223,7 @@ function Jobs({ worker }: { worker: Worker }) {
         empty="Nothing runs there now."
         columns={[
           { name: 'Job', show: (job) => <a href={`${runHref(job.group_id)}/items/${segment(job.job_id)}`}>{job.job_id}</a> },
-          { name: 'Run', show: (job) => <a href={runHref(job.group_id)}>{job.group_id}</a>, wide: true, optional: true },
+          { name: 'Run', show: (job) => <RunName id={job.group_id} />, wide: true, optional: true },
           { name: 'State', show: (job) => <State word={job.state} /> },
           { name: 'For', show: (job) => <Took from={job.started_at} />, number: true },
           {

@@ -1,7 +1,8 @@
 // Fields of a form, by the schema of the setting. Only the server checks the values.
 import { useId, useRef, useState } from 'preact/hooks';
 import type { Schema } from '../types';
-import { inside, listed, type Patch, type Path, resolved, set, textOf, typed, typeOf, valueOf } from './values';
+import { resolved } from '../schema';
+import { inside, listed, type Patch, type Path, set, textOf, typed, typeOf, valueOf } from './values';
 
 export interface Form {
   schema: Schema;

@@ -13,7 +13,8 @@ import type { Instant, JobTypeSettings, Schema, SettingsSet, ShownJobType } from
 import { Failure, Loaded, Section } from '../ui';
 import { plural } from '../words';
 import { Fields, type Form, Setting, Windows } from './fields';
-import { leaves, type Patch, resolved, set, typed } from './values';
+import { resolved } from '../schema';
+import { leaves, type Patch, set, typed } from './values';
 import './settings.css';
 
 const Editor = later<EditorProps>(() => import('../editor/editor').then((m) => m.Editor), true);

@@ -43,12 +43,6 @@ export function leaves(patch: Patch): number {
   return Object.values(patch).reduce<number>((sum, value) => sum + (isObject(value) ? Math.max(leaves(value), 1) : 1), 0);
 }
 
-export function resolved(schema: Schema, root: Schema): Schema {
-  const name = schema.$ref?.replace('#/$defs/', '');
-  const found = name === undefined ? undefined : root.$defs?.[name];
-  return found ? { ...resolved(found, root), ...(schema.description ? { description: schema.description } : {}), ...(schema.default !== undefined ? { default: schema.default } : {}) } : schema;
-}
-
 export const typeOf = (schema: Schema) => (Array.isArray(schema.type) ? schema.type.find((one) => one !== 'null') : schema.type);
 
 // textOf shows a value in a field.

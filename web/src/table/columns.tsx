@@ -1,5 +1,7 @@
 // The columns of a table that somebody has hidden, kept in the browser for each table.
 import { useState } from 'preact/hooks';
+import { Menu } from '../menu';
+import { store, stored } from '../stored';
 
 const key = (table: string) => `roundsman.columns.${table}`;
 
@@ -10,18 +12,14 @@ export function useHidden(table: string): [Set<string>, (name: string, hidden: b
     if (hidden) next.add(name);
     else next.delete(name);
     set(next);
-    try {
-      localStorage.setItem(key(table), JSON.stringify([...next]));
-    } catch {
-      // The choice lasts until the page is closed.
-    }
+    store(key(table), JSON.stringify([...next]));
   };
   return [names, hide];
 }
 
 function read(table: string): Set<string> {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(key(table)) ?? '[]');
+    const kept: unknown = JSON.parse(stored(key(table)) ?? '[]');
     return new Set(Array.isArray(kept) ? kept.map(String) : []);
   } catch {
     return new Set();
@@ -30,25 +28,12 @@ function read(table: string): Set<string> {
 
 export function ColumnMenu({ of, hidden, hide }: { of: string[]; hidden: Set<string>; hide: (name: string, hidden: boolean) => void }) {
   return (
-    <details
-      class="columns"
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape') return;
-        event.currentTarget.open = false;
-        event.currentTarget.querySelector('summary')?.focus();
-      }}
-      onFocusOut={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) event.currentTarget.open = false;
-      }}
-    >
-      <summary>Columns</summary>
-      <div tabIndex={-1}>
-        {of.map((name) => (
-          <label key={name}>
-            <input type="checkbox" checked={!hidden.has(name)} onChange={(event) => hide(name, !event.currentTarget.checked)} /> {name}
-          </label>
-        ))}
-      </div>
-    </details>
+    <Menu look="columns" name="Columns">
+      {of.map((name) => (
+        <label key={name}>
+          <input type="checkbox" checked={!hidden.has(name)} onChange={(event) => hide(name, !event.currentTarget.checked)} /> {name}
+        </label>
+      ))}
+    </Menu>
   );
 }

@@ -1,5 +1,6 @@
 // The height of rows: 34 px, 28 px when somebody chose compact, 44 px for fingers.
 import { useSyncExternalStore } from 'preact/compat';
+import { store, stored } from '../stored';
 
 const key = 'roundsman.density';
 const listeners = new Set<() => void>();
@@ -10,21 +11,13 @@ export function density(): string {
 
 // applyDensity puts the stored choice into force when the console starts.
 export function applyDensity() {
-  try {
-    if (localStorage.getItem(key) === 'compact') document.documentElement.dataset.density = 'compact';
-  } catch {
-    // Private windows may have no storage.
-  }
+  if (stored(key) === 'compact') document.documentElement.dataset.density = 'compact';
 }
 
 export function setDensity(value: string) {
   if (value === '') delete document.documentElement.dataset.density;
   else document.documentElement.dataset.density = value;
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // The choice lasts until the page is closed.
-  }
+  store(key, value);
   for (const listener of listeners) listener();
 }
 

@@ -1,15 +1,14 @@
 // Names in a cell: cut in the middle, since their ends differ.
 
-// kept is the number of characters at the end that are never cut.
-const kept = 14;
-
-export function Middle({ of }: { of: string }) {
+// Middle never cuts the last letters, nor a short text.
+export function Middle({ of, look = 'middle', last = 14, whole = last * 2, title = of }: { of: string; look?: string; last?: number; whole?: number; title?: string }) {
   const letters = [...of];
-  if (letters.length <= kept * 2) return <>{of}</>;
+  const at = letters.length <= whole ? 0 : letters.length - last;
+  if (at === 0 && look === 'middle') return <>{of}</>;
   return (
-    <span class="middle" title={of}>
-      <span>{letters.slice(0, -kept).join('')}</span>
-      <span>{letters.slice(-kept).join('')}</span>
+    <span class={look} title={title}>
+      <span>{letters.slice(0, at).join('')}</span>
+      <span class="end">{letters.slice(at).join('')}</span>
     </span>
   );
 }

@@ -14,8 +14,23 @@ export function showTip(row: HTMLElement | null | undefined) {
   if (!row) return;
   const texts = [...row.querySelectorAll('[role=gridcell]')].flatMap((cell) => {
     const full = cell.querySelector('[title]')?.getAttribute('title') ?? cell.textContent ?? '';
-    return cut(cell) || cell.querySelector('time') ? [full] : [];
+    return cut(cell) || cell.querySelector('time, .run') ? [full] : [];
   });
+  show(texts, row);
+}
+
+// tipOfRuns shows the id of a run while its link has the focus of the keyboard.
+export function tipOfRuns() {
+  addEventListener('focusin', ({ target }) => {
+    if (target instanceof HTMLElement && target.matches('a.run:focus-visible')) show([target.title], target);
+  });
+  addEventListener('focusout', ({ target }) => {
+    if (target instanceof HTMLElement && target.matches('a.run')) hideTip();
+  });
+}
+
+function show(texts: string[], of: HTMLElement) {
+  hideTip();
   if (texts.length === 0) return;
   tip = document.createElement('div');
   tip.className = 'tip';
@@ -26,7 +41,7 @@ export function showTip(row: HTMLElement | null | undefined) {
     tip.append(line);
   }
   document.body.append(tip);
-  const at = row.getBoundingClientRect();
+  const at = of.getBoundingClientRect();
   const above = at.bottom + tip.offsetHeight + 6 > innerHeight;
   tip.style.top = `${above ? at.top - tip.offsetHeight - 6 : at.bottom + 6}px`;
   tip.style.left = `${Math.max(at.right - tip.offsetWidth - 12, 8)}px`;

@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';
+import { runName } from '../names';
 import { pastHref } from '../pages/past';
 import { runHref } from '../route';
 import { itemHref } from '../runs';
@@ -18,7 +19,7 @@ type Kind = 'lane' | 'pool' | 'object';
 // least is the shortest wait that is shown, in milliseconds.
 const least = 1000;
 
-const nameOf = (workflow: string, item: string | undefined) => (item ? `${item} of ${workflow}` : workflow);
+const nameOf = (workflow: string, item: string | undefined) => (item ? `${item} of ${runName(workflow)}` : runName(workflow));
 const linkOf = (workflow: string, item: string | undefined) => (item ? itemHref(workflow, item) : runHref(workflow));
 
 export function GrantsTimeline({ params }: { params: URLSearchParams }) {

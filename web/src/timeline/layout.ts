@@ -1,7 +1,7 @@
 // The geometry of timelines and charts: scales, ticks, packing and clipping to the view. It is pure: times are
 // milliseconds, lengths are pixels.
 
-import { isFailed, isFailure } from '../design/state';
+import { isFailure, loudness } from '../design/state';
 
 export interface View {
   from: number;
@@ -98,10 +98,8 @@ export function ticks(view: View, width: number, offset: (at: number) => number,
   return found;
 }
 
-// rank orders bars for drawing: the most urgent ones come last, so that nothing covers them.
-const rank = (role: string) => (isFailed(role) ? 5 : isFailure(role) ? 4 : ({ person: 3, waiting: 2, running: 2 }[role] ?? 0));
 export const isLoud = isFailure;
-export const byLoudness = <T extends { bar: Bar }>(boxes: T[]): T[] => [...boxes].sort((a, b) => rank(a.bar.role) - rank(b.bar.role));
+export const byLoudness = <T extends { bar: Bar }>(boxes: T[]): T[] => [...boxes].sort((a, b) => loudness(a.bar.role) - loudness(b.bar.role));
 
 // overlaps reports whether a bar is in view.
 export const overlaps = (bar: Bar, view: View, now: number) => bar.from <= view.to && (bar.to ?? Math.max(now, bar.from)) >= view.from;

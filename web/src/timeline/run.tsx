@@ -58,7 +58,9 @@ function Times({ run, times, by, params, dag, children }: {
   dag: boolean;
   run: Snapshot; times: RunTimes; by: 'worker' | 'item'; params: URLSearchParams; children: preact.ComponentChildren }) {
   const now = useNow();
-  const rows = useMemo(() => rowsOf(run, times, by), [run.workflow_id, times, by]);
+  // A forecast begins now.
+  const limited = dag && times.open && times.bars.id.length <= mostLimited;
+  const rows = useMemo(() => rowsOf(run, times, by, limited ? now : undefined), [run.workflow_id, times, by, limited && now]);
   return (
     <Timeline
       label={`Times of ${run.workflow_id}`}
@@ -68,7 +70,7 @@ function Times({ run, times, by, params, dag, children }: {
       foot={
         <>
           {children}
-          <Legend of={dag ? ['done', 'failed', 'running', 'person'] : ['done', 'failed', 'running']} />
+          <Legend of={[...(dag ? ['done', 'failed', 'running', 'person'] : ['done', 'failed', 'running']), ...(limited ? [['forecast', 'may take until'] as [string, string]] : [])]} />
           {times.left_out ? <span>{plural(times.left_out, 'item')} not shown</span> : null}
         </>
       }
@@ -76,13 +78,17 @@ function Times({ run, times, by, params, dag, children }: {
   );
 }
 
+// mostLimited bounds the tasks whose limits are shown.
+const mostLimited = 300;
+
 function wholeOf(times: RunTimes, now: number): View {
   const from = Date.parse(times.from);
-  const to = times.open ? now : Date.parse(times.until ?? '') || now;
+  // Limits are far away for short runs: a third of the width is left for them.
+  const to = times.open ? now + (times.bars.may_take_ms?.some((ms) => ms > 0) ? Math.max((now - from) / 2, 1000) : 0) : Date.parse(times.until ?? '') || now;
   return { from, to: Math.max(to, from + 1000) + Math.max(to - from, 1000) * 0.02 };
 }
 
-function rowsOf(run: Snapshot, times: RunTimes, by: 'worker' | 'item'): Row[] {
+function rowsOf(run: Snapshot, times: RunTimes, by: 'worker' | 'item', now: number | undefined): Row[] {
   const { bars } = times;
   const begin = Date.parse(times.from);
   const rows = new Map<string, Row>();
@@ -111,7 +117,29 @@ function rowsOf(run: Snapshot, times: RunTimes, by: 'worker' | 'item'): Row[] {
     if (row) row.bars.push(bar);
     else rows.set(key, { id: key, name: by === 'item' ? name : worker || 'no worker', href: by === 'item' ? bar.href : worker && href('workers', worker), bars: [bar] });
   }
+  if (by === 'item') {
+    for (const one of times.earlier ?? []) {
+      const id = bars.id[one.item] ?? '';
+      const from = begin + one.from_ms;
+      rows.get(id)?.bars.push({
+        id: `${id} ${one.attempt}`,
+        from,
+        to: from + one.took_ms,
+        role: one.ended_as === 'completed' ? 'done' : (roleOf(one.ended_as) ?? 'failed'),
+        look: 'past',
+        href: `${itemHref(run.workflow_id, id)}?attempt=${one.attempt}`,
+        short: String(one.attempt),
+        text: `${id}: attempt ${one.attempt} ${spoken(one.ended_as)}, took ${span(one.took_ms)}, began ${exact(new Date(from))}${one.worker ? ` on ${one.worker}` : ''}`,
+      });
+    }
+    for (const [i, ms] of now === undefined ? [] : (bars.may_take_ms ?? []).entries()) {
+      const id = bars.id[i] ?? '';
+      const to = begin + (bars.from_ms[i] ?? 0) + ms;
+      if (ms > 0 && now !== undefined && to > now) rows.get(id)?.bars.push({ id: `${id} until`, from: now, to, role: 'plan', look: 'forecast', text: `${id}: may take until ${exact(new Date(to))}` });
+    }
+  }
   const all = [...rows.values()];
   if (by === 'worker') return all.sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
-  return all.sort((a, b) => (a.bars[0]?.from ?? 0) - (b.bars[0]?.from ?? 0));
+  const first = (row: Row) => Math.min(...row.bars.map((bar) => bar.from));
+  return all.sort((a, b) => first(a) - first(b));
 }

@@ -3,8 +3,9 @@ import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';
 import { type Role, roleOf } from '../design/state';
+import { RunName } from '../names';
 import { href, runHref } from '../route';
-import { exact, span, useNow } from '../time';
+import { exact, span, Time, useNow } from '../time';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Failure, Section } from '../ui';
 import type { Chosen } from './brush';
@@ -59,11 +60,23 @@ export function TypeTicks({ name }: { name: string }) {
   const error = past.error ?? next.error;
   if (error && bars.length === 0) return <Failure error={error} what="Its instants cannot be shown" />;
   if (bars.length === 0) return null;
+  const dropped = past.data?.ticks.findLast((tick) => tick.state === 'skipped' || tick.state === 'missed');
   const from = Math.min(...bars.map((bar) => bar.from), now - hour);
   const to = Math.max(...bars.map((bar) => bar.to ?? now), now + hour);
   const pad = (to - from) * 0.02;
   return (
     <Section title="Scheduled instants" note={<a href={`${href('calendar')}${query({ type: name, view: 'past' })}`}>each of the last seven days</a>}>
+      {dropped && (
+        <p class="note dropped">
+          The last instant without a run, <Time at={dropped.at} />, was {dropped.state}
+          {dropped.code && (
+            <>
+              : <span class="code">{dropped.code}</span>
+            </>
+          )}{' '}
+          {dropped.run && <RunName id={dropped.run} />}
+        </p>
+      )}
       <Timeline label={`Instants of ${name}`} rows={[{ id: name, name, bars }]} whole={{ from: from - pad, to: to + pad }} foot={<Legend of={['done', 'failed', 'skipped', 'plan']} />} />
     </Section>
   );

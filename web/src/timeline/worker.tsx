@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { query, segment } from '../api';
 import { useGet } from '../data';
 import { roleOf, spoken } from '../design/state';
-import { runHref } from '../route';
+import { RunName } from '../names';
 import { itemHref } from '../runs';
 import { brief, exact, span, useNow } from '../time';
 import type { WorkerTimes } from '../types';
@@ -104,7 +104,7 @@ function Work({ times, children }: { times: WorkerTimes; children: ComponentChil
           columns={[
             { name: 'Item', show: (work) => <a href={itemHref(work.workflow_id, work.id)}>{work.dedupe_key || work.id}</a>, wide: true },
             { name: 'State', show: (work) => <State word={work.state} /> },
-            { name: 'Run', show: (work) => <a href={runHref(work.workflow_id)}>{work.workflow_id.replace(/^group\//, '')}</a>, optional: true },
+            { name: 'Run', show: (work) => <RunName id={work.workflow_id} />, optional: true },
             { name: 'Took', show: (work) => (work.ended_at ? span(Date.parse(work.ended_at) - Date.parse(work.started_at)) : 'still runs'), number: true },
           ]}
         />

@@ -1,0 +1,54 @@
+// A journey counts what a person does: clicks, and searches with Enter on the first hit that is meant.
+import assert from 'node:assert/strict';
+import { until } from './stage.mjs';
+
+export class Journey {
+  constructor(stage, page) {
+    Object.assign(this, { stage, page, clicks: 0, searches: 0 });
+  }
+
+  async begin() {
+    [this.clicks, this.searches] = [0, 0];
+    await this.stage.open(this.page, '');
+  }
+
+  // click presses the one visible link or button of this text within a part of the page.
+  async click(text, within = 'main') {
+    const found = await until(`${text} in ${within}`, async () => {
+      const all = await this.page.evaluateHandle((text, within) => [...document.querySelectorAll(`:is(${within}) :is(a, button)`)].find((e) => !e.disabled && e.checkVisibility() && (e.textContent.trim() === text || e.title === text)) ?? null, text, within);
+      return all.asElement();
+    });
+    await found.evaluate((e) => e.scrollIntoView({ block: 'center' }));
+    await found.click().catch(() => found.evaluate((e) => e.click()));
+    this.clicks += 1;
+  }
+
+  // search goes to the first hit whose text matches.
+  async search(text, hit = new RegExp(`^${text}`)) {
+    const { page } = this;
+    await page.keyboard.press('/');
+    await page.waitForSelector('.palette[open] input');
+    await page.keyboard.type(text);
+    const texts = () => page.$$eval('.hit', (all) => all.map((e) => e.innerText.replaceAll('\n', ' ')));
+    const at = await until(`a hit ${hit}`, async () => {
+      const i = (await texts()).findIndex((one) => hit.test(one));
+      return i >= 0 && { i };
+    });
+    for (let i = 0; i < at.i; i++) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await until('the palette is closed', async () => !(await page.$('.palette[open]')));
+    this.searches += 1;
+  }
+
+  // confirm presses the button of a dialog.
+  async confirm(verb) {
+    await this.page.waitForSelector('dialog[open] button[type=submit]');
+    await this.click(verb, 'dialog[open]');
+  }
+
+  // short is the promise: three clicks at most, and one search at most.
+  short() {
+    assert.ok(this.clicks <= 3 && this.searches <= 1, `${this.clicks} clicks, ${this.searches} searches`);
+    return `${this.clicks} clicks, ${this.searches} searches`;
+  }
+}

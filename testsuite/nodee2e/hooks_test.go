@@ -141,3 +141,52 @@ tasks:
 		assert.FileExists(t, filepath.Join(dir, name))
 	}
 }
+
+// TestHooksHaveTheUserAndTheLimitsOfTheirProgram, also for the hooks that run after the worker was killed.
+func TestHooksHaveTheUserAndTheLimitsOfTheirProgram(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root may become somebody else")
+	}
+	s := newSite(t)
+	book := filepath.Join(t.TempDir(), "book")
+	require.NoError(t, os.WriteFile(book, nil, 0o600))
+	require.NoError(t, os.Chmod(book, 0o666))               //nolint:gosec // another user writes it
+	for dir := filepath.Dir(book); dir != os.TempDir(); dir = filepath.Dir(dir) {
+		require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // another user passes it
+	}
+	step := func(name, then string) string {
+		return fmt.Sprintf("[sh, -c, %q]", fmt.Sprintf("echo $ROUNDSMAN_ATTEMPT %s $(id -un) $(ulimit -n) >> %s; %s", name, book, then))
+	}
+	s.Apply(fmt.Sprintf(`
+version: 1
+job_types:
+  bounded:
+    handler: command
+    each_worker: true
+    schedule: {every: 365d, first_run: scheduled}
+    policy: {heartbeat_timeout: 3s, retry_limit: 1}
+    execute:
+      command: %s
+      user: nobody
+      limits: {open_files: 73}
+      hooks: {before: %s, on_failure: %s, finally: %s}
+`, step("program", "test $ROUNDSMAN_ATTEMPT != 1 || exec sleep 1000"), step("before", "true"), step("on_failure", "true"), step("finally", "true")))
+	lines := func() []string {
+		text, _ := os.ReadFile(book)
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	victim := s.worker("node-a")
+	s.AwaitFresh("node-a")
+	bounded := s.Begin("bounded")
+	testsuite.WaitFor(t, time.Minute, "the program runs", func() bool { return len(lines()) == 2 })
+	victim.Kill()
+	s.worker("node-a")
+	require.Equal(t, 1, s.Result(bounded).Counts.Completed)
+	var want []string
+	for _, step := range []string{"1 before", "1 program", "1 on_failure", "1 finally", "2 before", "2 program", "2 finally"} {
+		want = append(want, step+" nobody 73")
+	}
+	assert.Equal(t, want, lines())
+	assert.Empty(t, s.sleeping(), "no program is alive")
+}

@@ -3,6 +3,7 @@ package group
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -20,6 +21,7 @@ func (v JobCanceled) apply(g *Group, now time.Time) {
 			g.engine.Cancel(now, j.N, text)
 		}
 	}
+	g.endIfNothingWaits(now)
 }
 
 func (v JobExpired) apply(g *Group, now time.Time) {
@@ -29,6 +31,17 @@ func (v JobExpired) apply(g *Group, now time.Time) {
 		if text := reason + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
 			g.engine.Expire(now, j.N, text)
 		}
+	}
+	g.endIfNothingWaits(now)
+}
+
+// endIfNothingWaits ends a group that waits for its turn with canceled jobs only.
+func (g *Group) endIfNothingWaits(now time.Time) {
+	if g.begun || !g.turn.active() || g.jobs.open.Len() == 0 || g.jobs.backlog.Len() > 0 {
+		return
+	}
+	if !slices.ContainsFunc(g.jobs.sorted(), func(j *job) bool { return j.Canceling == "" }) {
+		g.giveUp(contract.OutcomeCanceled, everyCanceled(), now)
 	}
 }
 

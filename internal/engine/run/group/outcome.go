@@ -64,10 +64,12 @@ func (g *Group) judge() (Outcome, reason) {
 	case c.Disabled > 0 && c.Disabled+c.AlreadyActive == undone:
 		return contract.OutcomeSkipped, g.allHeldBack()
 	case c.Canceled == undone:
-		return contract.OutcomeCanceled, reason{Detail: "every job was canceled"}
+		return contract.OutcomeCanceled, everyCanceled()
 	}
 	return contract.OutcomeFailed, g.undone()
 }
+
+func everyCanceled() reason { return reason{Detail: "every job was canceled"} }
 
 // undone says what was not done.
 func (g *Group) undone() reason {

@@ -89,6 +89,33 @@ func TestSubmissionIsCanceledBeforeItsKeysAreClaimed(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 1, Accepted: 1, Canceled: 1}, s.g.Counts())
 }
 
+func TestACanceledJobOfARunThatWaitsForItsLaneIsCanceled(t *testing.T) {
+	t.Parallel()
+	for name, request := range map[string]func(job int) Event{
+		"cancel": func(job int) Event { return JobCanceled{Job: job, Reason: "not this one"} },
+		"expire": func(job int) Event { return JobExpired{Job: job, Reason: "not this one"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, Config{Policy: wide(jobtype.Policy{}), Submitted: true, Turn: true, Lane: "l"}, node("a", 4))
+			s.step(Submitted{Proposals: []jobtype.Proposal{{DedupeKey: "x"}, {DedupeKey: "y"}}})
+			s.prepared()
+			require.Equal(t, PhaseWaiting, s.g.Phase())
+			s.step(request(1))
+			listed, err := s.g.Jobs(contract.JobsQueryInput{States: []string{contract.JobCanceled}}, s.now)
+			require.NoError(t, err)
+			require.Len(t, listed.Jobs, 1)
+			assert.Equal(t, "not this one", listed.Jobs[0].Error)
+			require.Equal(t, PhaseWaiting, s.g.Phase())
+			s.step(request(2))
+			outcome, _ := s.outcome()
+			assert.Equal(t, OutcomeCanceled, outcome)
+			assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 2, Canceled: 2}, s.g.Counts())
+			assert.Equal(t, "not this one", jobAt(s.g, 2).Error)
+		})
+	}
+}
+
 func TestARequestWhileKeysAreClaimedIsKept(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]Event{

@@ -327,12 +327,15 @@ func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 	g.jobs.backlog.SetBase(g.jobs.last)
 	g.endBacklog(state, why.String(), now)
 	for _, j := range g.jobs.sorted() {
-		if state == StateCanceled {
+		j.State, j.EndedAt, j.Error = state, now, why.String()
+		if j.Canceling != "" {
+			j.State, j.Error = StateCanceled, j.Canceling
+		}
+		if j.State == StateCanceled {
 			g.counts.Canceled++
 		} else {
 			g.counts.NotStarted++
 		}
-		j.State, j.EndedAt, j.Error = state, now, why.String()
 		g.jobs.close(j)
 	}
 	if len(g.detect.Targets) > 0 {

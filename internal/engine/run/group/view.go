@@ -77,6 +77,9 @@ func (g *Group) stateOf(j *job) State {
 	if j.Counted {
 		return j.State
 	}
+	if j.Canceling != "" {
+		return StateCanceled // It is counted when the group has its claims.
+	}
 	view, _ := g.engine.View(j.N)
 	switch view.Phase {
 	case run.PhaseRunning:
@@ -97,6 +100,10 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: instant.Later(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.Left, j.State.Done()),
 	}
 	if j.Counted {
+		return view
+	}
+	if j.Canceling != "" {
+		view.Error = j.Canceling
 		return view
 	}
 	if item, ok := g.engine.View(j.N); ok {

@@ -151,23 +151,30 @@ func runs(ctx context.Context, client *starter.Client, jobType string) ([]Hold, 
 			if err != nil {
 				return nil // The run has just ended.
 			}
-			one := Hold{Ref: ref.OfRun(run.WorkflowID), JobType: run.JobType}
-			switch {
-			case shown.Paused:
-				one.Kind, one.By, one.Why = Pause, shown.PausedBy, shown.PauseNote
-				one.Resume = action.New(action.ResumeRun, action.Args{"run": run.WorkflowID})
-			case shown.Phase == contract.PhaseHeld:
-				one.Kind, one.Why = Failure, "kept open after a failure"
-				one.Resume = action.New(action.ReleaseRun, action.Args{"run": run.WorkflowID})
-			default:
-				return nil
-			}
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, one)
+			all = append(all, ofRun(shown)...)
 			return nil
 		})
 	}
 	_ = asking.Wait() // No query returns an error.
 	return all, err
+}
+
+// ofRun lists the holds of one open run: it may be paused, and kept open as well.
+func ofRun(shown starter.Snapshot) []Hold {
+	var all []Hold
+	one := Hold{Ref: ref.OfRun(shown.Run.WorkflowID), JobType: shown.Run.JobType}
+	if shown.Paused {
+		paused := one
+		paused.Kind, paused.By, paused.Why = Pause, shown.PausedBy, shown.PauseNote
+		paused.Resume = action.New(action.ResumeRun, action.Args{"run": shown.Run.WorkflowID})
+		all = append(all, paused)
+	}
+	if shown.Phase == contract.PhaseHeld {
+		one.Kind, one.Why = Failure, "kept open after a failure"
+		one.Resume = action.New(action.ReleaseRun, action.Args{"run": shown.Run.WorkflowID})
+		all = append(all, one)
+	}
+	return all
 }

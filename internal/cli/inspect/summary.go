@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -48,6 +49,7 @@ type jobActivity struct {
 type waitingReason struct {
 	Code   string `json:"code"`
 	Object string `json:"object,omitempty"`
+	Detail string `json:"detail,omitempty"`
 	Count  int    `json:"count"`
 }
 
@@ -131,6 +133,9 @@ func waitingFor(jobs []starter.Item) []waitingReason {
 		reason := waitingReason{Code: "QUEUED"}
 		if job.Wait != nil {
 			reason = waitingReason{Code: job.Wait.Code, Object: job.Wait.Object}
+			if explain.OwnPace(explain.Code(job.Wait.Code)) { // The detail names the setting, and nothing else does.
+				reason.Detail = job.Wait.Detail
+			}
 		}
 		if reason.Code == string(contract.CodeResources) { // Its object is the job's own request.
 			reason.Object = ""
@@ -158,6 +163,9 @@ func (a *activity) lines(now time.Time) []string {
 		object := ""
 		if waiting.Object != "" {
 			object = "(" + waiting.Object + ")"
+		}
+		if waiting.Detail != "" {
+			object += ": " + waiting.Detail
 		}
 		head += fmt.Sprintf("; %d wait for %s%s", waiting.Count, waiting.Code, object)
 	}

@@ -228,7 +228,7 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 		reasons[len(reasons)-1].Detail += fmt.Sprintf(" (and %d more reasons of other tasks)", n)
 	}
 	for _, item := range run.Pending {
-		held := slices.DeleteFunc(f.ofItem(run, item), func(r Reason) bool { return answer.Running > 0 && r.ownPace() })
+		held := slices.DeleteFunc(f.ofItem(run, item), func(r Reason) bool { return answer.Running > 0 && OwnPace(r.Code) })
 		reasons = append(reasons, of(run.ID+"/"+item.ID, held)...)
 	}
 	for _, deduped := range answer.Deduped {
@@ -237,9 +237,9 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 	return reasons
 }
 
-// ownPace reports a wait that the run's own work ends, so nothing delays the run.
-func (r Reason) ownPace() bool {
-	return r.Code == GlobalLimit || r.Code == PerWorkerLimit || r.Code == AllSlotsFull
+// OwnPace reports a wait that the run's own work ends, so nothing delays the run.
+func OwnPace(code Code) bool {
+	return code == GlobalLimit || code == PerWorkerLimit || code == AllSlotsFull
 }
 
 // missedWorker explains why a run for every worker does not reach one of them.

@@ -93,7 +93,7 @@ func TestItemsKeepAwayFromAWorkerThatOthersFill(t *testing.T) {
 	}
 	assert.Empty(t, starts(s.wait(CoolDown+time.Second)), "the cool-down is over, and a is known to be full")
 	wait := s.e.WaitOf(4, s.now)
-	assert.Equal(t, []any{contract.CodeSlots, "all fitting workers are busy; others use 2 slots of a"}, []any{wait.Code, wait.Detail})
+	assert.Equal(t, []any{contract.CodeSlots, "all slots (max_execute) of the fitting workers are taken; others use 2 slots of a"}, []any{wait.Code, wait.Detail})
 	assert.Equal(t, "1@b", starts(s.end(2, "")), "what came back goes first")
 	assert.Equal(t, "3@a", starts(s.wait(trial.Pause)), "one item to try it")
 	assert.Empty(t, starts(s.wait(time.Second)), "one")

@@ -139,7 +139,7 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 		return wait
 	}
 	var full, limited []string
-	busy := "all fitting workers are busy"
+	busy := "all slots (max_execute) of the fitting workers are taken"
 	for _, w := range e.fitting(c) {
 		if !w.fits(c.node, c.labels) || !w.serves(c.handler) || w.slots(c.handler, c.jobType) == 0 {
 			continue

@@ -81,14 +81,22 @@ func (e *entry) program(lines []string) error {
 		if signs != "" {
 			e.note("not translated: the signs %s before ExecStart=%s", signs, line)
 		}
-		if strings.Contains(strings.ReplaceAll(line, "%%", ""), "%") {
-			e.note("specifiers such as %%i are not replaced: write the value into the command")
-		}
 		steps = append(steps, strings.ReplaceAll(line, "%%", "%"))
+	}
+	if all := strings.ReplaceAll(strings.Join(lines, " "), "%%", ""); strings.Contains(all, "%") {
+		e.note("specifiers such as %%i are not replaced: write the value into the command")
+	}
+	shell := make([]string, len(steps))
+	for i, step := range steps {
+		line, err := shellLine(step)
+		if err != nil {
+			return fmt.Errorf("ExecStart=%s: %w", step, err)
+		}
+		shell[i] = line
 	}
 	if len(steps) > 1 {
 		e.note("%d lines of ExecStart= are joined by &&", len(steps))
-		e.command = []string{"/bin/sh", "-c", strings.Join(steps, " && ")}
+		e.command = []string{"/bin/sh", "-c", strings.Join(shell, " && ")}
 		return nil
 	}
 	words, err := split(steps[0])
@@ -98,7 +106,8 @@ func (e *entry) program(lines []string) error {
 	e.command = words
 	if strings.Contains(strings.ReplaceAll(steps[0], "$$", ""), "$") {
 		e.note("systemd replaced variables ($) in this line, so a shell does it now")
-		e.command = []string{"/bin/sh", "-c", "exec " + steps[0]}
+		e.command = []string{"/bin/sh", "-c", "exec " + shell[0]}
+		return nil
 	}
 	for i := range e.command {
 		e.command[i] = strings.ReplaceAll(e.command[i], "$$", "$")

@@ -7,6 +7,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // unit is a unit file of systemd: values by "Section.Key", in the order of the file. An empty value
@@ -144,7 +147,7 @@ func (e *entry) schedule(timer unit) (problem string) {
 	}
 	if value := timer.last("Timer.RandomizedDelaySec"); value != "" {
 		if jitter, ok := span(value); ok {
-			e.jitter = jitter
+			e.delay(jitter)
 		} else {
 			e.note("not translated: RandomizedDelaySec=%s", value)
 		}
@@ -153,6 +156,26 @@ func (e *entry) schedule(timer unit) (problem string) {
 		e.note("Persistent=true: a tick that the control plane missed is made up for, see catchup_window in docs/configuration.md")
 	}
 	return ""
+}
+
+// delay sets the jitter, which must be shorter than the time between two ticks.
+func (e *entry) delay(jitter string) {
+	e.jitter = jitter
+	wanted, err := jobtype.ParseDuration(jitter)
+	gap, _ := jobtype.ParseDuration(e.every)
+	if len(e.cron) > 0 {
+		var expressions []crontab.Expression
+		for _, text := range e.cron {
+			if expression, err := crontab.Parse(text); err == nil {
+				expressions = append(expressions, expression)
+			}
+		}
+		gap = jobtype.Duration(crontab.Gap(expressions))
+	}
+	if err == nil && gap > 0 && wanted >= gap {
+		e.jitter = (gap / 2).String()
+		e.note("RandomizedDelaySec=%s is not shorter than the interval of %s: jitter is %s", jitter, gap, e.jitter)
+	}
 }
 
 func isTrue(value string) bool {

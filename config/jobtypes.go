@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -17,6 +18,27 @@ const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
 	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "approvals_keep_lane", "schedule", "windows", "blackouts", "after", "run_if_not_succeeded_for", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
+}
+
+// jobTypeKeys refuses unknown keys. A key of programs gets a hint to the block of the program.
+func (l *loader) jobTypeKeys(n *yamlread.Node, path string) {
+	allowed := jobTypeKeys()
+	for _, f := range n.Fields {
+		switch {
+		case slices.Contains(jobTypeKeys(), f.Key):
+			continue
+		case slices.Contains([]string{"before", "on_failure", "finally"}, f.Key):
+			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in execute.hooks")
+		case slices.Contains(launch.OfJobs, f.Key):
+			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in execute")
+		case slices.Contains(launch.Keys(), f.Key), f.Key == "command", f.Key == "shell":
+			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in execute or detect")
+		default:
+			continue
+		}
+		allowed = append(allowed, f.Key)
+	}
+	l.object(n, path, allowed...)
 }
 
 func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {
@@ -91,7 +113,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	if written := e.node.Field("policy"); written != nil {
 		written.Value = l.spelled(written.Value, path+".policy")
 	}
-	l.object(e.node, path, jobTypeKeys()...)
+	l.jobTypeKeys(e.node, path)
 	if e.node.Get("dag") == nil {
 		l.text(e.node.Get("handler"), path+".handler", &read.Handler)
 	}

@@ -175,7 +175,7 @@ tasks:
 	} {
 		assert.Regexp(t, line, o.Stdout)
 	}
-	report := clitest.Decode[struct{ Files []dag.SpecReport }](h.run("start", path, "--dry-run", "-o", "json").OK())
+	report := clitest.Decode[struct{ Files []dag.SpecReport }](h.run("start", path, "--dry-run", "-o", "json", "--config", "other.yaml", "--address", "127.0.0.1:1").OK())
 	require.Len(t, report.Files[0].Commands, 7)
 	assert.Equal(t, []string{"echo", "web-1"}, report.Files[0].Commands[0].Command)
 	assert.NotContains(t, h.run("validate", path).OK().Stdout, "COMMAND")

@@ -196,7 +196,7 @@ func (s schedules) jobType(ctx context.Context, name string) (*JobType, error) {
 	state, info := current.schedule.GetState(), current.info
 	read := &JobType{
 		Name:             name,
-		Times:            timesText(current.schedule.GetSpec()),
+		Times:            shortTimes(current.schedule.GetSpec()),
 		Paused:           state.GetPaused(),
 		DisabledByConfig: state.GetPaused() && state.GetNotes() == disabledNote,
 		Running:          starter.RefsOf(info.GetRunningWorkflows()),

@@ -85,7 +85,7 @@ func (s schedules) listed(entry *schedulepb.ScheduleListEntry) (*JobType, bool) 
 	}
 	info := entry.GetInfo()
 	read := &JobType{
-		Name: spec.Name, Spec: spec, Times: timesText(info.GetSpec()),
+		Name: spec.Name, Spec: spec, Times: shortTimes(info.GetSpec()),
 		Paused: info.GetPaused(), DisabledByConfig: info.GetPaused() && info.GetNotes() == disabledNote,
 		Recent: scheduledRuns(info.GetRecentActions()), Window: WindowAt(spec, time.Now()),
 	}

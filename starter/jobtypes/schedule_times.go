@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,9 +165,17 @@ func ranges(values []int) []*schedulepb.Range {
 	return converted
 }
 
+// shownTimes bounds the times in a text for people.
+const shownTimes = 6
+
+// shortTimes is timesText for people: of many times it has the first.
+func shortTimes(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, shownTimes) }
+
 // timesText renders a spec. Specs with the same times give the same text, regardless of ranges and comments.
 // Plans show it: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
-func timesText(spec *schedulepb.ScheduleSpec) string {
+func timesText(spec *schedulepb.ScheduleSpec) string { return renderTimes(spec, math.MaxInt) }
+
+func renderTimes(spec *schedulepb.ScheduleSpec, most int) string {
 	var times []string
 	for _, interval := range spec.GetInterval() {
 		text := "every " + short(interval.GetInterval().AsDuration())
@@ -182,10 +191,12 @@ func timesText(spec *schedulepb.ScheduleSpec) string {
 		times = append(times, "cron string "+text)
 	}
 	slices.Sort(times)
-	parts := []string{strings.Join(slices.Compact(times), " or ")}
-	for _, excluded := range spec.GetExcludeStructuredCalendar() {
-		parts = append(parts, "except "+calendarText(excluded))
+	var excluded []string
+	for _, calendar := range spec.GetExcludeStructuredCalendar() {
+		excluded = append(excluded, "except "+calendarText(calendar))
 	}
+	parts := []string{strings.Join(first(slices.Compact(times), most), " or ")}
+	parts = append(parts, first(excluded, most)...)
 	if zone := spec.GetTimezoneName(); zone != "" && zone != "UTC" {
 		parts = append(parts, "in "+zone)
 	}
@@ -199,6 +210,14 @@ func timesText(spec *schedulepb.ScheduleSpec) string {
 		parts = append(parts, "until "+end.AsTime().Format(time.RFC3339))
 	}
 	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// first returns the first texts, and how many more there are.
+func first(texts []string, most int) []string {
+	if len(texts) <= most {
+		return texts
+	}
+	return append(texts[:most:most], fmt.Sprintf("%d more", len(texts)-most))
 }
 
 // scheduleText is timesText of a configured schedule. An invalid schedule is shown as it is.

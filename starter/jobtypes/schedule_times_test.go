@@ -3,6 +3,7 @@ package jobtypes
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,20 @@ func TestTimesTextShowsForeignAdditions(t *testing.T) {
 		assert.NotEqual(t, plain, next)
 		plain = next
 	}
+}
+
+// TestTimesForPeopleAreBounded: a file of holidays makes hundreds of calendars, which differ all the same.
+func TestTimesForPeopleAreBounded(t *testing.T) {
+	t.Parallel()
+	var crons []string
+	for minute := range 50 {
+		crons = append(crons, fmt.Sprintf("%d 2 * * *", minute))
+	}
+	spec, err := scheduleSpec(contract.ScheduleSpec{Cron: crons})
+	require.NoError(t, err)
+	text := shortTimes(spec)
+	assert.True(t, strings.HasSuffix(text, " or 44 more"), text)
+	assert.Contains(t, timesText(spec), "cron 49 2 * * *")
 }
 
 // Ranges have exactly their values, and the text is the same for all forms of the ranges.

@@ -48,7 +48,9 @@ Examples:
 
 func (c *commands) startFile(ctx *cli.Context, file string) error {
 	if ctx.Bool(ui.FlagDryRun) {
-		return c.forward(ctx, to("dag validate", file).and("--commands").with(ctx, flagParam).uses(ui.FlagDryRun))
+		line := to("dag validate", file).and("--commands").with(ctx, flagParam).uses(ui.FlagDryRun)
+		line.offline = true
+		return c.forward(ctx, line)
 	}
 	line := to("dag run", file).with(ctx, flagParam, flagAs, "dev").uses(ui.FlagWait)
 	if ctx.Bool(ui.FlagWait) || ctx.Bool("dev") {

@@ -33,6 +33,8 @@ type old struct {
 	used []string
 	// drop is a common flag that the line does not have.
 	drop string
+	// offline drops all common flags except for --output: the line connects to nothing.
+	offline bool
 }
 
 func to(path string, args ...string) old { return old{path: path, args: args} }
@@ -94,6 +96,9 @@ func (c *commands) forward(ctx *cli.Context, line old) error {
 			continue
 		}
 		if category, ok := flag.(cli.CategorizableFlag); ok && category.GetCategory() == ui.CategoryCommon {
+			if line.offline && name != ui.FlagOutput {
+				continue
+			}
 			for _, value := range values(ctx, name) {
 				common = append(common, "--"+name+"="+value)
 			}

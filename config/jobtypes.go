@@ -24,19 +24,10 @@ func jobTypeKeys() []string {
 func (l *loader) jobTypeKeys(n *yamlread.Node, path string) {
 	allowed := jobTypeKeys()
 	for _, f := range n.Fields {
-		switch {
-		case slices.Contains(jobTypeKeys(), f.Key):
-			continue
-		case slices.Contains([]string{"before", "on_failure", "finally"}, f.Key):
-			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in execute.hooks")
-		case slices.Contains(launch.OfJobs, f.Key):
-			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in execute")
-		case slices.Contains(launch.Keys(), f.Key), f.Key == "command", f.Key == "shell":
-			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in execute or detect")
-		default:
-			continue
+		if block := launch.BlockOf(f.Key); block != "" && !slices.Contains(jobTypeKeys(), f.Key) {
+			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in %s", block)
+			allowed = append(allowed, f.Key)
 		}
-		allowed = append(allowed, f.Key)
 	}
 	l.object(n, path, allowed...)
 }

@@ -19,6 +19,19 @@ func KeysOfAll() []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(OfJobs, key) })
 }
 
+// BlockOf names the block of a job type that has a key of programs; empty for other keys.
+func BlockOf(key string) string {
+	switch {
+	case slices.Contains([]string{"before", "on_failure", "finally"}, key):
+		return "execute.hooks"
+	case slices.Contains(OfJobs, key):
+		return "execute"
+	case slices.Contains(keys, key), key == "command", key == "shell":
+		return "execute or detect"
+	}
+	return ""
+}
+
 // Output is the policy for the stored output of each attempt.
 type Output struct {
 	// Keep is the time after the end of the attempt; nil: [jobtype.DefaultOutputKeep].

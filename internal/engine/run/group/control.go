@@ -3,7 +3,6 @@ package group
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -37,10 +36,7 @@ func (v JobExpired) apply(g *Group, now time.Time) {
 
 // endIfNothingWaits ends a group that waits for its turn with canceled jobs only.
 func (g *Group) endIfNothingWaits(now time.Time) {
-	if g.begun || !g.turn.active() || g.jobs.open.Len() == 0 || g.jobs.backlog.Len() > 0 {
-		return
-	}
-	if !slices.ContainsFunc(g.jobs.sorted(), func(j *job) bool { return j.Canceling == "" }) {
+	if !g.begun && g.turn.active() && g.jobs.open.AllCanceled() && g.jobs.backlog.Len() == 0 {
 		g.giveUp(contract.OutcomeCanceled, everyCanceled(), now)
 	}
 }

@@ -327,10 +327,7 @@ func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 	g.jobs.backlog.SetBase(g.jobs.last)
 	g.endBacklog(state, why.String(), now)
 	for _, j := range g.jobs.sorted() {
-		j.State, j.EndedAt, j.Error = state, now, why.String()
-		if j.Canceling != "" {
-			j.State, j.Error = StateCanceled, j.Canceling
-		}
+		j.End(state, now, why.String())
 		if j.State == StateCanceled {
 			g.counts.Canceled++
 		} else {

@@ -74,10 +74,10 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 
 // stateOf is the state of a job, open or not.
 func (g *Group) stateOf(j *job) State {
-	if j.Counted {
+	switch {
+	case j.Counted:
 		return j.State
-	}
-	if j.Canceling != "" {
+	case j.Canceling != "":
 		return StateCanceled // It is counted when the group has its claims.
 	}
 	view, _ := g.engine.View(j.N)
@@ -99,11 +99,8 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
 		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: instant.Later(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt, Data: record.Data(j.Left, j.State.Done()),
 	}
-	if j.Counted {
-		return view
-	}
-	if j.Canceling != "" {
-		view.Error = j.Canceling
+	if j.Counted || j.Canceling != "" {
+		view.Error = cmp.Or(j.Error, j.Canceling)
 		return view
 	}
 	if item, ok := g.engine.View(j.N); ok {

@@ -138,3 +138,11 @@ func (j *Job) ItemsText() string {
 	}
 	return fmt.Sprintf(" (with all %d items of its batch)", len(j.Items))
 }
+
+// End sets the end of a job that never began. One that was canceled is canceled.
+func (j *Job) End(state State, at time.Time, why string) {
+	j.State, j.EndedAt, j.Error = state, at, why
+	if j.Canceling != "" {
+		j.State, j.Error = StateCanceled, j.Canceling
+	}
+}

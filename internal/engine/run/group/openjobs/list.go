@@ -1,6 +1,9 @@
 package openjobs
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // List are the jobs that have not ended, in the order of their numbers. A lookup,
 // an addition and a removal cost the same however many there are.
@@ -28,6 +31,11 @@ func (o *List) Get(n int) *Job {
 		return nil
 	}
 	return o.at[n-1]
+}
+
+// AllCanceled reports whether an operator has canceled every open job before it was claimed.
+func (o *List) AllCanceled() bool {
+	return o.count > 0 && !slices.ContainsFunc(o.at, func(j *Job) bool { return j != nil && j.Canceling == "" })
 }
 
 // Put adds a job at its number, which is free.

@@ -13,29 +13,21 @@ import (
 )
 
 func (v JobCanceled) apply(g *Group, now time.Time) {
-	reason := cmp.Or(v.Reason, "canceled by an operator")
-	g.reach(v.Job)
-	for _, j := range g.jobs.named(v.Job, v.DedupeKey) {
-		if text := reason + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
-			g.engine.Cancel(now, j.N, text)
-		}
-	}
-	g.endIfNothingWaits(now)
+	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, "canceled by an operator"), g.engine.Cancel, now)
 }
 
 func (v JobExpired) apply(g *Group, now time.Time) {
-	reason := cmp.Or(v.Reason, "expired by an operator")
-	g.reach(v.Job)
-	for _, j := range g.jobs.named(v.Job, v.DedupeKey) {
-		if text := reason + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
-			g.engine.Expire(now, j.N, text)
-		}
-	}
-	g.endIfNothingWaits(now)
+	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, "expired by an operator"), g.engine.Expire, now)
 }
 
-// endIfNothingWaits ends a group that waits for its turn with canceled jobs only.
-func (g *Group) endIfNothingWaits(now time.Time) {
+// endJobs ends jobs for an operator. A group that waits for its turn ends with its last job.
+func (g *Group) endJobs(number int, key, why string, end func(time.Time, int, string) bool, now time.Time) {
+	g.reach(number)
+	for _, j := range g.jobs.named(number, key) {
+		if text := why + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
+			end(now, j.N, text)
+		}
+	}
 	if !g.begun && g.turn.active() && g.jobs.open.AllCanceled() && g.jobs.backlog.Len() == 0 {
 		g.giveUp(contract.OutcomeCanceled, everyCanceled(), now)
 	}

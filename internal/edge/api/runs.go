@@ -214,7 +214,7 @@ type runsInput struct {
 	Outcome []string  `query:"outcome" doc:"Only runs that ended so" enum:"completed,partial,failed,timeout,canceled,skipped"`
 	DryRuns bool      `query:"dry_runs" doc:"Dry runs too"`
 	SubDAGs bool      `query:"sub_dags" doc:"Runs of sub-DAGs and of jobs too"`
-	Counts  bool      `query:"counts" doc:"With counts and progress: every run is asked"`
+	Counts  bool      `query:"counts" doc:"With counts, progress, and the state of open runs (waiting, paused, held): every run is asked. Without it an open run is running"`
 	Listing
 }
 

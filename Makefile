@@ -223,7 +223,7 @@ RAPID_PACKAGES = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if
 
 .PHONY: bench
 bench: build ## Benchmarks as JSON lines (ONLY=fanout)
-	@$(GO) run ./bench $(if $(ONLY),-only $(ONLY))
+	@$(GO) run ./bench $(if $(ONLY),-only $(ONLY)) $(ARGS)
 
 .PHONY: history
 history: build ## Record the replay histories again, against the real server

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/noop"
 	"github.com/roundsman/roundsman/bench/surge"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -32,7 +32,7 @@ func beChild(ctx context.Context, o options) error {
 	defer dialed.Close()
 	node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
 		ID: o.childID, MaxExecute: o.slots, DrainTimeout: -1,
-		Handlers: []jobtype.Handler{noop{}, sleeper{}, surge.Graphs{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
+		Handlers: []jobtype.Handler{noop.Handler{}, sleeper{}, surge.Graphs{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
 	})
 	if err != nil {
 		return err
@@ -63,31 +63,3 @@ func beChild(ctx context.Context, o options) error {
 
 // sharedJobType is the job type that the workers poll on its shared queue.
 const sharedJobType = "noop-shared"
-
-// noop does nothing. A param sets the number of its proposals.
-type noop struct{}
-
-func (noop) Descriptor() jobtype.Descriptor {
-	return jobtype.Descriptor{Name: "noop", Help: "Does nothing."}
-}
-
-func (noop) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
-	n, err := wanted(in.Params)
-	if err != nil {
-		return err
-	}
-	for i := range n {
-		p := jobtype.Proposal{DedupeKey: fmt.Sprintf("object/%06d", i), Summary: fmt.Sprintf("no-op %d", i)}
-		if n > jobtype.MaxKeyedJobs {
-			p.DedupeKey = "" // More keys cannot be claimed.
-		}
-		if err := out.Emit(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (noop) Execute(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
-	return jobtype.Result{}, nil
-}

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/noop"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -20,19 +21,9 @@ const (
 	fanoutSlots = 25
 )
 
-type noopParams struct {
-	N int `json:"n"`
-}
-
-func wanted(params json.RawMessage) (int, error) {
-	var p noopParams
-	err := json.Unmarshal(params, &p)
-	return p.N, err
-}
-
 // groupSpec returns a job type with n no-op jobs, parallel of them in flight.
 func groupSpec(routing jobtype.Routing, n, parallel int) (contract.JobTypeSpec, error) {
-	params, err := json.Marshal(noopParams{N: n})
+	params, err := json.Marshal(noop.Params{N: n})
 	name := "noop-" + string(routing)
 	return contract.JobTypeSpec{
 		Name: name, Handler: "noop", Params: params,
@@ -67,7 +58,7 @@ func (c *cluster) runGroupIn(ctx context.Context, lane string, routing jobtype.R
 
 func (c *cluster) runSpec(ctx context.Context, spec contract.JobTypeSpec, n int) (finished, error) {
 	options := client.StartWorkflowOptions{
-		ID: fmt.Sprintf("bench/%s-%d", spec.Name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue,
+		ID: fmt.Sprintf("group/%s-%d", spec.Name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue,
 	}
 	var result contract.JobGroupResult
 	done, err := c.timed(ctx, options, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec}, &result)

@@ -1,13 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/bench/cputime"
+	"github.com/roundsman/roundsman/bench/histories"
+	"github.com/roundsman/roundsman/bench/noop"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -94,7 +100,7 @@ func (c *cluster) spent(do func() error) (cpu, error) {
 		return cpu{}, err
 	}
 	after, err := c.cpu()
-	return cpu{after.server - before.server, after.control - before.control}, err
+	return cpu{after.server - before.server, after.control - before.control, after.workers - before.workers}, err
 }
 
 // awaitCompleted waits until n jobs are completed and returns the number of completed jobs.
@@ -122,30 +128,65 @@ func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n 
 
 // largestGroup runs the largest valid group with dedupe keys to its end.
 func largestGroup(ctx context.Context, b *bench) error {
-	return wholeGroup(ctx, b, jobtype.MaxKeyedJobs)
+	return wholeGroups(ctx, b, "group_largest", noop.Params{}, jobtype.MaxKeyedJobs)
 }
 
-// millionGroup runs the largest valid group to its end.
+// millionGroup runs the largest valid group to its end, and before it a group of 10,000: its costs must not be lower.
 func millionGroup(ctx context.Context, b *bench) error {
-	return wholeGroup(ctx, b, jobtype.MaxJobsLimit)
+	return wholeGroups(ctx, b, "group_million", noop.Params{Keyless: true}, 10_000, cmp.Or(b.jobs, jobtype.MaxJobsLimit))
 }
 
-func wholeGroup(ctx context.Context, b *bench, n int) error {
+func wholeGroups(ctx context.Context, b *bench, row string, params noop.Params, sizes ...int) error {
 	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
+	b.logf("server %s", c.server.Address())
+	for _, params.N = range sizes {
+		if err := c.wholeGroup(ctx, b, row, params); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cluster) wholeGroup(ctx context.Context, b *bench, row string, params noop.Params) error {
+	spec, err := groupSpec(jobtype.RoutingWorker, params.N, 64)
+	if err != nil {
+		return err
+	}
+	if spec.Params, err = json.Marshal(params); err != nil {
+		return err
+	}
+	if err := cputime.ResetPeak(os.Getpid()); err != nil {
+		return err
+	}
 	var group finished
 	used, err := c.spent(func() (err error) {
-		group, err = c.runGroup(ctx, jobtype.RoutingWorker, n, 64)
+		group, err = c.runSpec(ctx, spec, params.N)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return b.values("group_largest", n, "jobs/s", []float64{float64(n) / group.seconds}, map[string]float64{
-		"control_plane_ms_per_job": round(used.control * 1000 / float64(n)), "seconds": round(group.seconds),
-		"failed_workflow_tasks": float64(len(c.server.FailedTasks())), "history_bytes_per_job": round(group.bytes / float64(n)),
+	peak, err := cputime.PeakMB(os.Getpid())
+	if err != nil {
+		return err
+	}
+	server, err := cputime.PeakMB(c.server.PID())
+	if err != nil {
+		return err
+	}
+	history, err := histories.Measure(ctx, c.temporal, group.workflow)
+	if err != nil {
+		return err
+	}
+	n := float64(params.N)
+	return b.values(row, params.N, "jobs/s", []float64{n / group.seconds}, map[string]float64{
+		"control_plane_ms_per_job": round(used.control * 1000 / n), "server_ms_per_job": round(used.server * 1000 / n), "workers_ms_per_job": round(used.workers * 1000 / n),
+		"control_plane_peak_mb": round(peak), "server_peak_mb": round(server), "seconds": round(group.seconds), "runs_of_the_workflow": history.Runs,
+		"history_bytes_per_job": round(history.Bytes / n), "history_events_per_job": round(history.Events / n), "longest_workflow_task_s": history.LongestTask.Seconds(),
+		"failed_workflow_tasks": history.FailedTasks,
 	})
 }

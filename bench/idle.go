@@ -105,12 +105,17 @@ func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error
 	return emptyTick{median(events), (after.server - before.server) * 1000 / idleGroups, (after.control - before.control) * 1000 / idleGroups, median(took)}, err
 }
 
-// cpu is the CPU time in seconds of the server and of the control plane, which is this process.
-type cpu struct{ server, control float64 }
+// cpu is the CPU time in seconds of the server, of the control plane, which is this process, and of the worker processes.
+type cpu struct{ server, control, workers float64 }
 
 func (c *cluster) cpu() (used cpu, err error) {
 	if used.server, err = cputime.Seconds(c.server.PID()); err == nil {
 		used.control, err = cputime.Seconds(os.Getpid())
+	}
+	for _, child := range c.children {
+		if one, gone := cputime.Seconds(child.Process.Pid); gone == nil {
+			used.workers += one
+		}
 	}
 	return used, err
 }

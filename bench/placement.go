@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/histories"
 	"github.com/roundsman/roundsman/contract"
 	core "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
@@ -42,7 +43,7 @@ type placementRun struct {
 }
 
 func (c *cluster) placementRun(ctx context.Context, workflow, activityType string, seconds float64) (placementRun, error) {
-	span, err := c.span(ctx, workflow, activityType)
+	span, err := histories.Span(ctx, c.temporal, workflow, activityType)
 	const work = 100 * placementJobs * placementMS / 1000.0 / placementNodes / placementSlots
 	return placementRun{seconds, work / seconds, work / span.Seconds()}, err
 }

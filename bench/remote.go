@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/roundsman/roundsman/bench/far"
+	"github.com/roundsman/roundsman/bench/noop"
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/jobtype"
@@ -141,7 +142,7 @@ func beNatives(ctx context.Context, dialed *starter.Client, dir string) error {
 	var all sync.WaitGroup
 	for i := range remoteWorkers {
 		node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
-			ID: fmt.Sprintf("node-%03d", i), MaxExecute: 1, DrainTimeout: -1, Handlers: []jobtype.Handler{noop{}}, DataDir: dir,
+			ID: fmt.Sprintf("node-%03d", i), MaxExecute: 1, DrainTimeout: -1, Handlers: []jobtype.Handler{noop.Handler{}}, DataDir: dir,
 		})
 		if err != nil {
 			return err

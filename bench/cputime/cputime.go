@@ -1,4 +1,4 @@
-// Package cputime reads the CPU time of processes.
+// Package cputime reads the CPU time and the memory of processes.
 package cputime
 
 import (
@@ -32,4 +32,25 @@ func Seconds(pid int) (float64, error) {
 		total += ticks
 	}
 	return total / ticksPerSecond, nil
+}
+
+// ResetPeak begins a new measurement of [PeakMB].
+func ResetPeak(pid int) error {
+	const peak = "5"
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
+}
+
+// PeakMB returns the largest resident memory of a process since its start or [ResetPeak], in MB.
+func PeakMB(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0, fmt.Errorf("/proc/%d/status has no VmHWM", pid)
+	}
+	kib, err := strconv.ParseFloat(string(fields[0]), 64)
+	return kib / 1000 * 1.024, err
 }

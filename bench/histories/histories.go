@@ -1,0 +1,95 @@
+// Package histories measures the histories of a workflow that continues as new.
+package histories
+
+import (
+	"context"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
+)
+
+// Sum is the sum of the histories of all runs of a workflow.
+type Sum struct {
+	Runs, Events, Bytes float64
+	// LongestTask is the duration of the longest workflow task, FailedTasks counts those that failed or timed
+	// out.
+	LongestTask time.Duration
+	FailedTasks float64
+}
+
+// Measure reads all histories of a workflow, newest first.
+func Measure(ctx context.Context, c client.Client, workflowID string) (Sum, error) {
+	var sum Sum
+	for of := (&commonpb.WorkflowExecution{WorkflowId: workflowID}); ; {
+		described, err := c.DescribeWorkflowExecution(ctx, of.GetWorkflowId(), of.GetRunId())
+		if err != nil {
+			return sum, err
+		}
+		info := described.GetWorkflowExecutionInfo()
+		sum.Runs, sum.Events, sum.Bytes = sum.Runs+1, sum.Events+float64(info.GetHistoryLength()), sum.Bytes+float64(info.GetHistorySizeBytes())
+		before, err := sum.read(ctx, c, info.GetExecution())
+		if err != nil || before == "" {
+			return sum, err
+		}
+		of.RunId = before
+	}
+}
+
+// read reads one history and returns the run before it.
+func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowExecution) (before string, err error) {
+	var started time.Time
+	for events := c.GetWorkflowHistory(ctx, of.GetWorkflowId(), of.GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		if err != nil {
+			return "", err
+		}
+		switch event.GetEventType() { //nolint:exhaustive // the others are not measured
+		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+			before = event.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED:
+			started = rpc.Time(event.GetEventTime())
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+			s.LongestTask = max(s.LongestTask, rpc.Time(event.GetEventTime()).Sub(started))
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+			// An event came while the run continued as new: the task is repeated.
+			if event.GetWorkflowTaskFailedEventAttributes().GetCause() != enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND {
+				s.FailedTasks++
+			}
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
+			s.FailedTasks++
+		}
+	}
+	return before, nil
+}
+
+// Span returns the time from the start of the first activity of this type to the end of the last one, by the server's clock.
+func Span(ctx context.Context, c client.Client, workflow, activityType string) (time.Duration, error) {
+	var first, last time.Time
+	scheduled := map[int64]bool{}
+	events := c.GetWorkflowHistory(ctx, workflow, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return 0, err
+		}
+		at := event.GetEventTime().AsTime()
+		switch event.GetEventType() {
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+			attributes := event.GetActivityTaskScheduledEventAttributes()
+			scheduled[event.GetEventId()] = attributes.GetActivityType().GetName() == activityType
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+			if first.IsZero() && scheduled[event.GetActivityTaskStartedEventAttributes().GetScheduledEventId()] {
+				first = at
+			}
+		case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+			if scheduled[event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()] {
+				last = at
+			}
+		}
+	}
+	return last.Sub(first), nil
+}

@@ -154,6 +154,9 @@ type JobGroupInput struct {
 	// RollEvents is the history length from which the group continues as new when nothing runs.
 	// Default 20,000; tests use small values.
 	RollEvents int `json:"roll_events,omitempty"`
+	// OpenJobs is the number of jobs of proposal pages that are open at once. Default 20,000; tests use
+	// small values.
+	OpenJobs int `json:"open_jobs,omitempty"`
 	// IgnoreWindow is the workflow id of the one group that runs in spite of a closed window. It is an
 	// id because all groups of a Schedule share one argument.
 	IgnoreWindow string `json:"ignore_window,omitempty"`

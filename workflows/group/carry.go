@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/admission"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/run"
 )
@@ -232,22 +233,22 @@ func ownParams(c group.StartJob) json.RawMessage {
 }
 
 // endings returns the report to admission about ended jobs.
-func (r *groupRun) endings(ended group.Endings) contract.AdmissionEndings {
-	endings := contract.AdmissionEndings{
+func (r *groupRun) endings(ended endings.Endings) contract.AdmissionEndings {
+	report := contract.AdmissionEndings{
 		At: r.runner.Now(), SuccessAt: ended.SuccessAt, Done: r.hashes(ended.Done), Settled: r.hashes(ended.Settled),
 	}
 	for _, f := range ended.Failed {
 		failure := contract.AdmissionFailure{Attempt: fmt.Sprintf("%s.%d", contract.JobID(f.Job), f.Attempt), At: f.At, Error: f.Message}
 		if len(f.Keys) == 0 {
-			endings.Failed = append(endings.Failed, failure)
+			report.Failed = append(report.Failed, failure)
 		}
 		// One attempt counts for each key, and once for the job type.
 		for _, key := range f.Keys {
 			failure.DedupeKey = key
-			endings.Failed = append(endings.Failed, failure)
+			report.Failed = append(report.Failed, failure)
 		}
 	}
-	return endings
+	return report
 }
 
 // lastEndings returns the reports that were not sent before the end.

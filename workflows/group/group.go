@@ -144,7 +144,7 @@ func (r *groupRun) config() group.Config {
 	config := group.Config{
 		JobType: spec.Name, Handler: spec.Handler, Policy: spec.Policy, DryRun: r.in.DryRun, Submitted: r.adHoc(),
 		StartBytes: len(spec.Params) + len(spec.Execute) + len(spec.Cluster), LastDetector: r.record.LastDetector, AvoidDetector: r.record.AvoidDetector,
-		Sequence: r.record.Sequence + 1, RollEvents: r.in.RollEvents, Claims: !r.in.DryRun, Budget: spec.RetryBudget != nil,
+		Sequence: r.record.Sequence + 1, RollEvents: r.in.RollEvents, Window: r.in.OpenJobs, Claims: !r.in.DryRun, Budget: spec.RetryBudget != nil,
 		Turn: r.needsTurn(), Windows: r.hasWindows(), MaxWait: maxWait(spec).Std(), ClosedUntil: r.record.ClosedUntil,
 		Took: tookOf(r.record), Carried: carriedOf(r.record),
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
@@ -27,11 +26,10 @@ func pageOf(name string, n int, classes ...contract.JobClass) *contract.Proposal
 }
 
 // paged plays a group that has found inline jobs, and those of pages. Its window is small.
-func paged(t *testing.T, policy jobtype.Policy, window, inline int, workers []contract.WorkerView, pages ...*contract.ProposalPage) *script {
+func paged(t testing.TB, policy jobtype.Policy, window, inline int, workers []contract.WorkerView, pages ...*contract.ProposalPage) *script {
 	t.Helper()
-	s := open(t, Config{Policy: policy}, workers...)
+	s := open(t, Config{Policy: policy, Window: window}, workers...)
 	s.begin()
-	s.g.jobs.backlog = backlog.New(window)
 	attempt := s.g.detect.Attempt
 	emitted := inline
 	send := func(page Page) {
@@ -54,7 +52,6 @@ type world struct {
 	*script
 
 	rng     *rand.Rand
-	window  int
 	total   int
 	running map[int]StartJob
 	// attempts has the last attempt of each job.
@@ -87,15 +84,7 @@ func (w *world) roll() {
 	require.NoError(w.t, err)
 	w.g, err = Restore(data, w.now)
 	require.NoError(w.t, err)
-	w.resize()
 	w.take(w.step(Tick{}))
-}
-
-// resize gives the restored backlog the small window.
-func (w *world) resize() {
-	small, err := backlog.Restore(w.window, w.g.jobs.backlog.Save(nil))
-	require.NoError(w.t, err)
-	w.g.jobs.backlog = small
 }
 
 // one is a random running job.
@@ -199,8 +188,9 @@ func TestGroupsWithABacklogAreAsAMap(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // a test
 		inline, first, second := rng.IntN(5), 20+rng.IntN(60), 1+rng.IntN(40)
-		w := &world{rng: rng, window: 3 + rng.IntN(12), total: inline + first + second, running: map[int]StartJob{}, attempts: map[int]int{}, ends: map[int]State{}, segments: map[string][]byte{}}
-		w.script = paged(t, wide(jobtype.Policy{MaxRuntime: seconds(1_000_000), RetryLimit: 2, RetryBackoff: seconds(10)}), w.window, inline, nodes(node("a", 3), node("b", 2)),
+		window := 3 + rng.IntN(12)
+		w := &world{rng: rng, total: inline + first + second, running: map[int]StartJob{}, attempts: map[int]int{}, ends: map[int]State{}, segments: map[string][]byte{}}
+		w.script = paged(t, wide(jobtype.Policy{MaxRuntime: seconds(1_000_000), RetryLimit: 2, RetryBackoff: seconds(10)}), window, inline, nodes(node("a", 3), node("b", 2)),
 			pageOf("p1", first, contract.JobClass{Node: "a"}, contract.JobClass{Priority: jobtype.PriorityHigh}), pageOf("p2", second, contract.JobClass{}))
 		w.take(w.last)
 		for range 40 + rng.IntN(200) {

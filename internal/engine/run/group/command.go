@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -63,7 +64,7 @@ type CancelDetection struct{ Attempt int }
 type ClaimKeys struct{ Turn, Late int }
 
 // ReportEndings tells admission how jobs ended.
-type ReportEndings struct{ Endings }
+type ReportEndings struct{ endings.Endings }
 
 // StartJob is a [run.Decision] of the kind Start with what the job is.
 type StartJob struct {

@@ -1,9 +1,11 @@
 package group
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
@@ -77,6 +79,8 @@ type Config struct {
 	// RollEvents is the length of history from which on the group continues as new
 	// when it can; 0: 20,000.
 	RollEvents int `json:"roll_events,omitempty"`
+	// Window is the number of jobs of pages that are open at once; 0: [backlog.Window].
+	Window int `json:"window,omitempty"`
 	// Claims says that [ClaimKeys] and the engine's requests are carried out;
 	// without it every job may start.
 	Claims bool `json:"claims,omitempty"`
@@ -108,6 +112,8 @@ type Config struct {
 
 // theWork is the one kind of work of a group.
 const theWork = "job"
+
+func (c Config) window() int { return cmp.Or(c.Window, backlog.Window) }
 
 func (c Config) engine() run.Config {
 	limit := c.Policy.GlobalExecutionConcurrency

@@ -185,7 +185,7 @@ func (g *Group) timeLeft(now time.Time) time.Duration {
 
 // resetProposals drops everything that was found.
 func (g *Group) resetProposals() {
-	g.jobs, g.counts = newJobs(), contract.GroupCounts{}
+	g.jobs, g.counts = newJobs(g.cfg), contract.GroupCounts{}
 }
 
 func (v DetectionEnded) apply(g *Group, now time.Time) {

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
@@ -71,7 +72,7 @@ type Group struct {
 	byWorker map[string]int
 	deduped  []contract.DedupedProposal
 	heldBack []HeldBack
-	endings  reporter
+	endings  endings.Reporter
 	carried  carry.Book
 	// took are the run times of the last completed attempts.
 	took []time.Duration
@@ -104,7 +105,7 @@ const (
 func New(cfg Config, now time.Time) *Group {
 	g := &Group{
 		cfg: cfg, engine: run.New(cfg.engine(), now), phase: PhasePreparing, createdAt: now, turnAt: now,
-		byWorker: map[string]int{}, jobs: newJobs(),
+		byWorker: map[string]int{}, jobs: newJobs(cfg),
 	}
 	g.detect.Avoid = cfg.AvoidDetector
 	g.carried.Inherit(cfg.Carried, now)

@@ -57,8 +57,8 @@ type failure struct {
 	Error contract.JobError `json:"e"`
 }
 
-func newJobs() jobs {
-	return jobs{keys: map[string]struct{}{}, record: record.NewBook(), backlog: backlog.New(backlog.Window)}
+func newJobs(cfg Config) jobs {
+	return jobs{keys: map[string]struct{}{}, record: record.NewBook(), backlog: backlog.New(cfg.window())}
 }
 
 // add makes a job of a proposal.

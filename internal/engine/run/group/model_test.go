@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -45,7 +46,7 @@ type model struct {
 	// restore: go through the state before every step.
 	restore  bool
 	failed   map[[2]int]bool
-	reported Endings
+	reported endings.Endings
 	sentAt   time.Time
 	events   int
 	keys     map[int][]string
@@ -147,7 +148,7 @@ func (m *model) carryOut(c Command) {
 	case ClaimKeys:
 		m.claims = true
 	case ReportEndings:
-		require.False(m.t, m.sentAt.Add(failEvery).After(m.now), "two reports within a second")
+		require.False(m.t, m.sentAt.Add(endings.FailEvery).After(m.now), "two reports within a second")
 		m.sentAt = m.now
 		m.note(c.Endings)
 	case StartJob:
@@ -232,7 +233,7 @@ func (m *model) check() {
 	m.checkCarried()
 }
 
-func (m *model) note(e Endings) {
+func (m *model) note(e endings.Endings) {
 	m.reported.Done = append(m.reported.Done, e.Done...)
 	m.reported.Settled = append(m.reported.Settled, e.Settled...)
 	m.reported.Failed = append(m.reported.Failed, e.Failed...)

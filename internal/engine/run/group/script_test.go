@@ -27,7 +27,7 @@ type script struct {
 }
 
 // open makes a group that has not had its first event.
-func open(t *testing.T, cfg Config, workers ...contract.WorkerView) *script {
+func open(t testing.TB, cfg Config, workers ...contract.WorkerView) *script {
 	t.Helper()
 	cfg.JobType, cfg.Handler, cfg.Policy = "jt", "h", cfg.Policy.WithDefaults()
 	return &script{t: t, now: epoch, g: New(cfg, epoch), workers: workers}

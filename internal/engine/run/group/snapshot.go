@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/lib/pack"
@@ -64,7 +65,7 @@ type snapshot struct {
 	ByWorker map[string]int             `json:"by_worker,omitempty"`
 	Deduped  []contract.DedupedProposal `json:"deduped,omitempty"`
 	HeldBack []HeldBack                 `json:"held_back,omitempty"`
-	Endings  reporter                   `json:"endings,omitzero"`
+	Endings  endings.Reporter           `json:"endings,omitzero"`
 	Carried  carry.Book                 `json:"carried,omitzero"`
 	Took     []time.Duration            `json:"took,omitempty"`
 	Phases   []contract.GroupPhase      `json:"phases,omitempty"`
@@ -118,14 +119,14 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
 		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases, values: s.Values,
-		jobs: newJobs(),
+		jobs: newJobs(s.Config),
 	}
 	g.turn.begun = true
 	if g.byWorker == nil {
 		g.byWorker = map[string]int{}
 	}
 	g.jobs.last, g.jobs.bytes, g.jobs.failures = s.Last, s.Bytes, s.Failures
-	if g.jobs.backlog, err = backlog.Restore(backlog.Window, s.Backlog); err != nil {
+	if g.jobs.backlog, err = backlog.Restore(s.Config.window(), s.Backlog); err != nil {
 		return nil, err
 	}
 	for _, j := range s.Open {

@@ -1,0 +1,119 @@
+package group
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// pagedOf plays a group of n jobs in pages of 2,000, on as many nodes in random order; 0: on any.
+func pagedOf(b *testing.B, n, nodes int) *script {
+	b.Helper()
+	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a measurement
+	classes := []contract.JobClass{{}}
+	workers := []contract.WorkerView{node("any", 64)}
+	for i := range nodes {
+		name := fmt.Sprintf("node-%03d", i)
+		classes, workers = append(classes[:i], contract.JobClass{Node: name}), append(workers, node(name, 4))
+	}
+	var pages []*contract.ProposalPage
+	for first := 0; first < n; first += 2000 {
+		p := &contract.ProposalPage{Page: fmt.Sprintf("%016x", first), Count: min(2000, n-first), Classes: classes}
+		for range p.Count {
+			p.Runs = append(p.Runs, contract.ClassRun{Class: rng.IntN(len(classes)), Count: 1})
+		}
+		pages = append(pages, p)
+	}
+	policy := jobtype.Policy{MaxJobsPerDetection: n, GlobalExecutionConcurrency: 64, PerWorkerExecutionConcurrency: 64, MaxRuntime: jobtype.Duration(1000 * time.Hour)}
+	return paged(b, policy, 0, 0, workers, pages...)
+}
+
+// drain ends jobs as they start, until n have ended. A pass is what the workflow does after an event.
+func (s *script) drain(n int) {
+	var running []run.Ended
+	take := func(commands []Command) {
+		for _, c := range commands {
+			switch c := c.(type) {
+			case StartJob:
+				running = append(running, run.Ended{Item: c.Item, Attempt: c.Attempt, Ending: run.Ending{Duration: time.Millisecond}})
+			case StoreRecord:
+				s.g.Next(s.now, RecordStored{Page: contract.PageName(c.Segment)})
+			}
+		}
+	}
+	take(s.all)
+	s.all = nil
+	for ended := 0; ended < n; ended++ {
+		for len(running) == 0 {
+			s.now = s.g.NextWake()
+			take(s.g.Next(s.now, Tick{}))
+		}
+		one := running[0]
+		running = running[1:]
+		s.now = s.now.Add(time.Millisecond)
+		s.g.Observe(s.now, 10, 10, 0)
+		take(s.g.Next(s.now, Ran{one}))
+		s.g.Notes()
+		s.g.NextWake()
+		s.g.Summary(s.now)
+		s.g.ShouldContinueAsNew()
+	}
+}
+
+// cpuTime is the CPU time of this process: a busy machine does not change it.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkPagedGroup is the core of a whole group, per job. The cost must not grow with the jobs.
+func BenchmarkPagedGroup(b *testing.B) {
+	for _, nodes := range []int{0, 500} {
+		for _, n := range []int{10_000, 100_000, 1_000_000} {
+			b.Run(fmt.Sprintf("%d nodes, %d jobs", nodes, n), func(b *testing.B) {
+				var used time.Duration
+				for b.Loop() {
+					s := pagedOf(b, n, nodes)
+					began := cpuTime(b)
+					s.drain(n)
+					used += cpuTime(b) - began
+					require.Equal(b, n, s.g.Counts().Completed)
+				}
+				b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/float64(n), "CPU-ns/job")
+			})
+		}
+	}
+}
+
+// BenchmarkPagedSnapshot writes and reads the state of 1,000,000 jobs on 500 nodes in random order.
+func BenchmarkPagedSnapshot(b *testing.B) {
+	s := pagedOf(b, 1_000_000, 500)
+	s.drain(1000)
+	runtime.GC()
+	var data []byte
+	var err error
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			data, err = s.g.Snapshot()
+			require.NoError(b, err)
+		}
+		b.ReportMetric(float64(len(data)), "bytes")
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			_, err := Restore(data, s.now)
+			require.NoError(b, err)
+		}
+	})
+}

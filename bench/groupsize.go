@@ -186,7 +186,7 @@ func (c *cluster) wholeGroup(ctx context.Context, b *bench, row string, params n
 	return b.values(row, params.N, "jobs/s", []float64{n / group.seconds}, map[string]float64{
 		"control_plane_ms_per_job": round(used.control * 1000 / n), "server_ms_per_job": round(used.server * 1000 / n), "workers_ms_per_job": round(used.workers * 1000 / n),
 		"control_plane_peak_mb": round(peak), "server_peak_mb": round(server), "seconds": round(group.seconds), "runs_of_the_workflow": history.Runs,
-		"history_bytes_per_job": round(history.Bytes / n), "history_events_per_job": round(history.Events / n), "longest_workflow_task_s": history.LongestTask.Seconds(),
+		"history_bytes_per_job": round(history.Bytes / n), "history_bytes_per_job_without_activities": round(history.OwnBytes / n), "history_events_per_job": round(history.Events / n), "longest_workflow_task_s": history.LongestTask.Seconds(),
 		"failed_workflow_tasks": history.FailedTasks,
 	})
 }

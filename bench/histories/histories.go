@@ -3,11 +3,13 @@ package histories
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
@@ -15,6 +17,8 @@ import (
 // Sum is the sum of the histories of all runs of a workflow.
 type Sum struct {
 	Runs, Events, Bytes float64
+	// OwnBytes are those of events that are not of activities.
+	OwnBytes float64
 	// LongestTask is the duration of the longest workflow task, FailedTasks counts those that failed or timed
 	// out.
 	LongestTask time.Duration
@@ -46,6 +50,9 @@ func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowEx
 		event, err := events.Next()
 		if err != nil {
 			return "", err
+		}
+		if !strings.HasPrefix(event.GetEventType().String(), "ActivityTask") {
+			s.OwnBytes += float64(proto.Size(event))
 		}
 		switch event.GetEventType() { //nolint:exhaustive // the others are not measured
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:

@@ -117,6 +117,13 @@ type ExecuteInput struct {
 	Adopt bool `json:"adopt,omitempty"`
 }
 
+// Proposed returns the input with the proposal at Ref.
+func (in ExecuteInput) Proposed(p jobtype.Proposal) ExecuteInput {
+	in.Ref, in.ProposalParams = nil, p.Params
+	in.Job.DedupeKey, in.Job.Summary, in.Job.Detail = p.DedupeKey, p.Summary, p.Detail
+	return in
+}
+
 // ServerAwayActivity takes a [ServerAwayInput]. It returns whether a silent attempt may still run: the
 // control plane saw the server fail, or did not run all that time, or its worker is remote or beats.
 const ServerAwayActivity = "roundsman.ServerAway"

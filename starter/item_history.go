@@ -7,6 +7,9 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"github.com/roundsman/roundsman/contract"
+	pagestore "github.com/roundsman/roundsman/internal/temporal/pages"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter/attempts"
 )
 
@@ -77,6 +80,7 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 	}
 	for {
 		reader := attempts.NewReader(ref.WorkflowID, named, r.client.render, r.client.logger)
+		reader.Proposal = proposalReader(limited, r.client.pages, ref.WorkflowID)
 		err := r.client.readAll(limited, ref, reader)
 		for id, before := range reader.Found {
 			found[id].Prepend(*before)
@@ -89,6 +93,28 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 		}
 		// Earlier attempts ended before the run continued as new.
 		ref.RunID = reader.Before
+	}
+}
+
+// proposalReader reads proposals of a run. It keeps the last page decoded.
+func proposalReader(ctx context.Context, cache *pagestore.Cache, run string) func(contract.ProposalRef) (jobtype.Proposal, error) {
+	var page string
+	var list []jobtype.Proposal
+	return func(ref contract.ProposalRef) (jobtype.Proposal, error) {
+		if ref.Page != page {
+			data, err := cache.Get(ctx, run, ref.Page)
+			if err != nil {
+				return jobtype.Proposal{}, err
+			}
+			if list, err = pagestore.OpenProposals(data); err != nil {
+				return jobtype.Proposal{}, err
+			}
+			page = ref.Page
+		}
+		if ref.Position < 0 || ref.Position >= len(list) {
+			return jobtype.Proposal{}, fmt.Errorf("page %s of %s has no proposal %d: %w", ref.Page, run, ref.Position, pagestore.ErrLost)
+		}
+		return list[ref.Position], nil
 	}
 }
 

@@ -82,9 +82,7 @@ func (c *Commons) propose(ctx context.Context, workflowID string, in contract.Ex
 		alive()
 		p, err := c.runs.Proposal(ctx, workflowID, *in.Ref)
 		if err == nil {
-			in.Ref, in.ProposalParams = nil, p.Params
-			in.Job.DedupeKey, in.Job.Summary, in.Job.Detail = p.DedupeKey, p.Summary, p.Detail
-			return in, nil
+			return in.Proposed(p), nil
 		}
 		if rejected := (*RejectedError)(nil); errors.As(err, &rejected) || !pause(ctx, &wait) {
 			return in, fmt.Errorf("the job's proposal cannot be read: %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/codec"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Item names an item of the run that is read.
@@ -24,6 +25,8 @@ type Reader struct {
 	Found map[string]*ItemHistory
 	// Before is the ID of the previous workflow run; empty for the first one.
 	Before string
+	// Proposal reads the proposal of a job from its page. Nil: it cannot be read.
+	Proposal func(contract.ProposalRef) (jobtype.Proposal, error)
 
 	render   Render
 	logger   *slog.Logger
@@ -128,8 +131,19 @@ func (h *Reader) read(event *historypb.HistoryEvent) {
 // given renders the command line of an attempt.
 func (h *Reader) given(of *ItemHistory, worker string, input *commonpb.Payloads) {
 	var in contract.ExecuteInput
-	if h.render == nil || !h.decode(input, &in) || in.Adopt || in.Ref != nil {
+	if h.render == nil || !h.decode(input, &in) || in.Adopt {
 		return
+	}
+	if in.Ref != nil {
+		if h.Proposal == nil {
+			return
+		}
+		p, err := h.Proposal(*in.Ref)
+		if err != nil {
+			h.logger.Debug("The proposal of a job cannot be read.", "error", err)
+			return
+		}
+		in = in.Proposed(p)
 	}
 	in.Job.GroupID, in.Job.WorkerID = h.workflow, worker
 	if len(in.Job.Settings) == 0 && len(in.Job.Argv) == 0 {

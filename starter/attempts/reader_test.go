@@ -18,6 +18,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/codec"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -61,6 +62,39 @@ func TestAJobIsRenderedWithWhatItsRunHasInCommon(t *testing.T) {
 		})
 		assert.Equal(t, []string{`{"command":["x"]}`, "group/x", "node-a", `{"item":"sda"}`}, h.Found["job-00001"].Command)
 		assert.JSONEq(t, `{"dir":"/var"}`, string(h.Found["job-00001"].Params))
+	}
+}
+
+// TestAJobOfAPageIsRendered with the proposal from its page; a lost page leaves the attempt without.
+func TestAJobOfAPageIsRendered(t *testing.T) {
+	t.Parallel()
+	payloads := payloadsOf(t)
+	render := func(in contract.ExecuteInput) Rendered {
+		return Rendered{Command: []string{in.Job.Summary, string(in.ProposalParams)}}
+	}
+	for _, lost := range []bool{false, true} {
+		h := NewReader("group/x", []Item{{ID: "job-00001"}}, render, slog.Default())
+		h.Proposal = func(ref contract.ProposalRef) (jobtype.Proposal, error) {
+			assert.Equal(t, contract.ProposalRef{Page: "p", Position: 3}, ref)
+			if lost {
+				return jobtype.Proposal{}, pages.ErrLost
+			}
+			return jobtype.Proposal{Summary: "it", Params: json.RawMessage(`{"item":"sda"}`)}, nil
+		}
+		h.Read(&historypb.HistoryEvent{
+			EventId: 7, EventType: enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+			Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
+				ActivityId: contract.AttemptID("job-00001", 1), ActivityType: &commonpb.ActivityType{Name: contract.ExecuteActivity},
+				TaskQueue: &taskqueuepb.TaskQueue{Name: contract.WorkerQueue("node-a", "i")},
+				Input:     payloads(contract.ExecuteInput{Handler: "h", Job: jobtype.Job{ID: "job-00001"}, Ref: &contract.ProposalRef{Page: "p", Position: 3}}),
+			}},
+		})
+		want := []string{"it", `{"item":"sda"}`}
+		if lost {
+			want = nil
+		}
+		assert.Equal(t, want, h.Found["job-00001"].Command)
+		assert.Len(t, h.Found["job-00001"].Attempts, 1)
 	}
 }
 

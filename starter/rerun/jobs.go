@@ -71,7 +71,7 @@ func tooMany(run starter.Snapshot, choice retry.Choice) error {
 	}
 	return &starter.RefusedError{
 		Asked:  "retry " + run.WorkflowID,
-		Reason: fmt.Sprintf("%d jobs are more than one submission holds; `roundsman start %s` detects again", n, run.JobType),
+		Reason: fmt.Sprintf("%d jobs are more than the new run would hold: %d, and 1 MiB of proposals; name some, or `roundsman start %s` detects again", n, mostRetried, run.JobType),
 	}
 }
 

@@ -148,15 +148,18 @@ func (r Runs) show(ctx context.Context, ref RunRef) (Snapshot, error) {
 		err = answered(ctx, r.client, &snapshot, Snapshot.withGroup)
 	}
 	switch {
-	case NotReady(err):
+	case NotReady(err) && time.Since(snapshot.Started) < startsWithin:
 		snapshot.Unanswered = "the run has just been started"
-	case Unanswered(err):
+	case Unanswered(err), NotReady(err):
 		snapshot.Unanswered, snapshot.silence = err.Error(), err
 	case err != nil:
 		return Snapshot{}, err
 	}
 	return snapshot, nil
 }
+
+// startsWithin is the time for the first workflow task of a run.
+const startsWithin = time.Minute
 
 // answered queries an open run for its status and adds it.
 func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, S) Snapshot) error {

@@ -56,11 +56,13 @@ type sweep struct {
 	// job type, the recent runs of its Schedule.
 	over   map[string]bool
 	recent map[string]map[string]bool
+	// pages caches, by the workflow id of a run, whether its pages must stay.
+	pages map[string]bool
 	Swept
 }
 
 func (s *sweep) run(ctx context.Context) error {
-	s.over, s.recent = map[string]bool{}, map[string]map[string]bool{}
+	s.over, s.recent, s.pages = map[string]bool{}, map[string]map[string]bool{}, map[string]bool{}
 	for token := []byte(nil); ; {
 		page, err := s.client.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: s.namespace, PageSize: pageSize, NextPageToken: token, Query: Query(s.before),
@@ -117,8 +119,7 @@ func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecution
 func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	id := info.GetExecution().GetWorkflowId()
 	if run, ok := contract.RunOfPage(id); ok {
-		over, err := s.isOver(ctx, run)
-		return !over, err
+		return s.reads(ctx, run)
 	}
 	over, err := s.isOver(ctx, id)
 	if err != nil || !over {
@@ -130,6 +131,25 @@ func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 		}
 	}
 	return s.remembered(ctx, info)
+}
+
+// reads reports whether a run stays, and its pages with it.
+func (s *sweep) reads(ctx context.Context, workflowID string) (bool, error) {
+	if needed, known := s.pages[workflowID]; known {
+		return needed, nil
+	}
+	described, err := s.client.DescribeWorkflowExecution(ctx, workflowID, "")
+	needed := false
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); !gone {
+		if err != nil {
+			return false, fmt.Errorf("look whether %s is needed: %w", workflowID, err)
+		}
+		if needed, err = s.needed(ctx, described.GetWorkflowExecutionInfo()); err != nil {
+			return false, err
+		}
+	}
+	s.pages[workflowID] = needed
+	return needed, nil
 }
 
 // isOver reports whether the last run of a workflow ended before the instant. Earlier runs of an open or

@@ -23,6 +23,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/doctor"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/retention"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
@@ -116,6 +117,37 @@ func answered(t require.TestingT, err error) bool {
 }
 
 func (w *world) has(id string) int { return w.listed("WorkflowId = '" + id + "'") }
+
+// page stores a page of a run, and closes it as the keeper does.
+func (w *world) page(run string) (id string) {
+	w.Helper()
+	store := pages.NewStore(w.client.Temporal(), w.client.Namespace(), starter.DataConverter())
+	name, err := store.Put(w.Context(), run, []byte("proposals of "+run))
+	require.NoError(w, err)
+	require.NoError(w, store.Close(w.Context(), run, []string{name}))
+	return contract.PageWorkflowID(run, name)
+}
+
+// TestPagesStayAsLongAsTheirRun: a run that its Schedule lists keeps its proposals and its record.
+func TestPagesStayAsLongAsTheirRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, doctor.EnsureSearchAttributes(t.Context(), w.client))
+	require.NoError(t, w.start("group/a", contract.JobGroupWorkflow, plan{}).Get(t.Context(), nil))
+	w.start("group/open", contract.JobGroupWorkflow, plan{Wait: true})
+	nightly := w.nightly()
+	kept, open, left, orphan := w.page(nightly), w.page("group/open"), w.page("group/a"), w.page("group/never")
+	old := time.Now().Add(3 * time.Hour)
+	testsuite.WaitFor(t, within, "visibility knows all", func() bool { return w.listed(retention.Query(old)) == 6 })
+	sweeper := w.sweeper(time.Nanosecond)
+	testsuite.WaitFor(t, within, "one run and its page are deleted", func() bool {
+		_, err := sweeper.Sweep(t.Context(), old)
+		return answered(t, err) && w.has("group/a")+w.has(left)+w.has(orphan) == 0
+	})
+	assert.Equal(t, 1, w.has(nightly))
+	assert.Equal(t, 1, w.has(kept), "its run stays")
+	assert.Equal(t, 1, w.has(open), "its run is open")
+}
 
 func (w *world) sweeper(pause time.Duration) *retention.Sweeper {
 	return retention.New(retention.Options{

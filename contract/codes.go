@@ -22,6 +22,7 @@ const (
 	CodeItemsInFlight Code = "ITEMS_IN_FLIGHT"
 	CodeItemFailed    Code = "ITEM_FAILED"
 	CodeGlobalLimit   Code = "GLOBAL_LIMIT"
+	CodeBacklog       Code = "BACKLOG"
 	CodeWorkerLimit   Code = "PER_WORKER_LIMIT"
 	CodeSlots         Code = "ALL_SLOTS_FULL"
 	CodeNoWorker      Code = "NO_WORKER"

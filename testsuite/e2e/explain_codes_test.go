@@ -329,6 +329,20 @@ func fixturesOfPlaces() []fixture {
 				s.setPolicy(run, func(p *jobtype.Policy) { p.GlobalExecutionConcurrency = 2 })
 			}}
 		}},
+		{code: explain.Backlog, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			var found []jobtype.Proposal
+			for range 410 { // More than two pages of a detection.
+				found = append(found, jobtype.Proposal{Params: at("x").Params})
+			}
+			spec := s.spec(found...)
+			spec.Policy.MaxJobsPerDetection = len(found)
+			run := s.launch("1", contract.JobGroupInput{Spec: spec, OpenJobs: 1})
+			s.works("x")
+			return situation{thing: run + "/job-00410", object: s.name, says: "open jobs of the group come first", remedy: func() {
+				require.NoError(s.t, s.client.Temporal().SignalWorkflow(s.t.Context(), run, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(410)}))
+			}}
+		}},
 		{code: explain.PerWorkerLimit, arrange: func(s *stage) situation {
 			id := s.worker(2, "-ssd")
 			run := narrow(s, func(p *jobtype.Policy) { p.PerWorkerExecutionConcurrency = 1 })

@@ -110,10 +110,15 @@ func (s *stage) spec(found ...jobtype.Proposal) contract.JobTypeSpec {
 // group begins a run of the stage, which ends with the fixture.
 func (s *stage) group(number string, spec contract.JobTypeSpec) string {
 	s.t.Helper()
+	return s.launch(number, contract.JobGroupInput{Spec: spec})
+}
+
+func (s *stage) launch(number string, in contract.JobGroupInput) string {
+	s.t.Helper()
 	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
-		ID: "group/" + spec.Name + "-" + number, TaskQueue: contract.ControlQueue,
-		TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(spec.Name)),
-	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
+		ID: "group/" + in.Spec.Name + "-" + number, TaskQueue: contract.ControlQueue,
+		TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(in.Spec.Name)),
+	}, contract.JobGroupWorkflow, in)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { s.terminate(run.GetID()) })
 	return run.GetID()

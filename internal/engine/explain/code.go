@@ -25,6 +25,7 @@ const (
 	NotInstalled      = contract.CodeNotInstalled
 	DiskFull          = contract.CodeDiskFull
 	GlobalLimit       = contract.CodeGlobalLimit
+	Backlog           = contract.CodeBacklog
 	PerWorkerLimit    = contract.CodeWorkerLimit
 	RetryBackoff      = contract.CodeBackoff
 	Deferred          = contract.CodeDeferred
@@ -97,7 +98,7 @@ func (h Holder) Thing() string {
 func Codes() []Code {
 	return []Code{
 		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, FleetRecovering, AfterPending, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
-		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
+		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, Backlog, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
 		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}
 }

@@ -239,7 +239,7 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 
 // OwnPace reports a wait that the run's own work ends, so nothing delays the run.
 func OwnPace(code Code) bool {
-	return code == GlobalLimit || code == PerWorkerLimit || code == AllSlotsFull
+	return code == GlobalLimit || code == Backlog || code == PerWorkerLimit || code == AllSlotsFull
 }
 
 // missedWorker explains why a run for every worker does not reach one of them.

@@ -70,9 +70,9 @@ func TextSurplus(most int) string {
 	return fmt.Sprintf("more than max_jobs_per_detection (%d), or more than a group holds: 32 MiB, 1,800 pages, or jobs of 10,000 combinations of priority, node and labels", most)
 }
 
-// TextBacklog explains the wait of a job of the backlog.
+// TextBacklog explains the wait of jobs of the backlog.
 func TextBacklog(open int) string {
-	return fmt.Sprintf("%d jobs of the group come first, by priority and number", open)
+	return fmt.Sprintf("%d open jobs of the group come first: the most urgent of each class, by number", open)
 }
 
 // TextDetectsAgain is the state of a detection between two attempts.

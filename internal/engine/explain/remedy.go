@@ -157,7 +157,7 @@ func remedy(code Code, object string) Remedy {
 		return Remedy{Hint: "write `notify.receivers." + object + "` into the configuration of the control plane", Actions: []action.Action{action.New(action.StartServer, nil)}}
 	case ReceiverFailing:
 		return Remedy{Hint: "repair it: the next try delivers", Actions: []action.Action{about(action.TestReceiver, "name", object)}}
-	case Held, AwaitingApproval, Upstream, ItemsInFlight, ItemFailed, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, Sleeping, NotBefore, Deferred, Guard:
+	case Held, AwaitingApproval, Upstream, ItemsInFlight, ItemFailed, ConcurrencyLimit, GlobalLimit, Backlog, PerWorkerLimit, Sleeping, NotBefore, Deferred, Guard:
 		return Remedy{} // The run and the item are part of it: see remedyIn.
 	}
 	return passing(code, object)
@@ -228,7 +228,7 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 	case AfterPending:
 		return or(about(action.RunJobType, "name", r.Object),
 			action.New(action.RunJobType, action.Args{"name": run.JobType, "ignore_window": "true"}), lookAt(r.Object, "")), true
-	case GlobalLimit:
+	case GlobalLimit, Backlog:
 		return set("global_execution_concurrency"), true
 	case PerWorkerLimit:
 		return set("per_worker_execution_concurrency"), true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/backlog"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
@@ -144,6 +145,11 @@ func (g *Group) saved(engine run.Snapshot) (open []*job, rest *backlog.Saved) {
 		return true
 	})
 	return open, g.jobs.backlog.Save(back)
+}
+
+// backlogWait explains the wait of the jobs that are not open.
+func (g *Group) backlogWait(since time.Time) run.Wait {
+	return run.Wait{Code: contract.CodeBacklog, Object: g.cfg.JobType, Since: since, Detail: explain.TextBacklog(g.jobs.open.Len())}
 }
 
 // numbered reports whether the jobs of the backlog have their numbers.

@@ -146,7 +146,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	case j.Late:
 		return run.Wait{Code: contract.CodeClaims, Since: j.CreatedAt, Detail: "it was found late; the group waits for its claims"}
 	case !offered && g.jobs.backlog.Len() > 0:
-		return run.Wait{Code: contract.CodeGlobalLimit, Object: g.cfg.JobType, Since: j.CreatedAt, Detail: explain.TextBacklog(g.jobs.open.Len())}
+		return g.backlogWait(j.CreatedAt)
 	case !offered:
 		return run.Wait{}
 	}
@@ -296,6 +296,11 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 			reason.Items, reason.Since, reason.Until = w.Items, w.Since, w.Until
 			list = append(list, *reason)
 		}
+	}
+	if n := g.jobs.backlog.Len(); n > 0 {
+		reason := reasonOf(g.backlogWait(g.turnAt), 0)
+		reason.Items = n
+		list = append(list, *reason)
 	}
 	return list
 }

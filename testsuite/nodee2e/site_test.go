@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { sites.Main(m, nil, handlers()...) }
 
 func handlers() []jobtype.Handler {
-	return []jobtype.Handler{steps{name: "steps"}, steps{name: "capped", cap: 3}}
+	return []jobtype.Handler{steps{name: "steps"}, steps{name: "capped", cap: 3}, plain{}}
 }
 
 // site is a server, a control plane and workers, each a process.

@@ -75,6 +75,39 @@ func TestProposalsGoApart(t *testing.T) {
 	assert.Less(t, inline, 900)
 }
 
+// TestAPageThatCannotBeStored is stored again. After a refusal, or with the end of the detection, the
+// detection fails, and the group learns of no page that does not exist.
+func TestAPageThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	away := func(n int) error {
+		if n <= 2 {
+			return errAway
+		}
+		return nil
+	}
+	refused := func(int) error { return &RejectedError{Err: errors.New("too large")} }
+	for name, fails := range map[string]func(int) error{"away": away, "refused": refused} {
+		b := emitting(t, emitAll(many()))
+		b.server.onPut = fails
+		result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+		for _, page := range b.server.pages {
+			if page.Paged != nil {
+				assert.Contains(t, b.server.stored, page.Paged.Page)
+			}
+		}
+		if name == "away" {
+			require.NoError(t, failure)
+			assert.Len(t, b.server.stored, 3)
+			assert.Equal(t, 5, b.server.puts)
+			assert.Equal(t, len(b.server.pages), result.Pages)
+			continue
+		}
+		require.ErrorContains(t, failure, "too large")
+		assert.Empty(t, b.server.stored)
+		assert.Equal(t, 1, b.server.puts, "a refusal is not repeated")
+	}
+}
+
 // TestSmallAndDryDetectionsSendAll to their group.
 func TestSmallAndDryDetectionsSendAll(t *testing.T) {
 	t.Parallel()

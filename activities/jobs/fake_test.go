@@ -36,6 +36,8 @@ type fakeServer struct {
 	onComplete func(n int) error
 	onSignal   func(n int) error
 	onPage     func(n int, page contract.DetectPageInput) (contract.DetectPageResult, error)
+	onPut      func(n int) error
+	puts       int
 	completes  int
 	signaled   int
 	paged      int
@@ -101,6 +103,11 @@ func (f *fakeServer) SendPage(_ context.Context, _, _, updateID string, page con
 func (f *fakeServer) PutPage(_ context.Context, _ string, data []byte) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.puts++; f.onPut != nil {
+		if err := f.onPut(f.puts); err != nil {
+			return "", err
+		}
+	}
 	if f.stored == nil {
 		f.stored = map[string][]byte{}
 	}

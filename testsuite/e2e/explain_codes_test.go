@@ -331,6 +331,8 @@ func fixturesOfPlaces() []fixture {
 		}},
 		{code: explain.Backlog, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
+			close(s.enough)
+			s.hold("x")
 			var found []jobtype.Proposal
 			for range 410 { // More than two pages of a detection.
 				found = append(found, jobtype.Proposal{Params: at("x").Params})

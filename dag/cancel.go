@@ -8,21 +8,18 @@ func (r *Run) cancelTask(ev Event, buf []Decision) ([]Decision, error) {
 	case n.state.Terminal():
 		return buf, r.refuse(ev, RefusedState, "it is already %s", n.state)
 	case n.state == Running:
-		return r.askCancel(ev.Task, buf), nil
+		return r.appendCancel(ev.Task, buf), nil
 	}
 	r.end(ev.Task, Canceled)
 	r.settle()
 	return buf, nil
 }
 
-func (r *Run) askCancel(i Index, buf []Decision) []Decision {
-	n := &r.nodes[i]
-	if n.flag&flagCanceling != 0 {
-		return buf
+func (r *Run) appendCancel(i Index, buf []Decision) []Decision {
+	if r.askCancel(i) {
+		buf = append(buf, Decision{Kind: DecisionCancel, Task: i})
 	}
-	r.uncrowd(n)
-	n.flag = n.flag&^flagAdmitted | flagCanceling
-	return append(buf, Decision{Kind: DecisionCancel, Task: i})
+	return buf
 }
 
 // cancelRun ends the run. The first request spares tasks with the rule always, a second one does not.
@@ -40,29 +37,13 @@ func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 		case Pending, Ready:
 			r.end(Index(i), Canceled)
 		case Running:
-			buf = r.askCancel(Index(i), buf)
+			buf = r.appendCancel(Index(i), buf)
 		case Completed, Failed, UpstreamFailed, Skipped, Canceled:
 		}
 	}
 	r.settle()
 	r.phase = phaseActive // a held run ends now; decide finds no task left
 	return buf, nil
-}
-
-// after returns the ending after a further cancel or deadline. The first one determines the outcome.
-func (e ending) after(k EventKind) ending {
-	switch e {
-	case endingNone:
-		if k == EventDeadline {
-			return endingDeadline
-		}
-		return endingCanceled
-	case endingCanceled, endingCanceledHard:
-		return endingCanceledHard
-	case endingDeadline, endingDeadlineHard:
-		return endingDeadlineHard
-	}
-	return e
 }
 
 // sweep cancels, from the given task on, all tasks that have not started, because of a failure under

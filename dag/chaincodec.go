@@ -11,12 +11,12 @@ import (
 )
 
 // appendChains encodes the chains. An item in flight is encoded as its first task.
-func (r *Run) appendChains(buf []byte) []byte {
-	if len(r.chains.byName) == 0 {
+func (q *queue) appendChains(buf []byte) []byte {
+	if len(q.chains.byName) == 0 {
 		return buf
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(r.chains.byName)))
-	for _, c := range r.chains.list {
+	buf = binary.AppendUvarint(buf, uint64(len(q.chains.byName)))
+	for _, c := range q.chains.list {
 		buf = wire.AppendBytes(buf, []byte(c.name))
 		buf = binary.AppendUvarint(buf, uint64(c.InFlight))
 		buf = append(buf, byte(c.OnFailure))
@@ -42,14 +42,14 @@ func (c *chain) begun() []Index {
 }
 
 // readChains is the inverse of appendChains, for a run that has all its tasks.
-func (r *Run) readChains(in *wire.Reader) {
+func (q *queue) readChains(in *wire.Reader) {
 	n, last := in.Count(in.Left(), "chains"), ""
 	for range n {
 		name := string(in.Bytes("name"))
 		c := Chain{InFlight: in.Count(math.MaxInt32, "items"), OnFailure: FailurePolicy(in.Byte(uint8(graph.PolicyCount), "failure policy"))}
 		for range in.Count(in.Left(), "entries") {
 			entry := string(in.Bytes("entry"))
-			if entry == "" || len(entry) > MaxIDLength || r.chains.byEntry[entry] != nil || slices.Contains(c.Entries, entry) {
+			if entry == "" || len(entry) > MaxIDLength || q.chains.byEntry[entry] != nil || slices.Contains(c.Entries, entry) {
 				in.Fail("the entry of a chain is malformed")
 				return
 			}
@@ -60,17 +60,17 @@ func (r *Run) readChains(in *wire.Reader) {
 			return
 		}
 		last = name
-		r.limitChain(name, c)
-		r.readBegun(in, r.chains.byName[name])
+		q.limitChain(name, c)
+		q.readBegun(in, q.chains.byName[name])
 	}
 	if n == 0 {
 		in.Fail("the chains are missing")
 	}
 }
 
-func (r *Run) readBegun(in *wire.Reader, c *chain) {
-	for _, i := range row(in, len(r.nodes)) {
-		it := r.chains.of[i]
+func (q *queue) readBegun(in *wire.Reader, c *chain) {
+	for _, i := range row(in, len(q.states.nodes)) {
+		it := q.chains.of[i]
 		if in.Err() != nil || it == nil || it.of != c || it.begun || i != slices.Min(it.tasks) {
 			in.Fail("an item in flight is malformed")
 			return

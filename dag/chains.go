@@ -54,9 +54,9 @@ type waitKind uint8
 
 const waitKinds = 6
 
-func (r *Run) waitKind(i Index, it *chainItem) waitKind {
+func (q *queue) waitKind(i Index, it *chainItem) waitKind {
 	kind := waitKind(0)
-	switch a := r.nodes[i].attr; {
+	switch a := q.states.nodes[i].attr; {
 	case a.Unmetered():
 		kind = 1
 	case a.Gated():
@@ -107,9 +107,9 @@ type chains struct {
 }
 
 // Chains returns the chains in the order of their names.
-func (r *Run) Chains() []ChainUse {
-	list := make([]ChainUse, 0, len(r.chains.byName))
-	for _, c := range r.chains.list {
+func (q *queue) Chains() []ChainUse {
+	list := make([]ChainUse, 0, len(q.chains.byName))
+	for _, c := range q.chains.list {
 		list = append(list, c.use())
 	}
 	return list
@@ -120,9 +120,9 @@ func (c *chain) use() ChainUse {
 }
 
 // WaitsForItem returns the chain whose limit keeps the ready task i from its start.
-func (r *Run) WaitsForItem(i Index) (use ChainUse, waits bool) {
-	it := r.chains.of[i]
-	if it == nil || r.nodes[i].state != Ready || !it.of.bars(it) {
+func (q *queue) WaitsForItem(i Index) (use ChainUse, waits bool) {
+	it := q.chains.of[i]
+	if it == nil || q.states.nodes[i].state != Ready || !it.of.bars(it) {
 		return use, false
 	}
 	return it.of.use(), true
@@ -151,18 +151,18 @@ func (r *Run) StoppedBy(i Index) Index {
 func (r *Run) stops(c *chain) bool { return c.OnFailure == Stop && r.opts.OnFailure != Stop }
 
 // limitChains declares chains. An entry stays in its first chain.
-func (r *Run) limitChains(declared map[string]Chain) {
+func (q *queue) limitChains(declared map[string]Chain) {
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		d := declared[name]
 		if d.InFlight <= 0 || name == "" {
 			continue
 		}
-		r.limitChain(name, d)
+		q.limitChain(name, d)
 	}
 }
 
-func (r *Run) limitChain(name string, d Chain) {
-	all := &r.chains
+func (q *queue) limitChain(name string, d Chain) {
+	all := &q.chains
 	if all.byName == nil {
 		all.byName, all.byEntry, all.of = map[string]*chain{}, map[string]*chain{}, map[Index]*chainItem{}
 	}
@@ -181,21 +181,21 @@ func (r *Run) limitChain(name string, d Chain) {
 		}
 		all.byEntry[entry] = c
 		c.Entries = append(c.Entries, entry)
-		for _, i := range r.Family(entry) {
-			r.joinChain(i)
+		for _, i := range q.defs.Family(entry) {
+			q.joinChain(i)
 		}
 	}
-	for c.busy < c.InFlight && r.unparkItem(c) {
+	for c.busy < c.InFlight && q.unparkItem(c) {
 	}
 }
 
 // joinChain adds a task to the item that its id names, if its entry has a chain.
-func (r *Run) joinChain(i Index) {
-	if r.chains.byName == nil {
+func (q *queue) joinChain(i Index) {
+	if q.chains.byName == nil {
 		return
 	}
-	entry, item, fanned := strings.Cut(r.ID(i), ".")
-	c := r.chains.byEntry[entry]
+	entry, item, fanned := strings.Cut(q.defs.ID(i), ".")
+	c := q.chains.byEntry[entry]
 	if !fanned || c == nil {
 		return
 	}
@@ -206,13 +206,13 @@ func (r *Run) joinChain(i Index) {
 		c.items = append(c.items, it)
 	}
 	it.tasks = append(it.tasks, i)
-	r.chains.of[i] = it
-	r.countItem(it, i)
+	q.chains.of[i] = it
+	q.countItem(it, i)
 }
 
 // countItem counts the state of a task that is new in its item.
-func (r *Run) countItem(it *chainItem, i Index) {
-	s := r.nodes[i].state
+func (q *queue) countItem(it *chainItem, i Index) {
+	s := q.states.nodes[i].state
 	it.of.count(it, -1)
 	it.of.failed += one(s.failure())
 	it.live += one(!s.Terminal())
@@ -226,8 +226,8 @@ func one(b bool) int { return int(truth(b)) }
 
 // followItem counts a task's change of state in its item. An item begins with its first started task and ends with
 // its last one. Then the next one may begin.
-func (r *Run) followItem(i Index, from, to State) {
-	it := r.chains.of[i]
+func (q *queue) followItem(i Index, from, to State) {
+	it := q.chains.of[i]
 	if it == nil {
 		return
 	}
@@ -241,42 +241,42 @@ func (r *Run) followItem(i Index, from, to State) {
 	it.begun = (it.begun || begins) && it.live > 0
 	c.count(it, +1)
 	if begins {
-		r.unparkTasks(it)
+		q.unparkTasks(it)
 	}
 	if c.busy < c.InFlight {
-		r.unparkItem(c)
+		q.unparkItem(c)
 	}
 }
 
 // unparkTasks makes the parked tasks of an item in flight available again.
-func (r *Run) unparkTasks(it *chainItem) {
+func (q *queue) unparkTasks(it *chainItem) {
 	for _, k := range it.tasks {
-		if isParked(r.nodes[k]) {
-			r.nodes[k].flag &^= flagParked
-			r.enqueue(k, r.nodes[k].attr)
+		if isParked(q.states.nodes[k]) {
+			q.states.nodes[k].flag &^= flagParked
+			q.enqueue(k, q.states.nodes[k].attr)
 		}
 	}
 }
 
 // unparkItem makes the first parked task of each kind available again; false if there is none.
-func (r *Run) unparkItem(c *chain) bool {
+func (q *queue) unparkItem(c *chain) bool {
 	found := false
 	for k := range c.parked {
-		found = r.unparkFirst(&c.parked[k]) || found
+		found = q.unparkFirst(&c.parked[k]) || found
 	}
 	return found
 }
 
 // forceItem begins the first waiting item above the limit of items in flight, since nothing runs and the items
 // in flight wait for it. It reports whether there was one.
-func (r *Run) forceItem() bool {
-	if r.counts[Running] > 0 || r.counts[Ready] == 0 {
+func (q *queue) forceItem() bool {
+	if q.states.counts[Running] > 0 || q.states.counts[Ready] == 0 {
 		return false
 	}
 	var best *ready.Key
-	for _, c := range r.chains.list {
+	for _, c := range q.chains.list {
 		for kind := range c.parked {
-			if k, ok := ready.Peek(&c.parked[kind], r.nodes, isParked); ok && (best == nil || k.Before(*best)) {
+			if k, ok := ready.Peek(&c.parked[kind], q.states.nodes, isParked); ok && (best == nil || k.Before(*best)) {
 				best = &k
 			}
 		}
@@ -284,11 +284,11 @@ func (r *Run) forceItem() bool {
 	if best == nil {
 		return false
 	}
-	it := r.chains.of[best.Task]
+	it := q.chains.of[best.Task]
 	it.of.count(it, -1)
 	it.begun = true
 	it.of.count(it, +1)
-	r.unparkTasks(it)
+	q.unparkTasks(it)
 	return true
 }
 
@@ -339,10 +339,10 @@ func (r *Run) resumeItems() {
 	}
 }
 
-func (r *Run) inheritChains(prior *Run) {
+func (q *queue) inheritChains(prior *Run) {
 	for _, c := range prior.chains.list {
-		if _, declared := r.Lookup(c.name); !declared && r.chains.byName[c.name] == nil && len(r.Family(c.name)) == 0 {
-			r.limitChain(c.name, c.Chain)
+		if _, declared := q.defs.Lookup(c.name); !declared && q.chains.byName[c.name] == nil && len(q.defs.Family(c.name)) == 0 {
+			q.limitChain(c.name, c.Chain)
 		}
 	}
 }

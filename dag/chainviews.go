@@ -2,24 +2,24 @@ package dag
 
 // OpenItems returns one task of each item in flight of a chain, at most most: one that runs, else the first that
 // has not ended.
-func (r *Run) OpenItems(name string, most int) []Index {
+func (q *queue) OpenItems(name string, most int) []Index {
 	var open []Index
-	c := r.chains.byName[name]
+	c := q.chains.byName[name]
 	if c == nil {
 		return nil
 	}
 	for _, it := range c.items {
 		if it.begun && len(open) < most {
-			open = append(open, r.openTask(it))
+			open = append(open, q.openTask(it))
 		}
 	}
 	return open
 }
 
-func (r *Run) openTask(it *chainItem) Index {
+func (q *queue) openTask(it *chainItem) Index {
 	first := None
 	for _, i := range it.tasks {
-		switch s := r.nodes[i].state; {
+		switch s := q.states.nodes[i].state; {
 		case s == Running:
 			return i
 		case !s.Terminal() && first == None:

@@ -26,6 +26,10 @@ type (
 	FailurePolicy = graph.FailurePolicy
 	// Outcome is the outcome of a run. The zero value, NoOutcome, is a run that has not ended.
 	Outcome = graph.Outcome
+	// Diff lists the task ids that differ between two graphs, in declaration order.
+	Diff = graph.Diff
+	// DiffError refuses to resume a run with another graph.
+	DiffError = graph.DiffError
 
 	attr = graph.Attr
 )

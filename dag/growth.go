@@ -3,6 +3,8 @@ package dag
 import (
 	"bytes"
 	"slices"
+
+	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
 // Addition is a task to add to a run, with the existing tasks that must wait for it.
@@ -50,13 +52,22 @@ type growth struct {
 	ahead  map[Index][]Index // redefined task → the tasks that wait for it since
 }
 
-type addedTask struct {
-	id            string
+// work is the definition of a task without its id and its dependencies.
+type work struct {
 	attr          attr
 	priority      int32
 	payload, args []byte
-	parent        Index // the splitter; None for an operator's
-	under         Index // its fan-out; None for others
+}
+
+func workOf(t *Task) work {
+	return work{attr: graph.NewAttr(t), priority: t.Priority, payload: t.Payload, args: t.Args}
+}
+
+type addedTask struct {
+	work
+	id     string
+	parent Index // the splitter; None for an operator's
+	under  Index // its fan-out; None for others
 }
 
 // batch is one executed growth with all data to repeat it.
@@ -65,16 +76,6 @@ type batch struct {
 	first  Index     // index of its first task
 	needs  [][]Index // per task, resolved
 	before [][]Index // per task, resolved; without the dependants that follow from parent
-}
-
-func (r *Run) ensureGrowth() *growth {
-	if r.growth == nil {
-		r.growth = &growth{
-			byID: map[string]Index{}, needs: map[Index][]Index{}, deps: map[Index][]Index{}, blobs: map[string][]byte{},
-			latest: map[Index]int{}, rows: map[Index][]Index{}, ahead: map[Index][]Index{},
-		}
-	}
-	return r.growth
 }
 
 // intern returns the growth's own copy of a payload. Equal payloads share one copy.
@@ -88,6 +89,27 @@ func (g *growth) intern(p []byte) []byte {
 		g.blobs[string(own)] = own
 	}
 	return own
+}
+
+// replace gives a task another definition.
+func (g *growth) replace(d *redefinition) {
+	d.payload, d.args = g.intern(d.payload), g.intern(d.args)
+	g.latest[d.task] = len(g.steps)
+	g.steps = append(g.steps, *d)
+}
+
+// add appends a task.
+func (g *growth) add(i Index, t addedTask) {
+	t.payload, t.args = g.intern(t.payload), g.intern(t.args)
+	g.tasks = append(g.tasks, t)
+	g.byID[t.id] = i
+}
+
+// connect adds a dependency.
+func (g *growth) connect(from, to Index) {
+	g.needs[to] = append(g.needs[to], from)
+	g.deps[from] = append(g.deps[from], to)
+	g.edges++
 }
 
 func (r *Run) addTasks(ev Event) error {
@@ -212,16 +234,11 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 	g := r.ensureGrowth()
 	needed := neededWithin(b, func(k int) Index { return tasks[k].under })
 	heirs := r.heirsOf(b, tasks)
+	r.states.add(tasks)
 	for k := range tasks {
-		i := b.first + Index(k)
-		tasks[k].payload, tasks[k].args = g.intern(tasks[k].payload), g.intern(tasks[k].args)
-		g.tasks = append(g.tasks, tasks[k])
-		g.byID[tasks[k].id] = i
-		r.nodes = append(r.nodes, node{attr: tasks[k].attr})
-		r.counts[Pending]++
-		r.joinChain(i)
+		g.add(b.first+Index(k), tasks[k])
+		r.joinChain(b.first + Index(k))
 	}
-	r.origins.extend(len(tasks))
 	for k := range tasks {
 		i := b.first + Index(k)
 		for _, d := range b.needs[k] {
@@ -258,7 +275,7 @@ func neededWithin(b batch, under func(k int) Index) []bool {
 
 // heirs returns the tasks that will wait for the additions of a splitter, for a fan-out or directly.
 // Fan-outs do not wait for each other's tasks, so tasks of one can need single tasks of another.
-func (r *Run) heirs(parent, under Index) []Index {
+func (defs *definitions) heirs(parent, under Index) []Index {
 	if parent == None {
 		return nil
 	}
@@ -267,30 +284,30 @@ func (r *Run) heirs(parent, under Index) []Index {
 		of = under
 	}
 	var heirs []Index
-	for _, d := range r.Dependants(of) {
-		if under == None && r.AddedBy(d) != parent || under != None && r.Under(d) != under && !r.IsFanOut(d) {
+	for _, d := range defs.Dependants(of) {
+		if under == None && defs.AddedBy(d) != parent || under != None && defs.Under(d) != under && !defs.IsFanOut(d) {
 			heirs = append(heirs, d)
 		}
 	}
 	return heirs
 }
 
-func (r *Run) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
+func (defs *definitions) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
 	heirs := map[Index][]Index{}
 	if b.deferred() {
 		return heirs // They wait for the splitter, which waits for the tasks.
 	}
 	for k := range tasks {
 		if _, known := heirs[tasks[k].under]; !known {
-			heirs[tasks[k].under] = r.heirs(b.parent, tasks[k].under)
+			heirs[tasks[k].under] = defs.heirs(b.parent, tasks[k].under)
 		}
 	}
 	return heirs
 }
 
 // heirEdges bounds the number of dependencies that tasks add through their heirs.
-func (r *Run) heirEdges(b batch, tasks []addedTask) int {
-	heirs, edges := r.heirsOf(b, tasks), 0
+func (defs *definitions) heirEdges(b batch, tasks []addedTask) int {
+	heirs, edges := defs.heirsOf(b, tasks), 0
 	for k := range tasks {
 		edges += len(heirs[tasks[k].under])
 	}
@@ -299,10 +316,7 @@ func (r *Run) heirEdges(b batch, tasks []addedTask) int {
 
 // link makes to depend on from. A ready dependant becomes pending again.
 func (r *Run) link(from, to Index) {
-	g := r.growth
-	g.needs[to] = append(g.needs[to], from)
-	g.deps[from] = append(g.deps[from], to)
-	g.edges++
+	r.growth.connect(from, to)
 	if r.nodes[from].state.Terminal() {
 		return
 	}
@@ -311,11 +325,4 @@ func (r *Run) link(from, to Index) {
 	if n.state == Ready && n.attr.Rule() != OneFailed {
 		r.move(to, Pending)
 	}
-}
-
-func (r *Run) underID(i Index) string {
-	if of := r.Under(i); of != None {
-		return r.ID(of)
-	}
-	return ""
 }

@@ -75,10 +75,7 @@ func (p *growthPlan) declare(k int, a *Addition) {
 	}
 	p.fresh[a.ID] = p.batch.first + Index(len(p.tasks))
 	p.source = append(p.source, k)
-	p.tasks = append(p.tasks, addedTask{
-		under: p.under(at, a), id: a.ID, attr: graph.NewAttr(&a.Task), priority: a.Priority, parent: p.batch.parent,
-		payload: a.Payload, args: a.Args,
-	})
+	p.tasks = append(p.tasks, addedTask{under: p.under(at, a), id: a.ID, parent: p.batch.parent, work: workOf(&a.Task)})
 }
 
 func (p *growthPlan) under(at Index, a *Addition) Index {

@@ -30,19 +30,19 @@ type FanOut struct {
 func (f FanOut) Full() bool { return f.Running >= f.Limit }
 
 // FanOut returns the limited fan-out of i; ok is false without one.
-func (r *Run) FanOut(i Index) (f FanOut, ok bool) {
-	own := r.fanOutOf(i)
+func (q *queue) FanOut(i Index) (f FanOut, ok bool) {
+	own := q.fanOutOf(i)
 	if own == nil {
 		return f, false
 	}
-	return own.view(graph.EntryOf(r.ID(i))), true
+	return own.view(graph.EntryOf(q.defs.ID(i))), true
 }
 
 // FanOuts returns the limited fan-outs in the order of their names.
-func (r *Run) FanOuts() []FanOut {
-	list := make([]FanOut, 0, len(r.fanOuts))
-	for _, name := range slices.Sorted(maps.Keys(r.fanOuts)) {
-		list = append(list, r.fanOuts[name].view(name))
+func (q *queue) FanOuts() []FanOut {
+	list := make([]FanOut, 0, len(q.fanOuts))
+	for _, name := range slices.Sorted(maps.Keys(q.fanOuts)) {
+		list = append(list, q.fanOuts[name].view(name))
 	}
 	return list
 }
@@ -51,37 +51,33 @@ func (f *fanOut) view(name string) FanOut {
 	return FanOut{Name: name, Limit: f.limit, Running: f.running, Ready: f.ready}
 }
 
-// Family returns the tasks of a fan-out, ascending: those with an id of name, a dot and more. Do not
-// modify the slice.
-func (r *Run) Family(name string) []Index { return r.families.Of(name, len(r.nodes), r.ID) }
-
 // fanOutOf returns the limited fan-out of a task, or nil. Runs without limits have no cost.
-func (r *Run) fanOutOf(i Index) *fanOut {
-	if r.fanOuts == nil {
+func (q *queue) fanOutOf(i Index) *fanOut {
+	if q.fanOuts == nil {
 		return nil
 	}
-	return r.fanOuts[graph.EntryOf(r.ID(i))]
+	return q.fanOuts[graph.EntryOf(q.defs.ID(i))]
 }
 
-func (r *Run) limitFanOuts(limits map[string]int) {
+func (q *queue) limitFanOuts(limits map[string]int) {
 	//workflowcheck:ignore each is set by itself, and which tasks are ready does not depend on the order
 	for name, limit := range limits {
 		if limit <= 0 || name == "" {
 			continue
 		}
-		if r.fanOuts == nil {
-			r.fanOuts = map[string]*fanOut{}
+		if q.fanOuts == nil {
+			q.fanOuts = map[string]*fanOut{}
 		}
-		own := r.fanOuts[name]
+		own := q.fanOuts[name]
 		if own == nil {
 			own = &fanOut{}
-			r.fanOuts[name] = own
-			for _, i := range r.Family(name) {
-				own.count(r.nodes[i].state, +1)
+			q.fanOuts[name] = own
+			for _, i := range q.defs.Family(name) {
+				own.count(q.states.nodes[i].state, +1)
 			}
 		}
 		own.limit = limit
-		for r.unpark(own) {
+		for q.unpark(own) {
 		}
 	}
 }
@@ -99,23 +95,23 @@ func (r *Run) setConcurrency(ev Event) error {
 	return nil
 }
 
-func (r *Run) inheritFanOuts(prior *Run) {
+func (q *queue) inheritFanOuts(prior *Run) {
 	limits := map[string]int{}
 	//workflowcheck:ignore each goes to a place of its own
 	for name, f := range prior.fanOuts {
-		if _, declared := r.Lookup(name); !declared && r.fanOuts[name] == nil && len(r.Family(name)) == 0 {
+		if _, declared := q.defs.Lookup(name); !declared && q.fanOuts[name] == nil && len(q.defs.Family(name)) == 0 {
 			limits[name] = f.limit
 		}
 	}
-	r.limitFanOuts(limits)
+	q.limitFanOuts(limits)
 }
 
-func (r *Run) appendFanOuts(buf []byte) []byte {
-	if len(r.fanOuts) == 0 {
+func (q *queue) appendFanOuts(buf []byte) []byte {
+	if len(q.fanOuts) == 0 {
 		return buf
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(r.fanOuts)))
-	for _, f := range r.FanOuts() {
+	buf = binary.AppendUvarint(buf, uint64(len(q.fanOuts)))
+	for _, f := range q.FanOuts() {
 		buf = wire.AppendBytes(buf, []byte(f.Name))
 		buf = binary.AppendUvarint(buf, uint64(f.Limit))
 	}
@@ -142,15 +138,15 @@ func readFanOuts(in *wire.Reader) map[string]int {
 
 // follow counts a task's change of state in its fan-out. A place left in the limit makes a parked task
 // available.
-func (r *Run) follow(i Index, from, to State) {
-	f := r.fanOutOf(i)
+func (q *queue) follow(i Index, from, to State) {
+	f := q.fanOutOf(i)
 	if f == nil {
 		return
 	}
 	f.count(from, -1)
 	f.count(to, +1)
 	if to != Running && (from == Ready || from == Running) {
-		r.unpark(f)
+		q.unpark(f)
 	}
 }
 
@@ -164,16 +160,16 @@ func (f *fanOut) count(s State, n int) {
 }
 
 // unpark makes the first parked task available again; false if there is none.
-func (r *Run) unpark(f *fanOut) bool {
-	return r.unparkFirst(&f.parked)
+func (q *queue) unpark(f *fanOut) bool {
+	return q.unparkFirst(&f.parked)
 }
 
-func (r *Run) unparkFirst(parked *ready.Heap) bool {
-	k, ok := ready.Peek(parked, r.nodes, isParked)
+func (q *queue) unparkFirst(parked *ready.Heap) bool {
+	k, ok := ready.Peek(parked, q.states.nodes, isParked)
 	if ok {
 		parked.Pop()
-		r.nodes[k.Task].flag &^= flagParked
-		r.enqueue(k.Task, r.nodes[k.Task].attr)
+		q.states.nodes[k.Task].flag &^= flagParked
+		q.enqueue(k.Task, q.states.nodes[k.Task].attr)
 	}
 	return ok
 }
@@ -181,50 +177,50 @@ func (r *Run) unparkFirst(parked *ready.Heap) bool {
 func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
 
 // barred reports whether a ready task may not start, because its fan-out or its chain has reached its limit.
-func (r *Run) barred(i Index) bool {
-	it, f := r.chains.of[i], r.fanOutOf(i)
+func (q *queue) barred(i Index) bool {
+	it, f := q.chains.of[i], q.fanOutOf(i)
 	return it != nil && it.of.bars(it) || f != nil && f.running >= f.limit
 }
 
 // park parks a barred task, which the caller has removed from its set. If only one of the two limits is reached,
 // the next task that waits for the other may start instead.
-func (r *Run) park(k ready.Key) {
-	it, f := r.chains.of[k.Task], r.fanOutOf(k.Task)
+func (q *queue) park(k ready.Key) {
+	it, f := q.chains.of[k.Task], q.fanOutOf(k.Task)
 	if it != nil && it.of.bars(it) {
-		r.parkIn(&it.of.parked[r.waitKind(k.Task, it)], k)
+		q.parkIn(&it.of.parked[q.waitKind(k.Task, it)], k)
 		if f != nil && f.running < f.limit {
-			r.unpark(f)
+			q.unpark(f)
 		}
 		return
 	}
-	r.parkIn(&f.parked, k)
+	q.parkIn(&f.parked, k)
 	if it != nil && it.of.busy < it.of.InFlight {
-		r.unparkItem(it.of)
+		q.unparkItem(it.of)
 	}
 }
 
-func (r *Run) parkIn(parked *ready.Heap, k ready.Key) {
-	if n := &r.nodes[k.Task]; n.flag&flagParked == 0 {
+func (q *queue) parkIn(parked *ready.Heap, k ready.Key) {
+	if n := &q.states.nodes[k.Task]; n.flag&flagParked == 0 {
 		n.flag |= flagParked
 		parked.Push(k)
 	}
 }
 
 // limited reports whether ready tasks may have to wait for a limit other than the run's.
-func (r *Run) limited() bool { return r.fanOuts != nil || r.chains.byName != nil }
+func (q *queue) limited() bool { return q.fanOuts != nil || q.chains.byName != nil }
 
 // parkFirst parks the first tasks of a set until one may start.
-func (r *Run) parkFirst(set *readySet) {
+func (q *queue) parkFirst(set *readySet) {
 	for {
-		k, ok := r.first(set)
-		if !ok || !r.barred(k.Task) {
+		k, ok := q.first(set)
+		if !ok || !q.barred(k.Task) {
 			return
 		}
-		if r.ranked(k.Task) {
-			set.own.Remove(r.rankOf(k.Task))
+		if q.defs.ranked(k.Task) {
+			set.own.Remove(q.defs.rankOf(k.Task))
 		} else {
 			set.added.Pop()
 		}
-		r.park(k)
+		q.park(k)
 	}
 }

@@ -106,41 +106,12 @@ func (r *Run) untrigger(i Index) {
 	r.nodes[i].flag = flagUntriggered
 }
 
-// move changes a state and updates counts, places and the ready sets.
+// move changes a state and its place in the queue.
 func (r *Run) move(i Index, to State) {
-	n := &r.nodes[i]
-	from := n.state
-	if from == Running && !n.attr.Unmetered() {
-		switch {
-		case n.flag&flagGate == 0:
-			r.flight--
-		case n.flag&flagCrowded != 0:
-			r.crowded--
-		default:
-			r.gates--
-		}
+	from := r.set(i, to)
+	if from == Ready || to == Ready || r.limited() {
+		r.requeue(i, &r.nodes[i], from, to)
 	}
-	if from == Ready && !n.attr.Unmetered() && r.ranked(i) {
-		r.setOf(n.attr).own.Remove(r.rankOf(i))
-	}
-	n.state = to
-	r.counts[from]--
-	r.counts[to]++
-	r.moves = append(r.moves, Transition{Task: i, From: from, To: to})
-	if to == Ready {
-		r.enqueue(i, n.attr)
-	}
-	if r.limited() {
-		if from == Ready {
-			n.flag &^= flagParked
-		}
-		r.follow(i, from, to)
-		r.followItem(i, from, to)
-	}
-}
-
-func (r *Run) rankOf(i Index) Index {
-	return r.graph.Rank(i)
 }
 
 // settle updates the dependants of every task on the work list, which may make them ready or terminal
@@ -228,7 +199,7 @@ func (r *Run) decide(buf []Decision) []Decision {
 	if r.counts[Pending]+r.counts[Ready]+r.counts[Running] > 0 {
 		return buf
 	}
-	if r.opts.Hold && r.ending == endingNone && r.verdict() == OutcomeFailed {
+	if r.opts.Hold && r.ending == endingNone && r.verdict(&r.counts) == OutcomeFailed {
 		r.phase = phaseHeld
 		return append(buf, Decision{Kind: DecisionHold, Task: None})
 	}
@@ -236,7 +207,9 @@ func (r *Run) decide(buf []Decision) []Decision {
 }
 
 func (r *Run) startAll(buf []Decision) []Decision {
-	buf = r.startFree(buf)
+	if r.free.Len() > 0 {
+		buf = r.startFree(buf)
+	}
 	buf = r.fillPlaces(buf)
 	if r.gating {
 		buf = r.startGated(buf) // A task with a new place has just left its gate.
@@ -246,5 +219,5 @@ func (r *Run) startAll(buf []Decision) []Decision {
 
 func (r *Run) finish(buf []Decision) []Decision {
 	r.phase = phaseFinished
-	return append(buf, Decision{Kind: DecisionFinish, Outcome: r.verdict(), Task: None})
+	return append(buf, Decision{Kind: DecisionFinish, Outcome: r.verdict(&r.counts), Task: None})
 }

@@ -62,7 +62,7 @@ func (r *Run) checkRequest(ev Event) error {
 	setting := ev.Kind == EventPause || ev.Kind == EventResume || ev.Kind == EventSetConcurrency
 	switch {
 	case r.phase == phaseFinished:
-		return r.refuse(ev, RefusedFinished, "the run is over (%s); start a new one that resumes it", r.verdict())
+		return r.refuse(ev, RefusedFinished, "the run is over (%s); start a new one that resumes it", r.verdict(&r.counts))
 	case r.phase == phaseNew && !setting:
 		return r.refuse(ev, RefusedNotStarted, "the run has not started")
 	}
@@ -104,11 +104,6 @@ func (r *Run) retry(ev Event) error {
 	return nil
 }
 
-// stopped returns the tasks canceled by the policy Stop. Without a failure they may run again.
-func (r *Run) stopped() []Index {
-	return r.inStates(func(n *node) bool { return n.flag&flagSwept != 0 })
-}
-
 func retryHint(s State) string {
 	if s == UpstreamFailed {
 		return "; retry the task that blocked it, or everything"
@@ -123,18 +118,6 @@ func (r *Run) lastFailure(i Index) bool {
 		left--
 	}
 	return r.opts.OnFailure == Stop && left == 0
-}
-
-// inStates returns tasks in declaration order. It scans all tasks, so only operators' requests may
-// call it.
-func (r *Run) inStates(want func(*node) bool) []Index {
-	var found []Index
-	for i := range r.nodes {
-		if want(&r.nodes[i]) {
-			found = append(found, Index(i))
-		}
-	}
-	return found
 }
 
 // revive makes terminal tasks pending again, with the tasks behind them that never ran because of them
@@ -166,7 +149,7 @@ func (r *Run) revive(seeds, back []Index) {
 func (r *Run) unsettle(i Index) {
 	r.move(i, Pending)
 	r.nodes[i].flag = 0
-	r.origins.clear(i)
+	r.origins.Clear(i)
 	for _, d := range r.Dependants(i) {
 		n := &r.nodes[d]
 		n.wait++
@@ -249,21 +232,6 @@ func (r *Run) rerun(ev Event) error {
 	r.revive(seeds, all)
 	r.resumeItems()
 	return nil
-}
-
-// descendants returns i and all direct and indirect dependants.
-func (r *Run) descendants(i Index) []Index {
-	all := []Index{i}
-	seen := map[Index]bool{i: true}
-	for head := 0; head < len(all); head++ {
-		for _, d := range r.Dependants(all[head]) {
-			if !seen[d] {
-				seen[d] = true
-				all = append(all, d)
-			}
-		}
-	}
-	return all
 }
 
 func (r *Run) release(ev Event, buf []Decision) ([]Decision, error) {

@@ -13,37 +13,37 @@ const (
 )
 
 // ensureOrder numbers every task by its level, once per run.
-func (r *Run) ensureOrder() order {
-	if r.order != nil {
-		return r.order
+func (defs *definitions) ensureOrder() order {
+	if defs.order != nil {
+		return defs.order
 	}
-	r.order = make(order, len(r.nodes))
-	wait := make([]int32, len(r.nodes))
-	queue := make([]Index, 0, len(r.nodes))
-	for i := range r.nodes {
-		wait[i] = int32(len(r.Needs(Index(i))))
+	defs.order = make(order, defs.Len())
+	wait := make([]int32, defs.Len())
+	queue := make([]Index, 0, defs.Len())
+	for i := range defs.Len() {
+		wait[i] = int32(len(defs.Needs(Index(i))))
 		if wait[i] == 0 {
 			queue = append(queue, Index(i))
 		}
 	}
 	for head := 0; head < len(queue); head++ {
-		level := r.order[queue[head]] + levelStep
-		base, more := r.dependants(queue[head])
+		level := defs.order[queue[head]] + levelStep
+		base, more := defs.dependants(queue[head])
 		for _, row := range [2][]Index{base, more} {
 			for _, d := range row {
-				r.order[d] = max(r.order[d], level)
+				defs.order[d] = max(defs.order[d], level)
 				if wait[d]--; wait[d] == 0 {
 					queue = append(queue, d)
 				}
 			}
 		}
 	}
-	return r.order
+	return defs.order
 }
 
 // number extends the order by an inserted batch, raising dependants if there is no room.
-func (r *Run) number(b batch) {
-	if r.order == nil {
+func (defs *definitions) number(b batch) {
+	if defs.order == nil {
 		return
 	}
 	var queue []Index
@@ -51,19 +51,19 @@ func (r *Run) number(b batch) {
 		at := int64(0)
 		for _, d := range needs {
 			if d < b.first {
-				at = max(at, r.order[d])
+				at = max(at, defs.order[d])
 			}
 		}
-		r.order = append(r.order, at+growthStep)
+		defs.order = append(defs.order, at+growthStep)
 		queue = append(queue, b.first+Index(k))
 	}
 	for head := 0; head < len(queue); head++ {
-		least := r.order[queue[head]] + growthStep
-		base, more := r.dependants(queue[head])
+		least := defs.order[queue[head]] + growthStep
+		base, more := defs.dependants(queue[head])
 		for _, row := range [2][]Index{base, more} {
 			for _, d := range row {
-				if r.order[d] < least {
-					r.order[d] = least
+				if defs.order[d] < least {
+					defs.order[d] = least
 					queue = append(queue, d)
 				}
 			}

@@ -11,45 +11,16 @@ import (
 // waiting for it. It waits for its new dependencies, for tasks added before it, and for tasks added by
 // a splitter that it still needs.
 type redefinition struct {
-	task          Index
-	parent        Index // the splitter that redefined it; None for an operator
-	after         int   // number of batches before it
-	attr          attr
-	priority      int32
-	payload, args []byte
-	needs         []Index // its own ones, resolved
-	before        []Index // new dependants
+	work
+	task   Index
+	parent Index   // the splitter that redefined it; None for an operator
+	after  int     // number of batches before it
+	needs  []Index // its own ones, resolved
+	before []Index // new dependants
 }
-
-func (r *Run) latest(i Index) *redefinition {
-	if r.growth == nil || len(r.growth.latest) == 0 {
-		return nil
-	}
-	if n, ok := r.growth.latest[i]; ok {
-		return &r.growth.steps[n]
-	}
-	return nil
-}
-
-// IsRedefined reports whether the definition of task i was replaced after the start of the run.
-func (r *Run) IsRedefined(i Index) bool { return r.latest(i) != nil }
 
 // Redefined returns the tasks redefined by the last accepted event. The next event reuses the slice.
 func (r *Run) Redefined() []Index { return r.redefined }
-
-// ranked reports whether a task has a place in the start order of the graph.
-func (r *Run) ranked(i Index) bool { return int(i) < r.graph.Len() && r.latest(i) == nil }
-
-func (r *Run) ownNeeds(i Index) []Index {
-	if d := r.latest(i); d != nil {
-		return d.needs
-	}
-	if int(i) < r.graph.Len() {
-		return r.graph.Needs(i)
-	}
-	b := r.growth.batches[r.growth.batchOf(i)]
-	return b.needs[i-b.first]
-}
 
 func (g *growth) batchOf(i Index) int {
 	k, exact := slices.BinarySearchFunc(g.batches, i, func(b batch, i Index) int { return int(b.first - i) })
@@ -62,17 +33,17 @@ func (g *growth) batchOf(i Index) int {
 // imposed returns the dependencies of task i outside its definition: tasks added before it, and tasks
 // of splitters among needs. A task of a splitter keeps waiting for that splitter's other tasks,
 // because dependants of the splitter wait for them through it.
-func (r *Run) imposed(i Index, needs []Index) []Index {
-	if r.growth == nil {
+func (defs *definitions) imposed(i Index, needs []Index) []Index {
+	if defs.growth == nil {
 		return nil
 	}
 	var kept []Index
-	for _, n := range r.growth.needs[i] {
+	for _, n := range defs.growth.needs[i] {
 		if slices.Contains(needs, n) || slices.Contains(kept, n) {
 			continue
 		}
-		by := r.AddedBy(n)
-		if r.addedBefore(n, i) || slices.Contains(needs, r.broughtBy(n)) || by != None && by == r.AddedBy(i) {
+		by := defs.AddedBy(n)
+		if defs.addedBefore(n, i) || slices.Contains(needs, defs.broughtBy(n)) || by != None && by == defs.AddedBy(i) {
 			kept = append(kept, n)
 		}
 	}
@@ -81,23 +52,23 @@ func (r *Run) imposed(i Index, needs []Index) []Index {
 
 // addedBefore reports whether task n was declared to run before task i in an addition or a
 // redefinition.
-func (r *Run) addedBefore(n, i Index) bool {
-	if slices.Contains(r.growth.ahead[n], i) {
+func (defs *definitions) addedBefore(n, i Index) bool {
+	if slices.Contains(defs.growth.ahead[n], i) {
 		return true
 	}
-	if int(n) < r.graph.Len() {
+	if int(n) < defs.graph.Len() {
 		return false
 	}
-	b := r.growth.batches[r.growth.batchOf(n)]
+	b := defs.growth.batches[defs.growth.batchOf(n)]
 	return slices.Contains(b.before[n-b.first], i)
 }
 
 // broughtBy returns the fan-out or the splitter of an added task; None for other tasks.
-func (r *Run) broughtBy(n Index) Index {
-	if of := r.Under(n); of != None {
+func (defs *definitions) broughtBy(n Index) Index {
+	if of := defs.Under(n); of != None {
 		return of
 	}
-	return r.AddedBy(n)
+	return defs.AddedBy(n)
 }
 
 // redefine replaces definitions and dependencies. The tasks become pending.
@@ -112,11 +83,8 @@ func (r *Run) redefine(list []redefinition) {
 	}
 	r.unlink(list)
 	for k := range list {
-		d := &list[k]
-		d.payload, d.args = g.intern(d.payload), g.intern(d.args)
-		r.nodes[d.task].attr, r.nodes[d.task].wait = d.attr, 0
-		g.latest[d.task] = len(g.steps)
-		g.steps = append(g.steps, *d)
+		g.replace(&list[k])
+		r.nodes[list[k].task].attr, r.nodes[list[k].task].wait = list[k].attr, 0
 	}
 	for k := range list {
 		for _, n := range needs[k] {
@@ -131,12 +99,12 @@ func (r *Run) redefine(list []redefinition) {
 	}
 }
 
-func (r *Run) unlink(list []redefinition) {
-	g := r.growth
+func (defs *definitions) unlink(list []redefinition) {
+	g := defs.growth
 	gone, needed := make(map[Index]bool, len(list)), map[Index]bool{}
 	for k := range list {
 		gone[list[k].task] = true
-		for _, n := range r.Needs(list[k].task) {
+		for _, n := range defs.Needs(list[k].task) {
 			needed[n] = true
 		}
 		g.edges -= len(g.needs[list[k].task])
@@ -145,7 +113,7 @@ func (r *Run) unlink(list []redefinition) {
 	redefined := func(i Index) bool { return gone[i] }
 	//workflowcheck:ignore each row is changed by itself
 	for n := range needed {
-		base, more := r.dependants(n)
+		base, more := defs.dependants(n)
 		g.deps[n] = slices.DeleteFunc(more, redefined)
 		if slices.ContainsFunc(base, redefined) {
 			g.rows[n] = slices.DeleteFunc(slices.Clone(base), redefined)
@@ -154,7 +122,7 @@ func (r *Run) unlink(list []redefinition) {
 }
 
 func (r *Run) rejudgeRedefined(list []redefinition) {
-	r.requeue()
+	r.rebuild()
 	for k := range list {
 		r.redefined = append(r.redefined, list[k].task)
 		if r.nodes[list[k].task].state == Pending {
@@ -164,49 +132,55 @@ func (r *Run) rejudgeRedefined(list []redefinition) {
 	r.settle()
 }
 
-// requeue rebuilds the sets of ready tasks, because redefined tasks may take their place differently.
+// rebuild rebuilds the sets of ready tasks, because redefined tasks may take their place differently.
 // It scans all tasks, so only a redefinition may call it.
-func (r *Run) requeue() {
-	r.ready, r.gated, r.free = readySet{own: ready.NewRankSet(r.graph.Len())}, readySet{}, ready.Heap{}
-	r.gating = false
+func (q *queue) rebuild() {
+	q.ready, q.gated, q.free = readySet{own: ready.NewRankSet(q.defs.graph.Len())}, readySet{}, ready.Heap{}
+	q.gating = false
 	//workflowcheck:ignore each is reset by itself
-	for _, f := range r.fanOuts {
+	for _, f := range q.fanOuts {
 		f.parked = ready.Heap{}
 	}
-	for _, c := range r.chains.list {
+	for _, c := range q.chains.list {
 		c.parked = [waitKinds]ready.Heap{}
 	}
-	for i := range r.nodes {
-		n := &r.nodes[i]
-		r.gating = r.gating || n.attr.Gated() && n.state == Running
+	for i := range q.states.nodes {
+		n := &q.states.nodes[i]
+		q.gating = q.gating || n.attr.Gated() && n.state == Running
 		if n.state == Ready {
 			n.flag &^= flagParked
 		}
 	}
-	if r.gating {
-		r.gated.own = ready.NewRankSet(r.graph.Len())
+	if q.gating {
+		q.gated.own = ready.NewRankSet(q.defs.graph.Len())
 	}
-	for i := range r.nodes {
-		if r.nodes[i].state == Ready {
-			r.enqueue(Index(i), r.nodes[i].attr)
+	for i := range q.states.nodes {
+		if q.states.nodes[i].state == Ready {
+			q.enqueue(Index(i), q.states.nodes[i].attr)
 		}
 	}
 }
 
 // given returns the splitter's definition of a task it added, without later changes by an operator.
-func (r *Run) given(i, parent Index) redefinition {
-	for _, d := range slices.Backward(r.growth.steps) {
+func (defs *definitions) given(i, parent Index) redefinition {
+	for _, d := range slices.Backward(defs.growth.steps) {
 		if d.task == i && d.parent == parent {
 			return d
 		}
 	}
-	t := &r.growth.tasks[int(i)-r.graph.Len()]
-	b := r.growth.batches[r.growth.batchOf(i)]
-	return redefinition{task: i, attr: t.attr, priority: t.priority, payload: t.payload, args: t.args, needs: b.needs[i-b.first]}
+	t := &defs.growth.tasks[int(i)-defs.graph.Len()]
+	b := defs.growth.batches[defs.growth.batchOf(i)]
+	return redefinition{task: i, work: t.work, needs: b.needs[i-b.first]}
 }
 
-func (r *Run) effective(i Index) redefinition {
-	return redefinition{task: i, attr: r.nodes[i].attr, priority: r.Priority(i), payload: r.Payload(i), args: r.Args(i), needs: r.ownNeeds(i)}
+func (defs *definitions) effective(i Index) redefinition {
+	d := redefinition{task: i, needs: defs.ownNeeds(i)}
+	if w := defs.late(i); w != nil {
+		d.work = *w
+		return d
+	}
+	d.work = work{attr: defs.graph.Attr(i), priority: defs.graph.Priority(i), payload: defs.graph.Payload(i), args: defs.graph.Args(i)}
+	return d
 }
 
 // does reports whether two definitions have the same work; same reports whether they also have the

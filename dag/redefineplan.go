@@ -24,9 +24,7 @@ func (p *growthPlan) redefine(at Index, a *Addition) {
 	if len(p.faults) > faults {
 		return
 	}
-	d := redefinition{
-		task: i, parent: parent, attr: graph.NewAttr(&a.Task), priority: a.Priority, payload: a.Payload, args: a.Args, needs: needs, before: before,
-	}
+	d := redefinition{task: i, parent: parent, work: workOf(&a.Task), needs: needs, before: before}
 	if p.repeated(&d) {
 		return
 	}

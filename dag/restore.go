@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/roundsman/roundsman/dag/internal/graph"
-	"github.com/roundsman/roundsman/dag/internal/ready"
+	"github.com/roundsman/roundsman/dag/internal/origin"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -41,7 +41,7 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 		r.readChains(in)
 	}
 	r.readStates(in)
-	r.readOrigins(in)
+	r.origins = origin.Read(in, len(r.nodes))
 	if err := in.End(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	tasks := make([]addedTask, 0, n)
 	fresh := map[string]bool{}
 	for k := range n {
-		t := addedTask{id: string(in.Bytes("id")), attr: attr(in.Byte(uint8(graph.AttrMax|attrUnder)+1, "attribute")), parent: b.parent, under: None}
+		t := addedTask{id: string(in.Bytes("id")), work: work{attr: attr(in.Byte(uint8(graph.AttrMax|attrUnder)+1, "attribute"))}, parent: b.parent, under: None}
 		if t.attr&attrUnder != 0 {
 			t.attr &^= attrUnder
 			t.under = Index(in.Count(int(first)-1, "fan-out"))
@@ -158,17 +158,17 @@ func row(r *wire.Reader, limit int) []Index {
 
 // tangled reports whether the graph with its growth has a cycle. Intact snapshots have none, so this
 // guards against hostile ones.
-func (r *Run) tangled() bool {
-	wait := make([]int, len(r.nodes))
+func (defs *definitions) tangled() bool {
+	wait := make([]int, defs.Len())
 	var queue []Index
 	for i := range wait {
-		wait[i] = len(r.Needs(Index(i)))
+		wait[i] = len(defs.Needs(Index(i)))
 		if wait[i] == 0 {
 			queue = append(queue, Index(i))
 		}
 	}
 	for head := 0; head < len(queue); head++ {
-		for _, d := range r.Dependants(queue[head]) {
+		for _, d := range defs.Dependants(queue[head]) {
 			if wait[d]--; wait[d] == 0 {
 				queue = append(queue, d)
 			}
@@ -177,14 +177,14 @@ func (r *Run) tangled() bool {
 	return len(queue) < len(wait)
 }
 
-func (r *Run) readStates(in *wire.Reader) {
-	packed := in.Take((len(r.nodes) + 1) / 2)
+func (s *states) readStates(in *wire.Reader) {
+	packed := in.Take((len(s.nodes) + 1) / 2)
 	if in.Err() != nil {
 		return
 	}
-	for i := range r.nodes {
+	for i := range s.nodes {
 		code := packed[i/2] >> (4 * (i & 1)) & 15
-		n := &r.nodes[i]
+		n := &s.nodes[i]
 		switch {
 		case code == codeSwept:
 			n.state, n.flag = Canceled, flagSwept
@@ -213,64 +213,43 @@ func (r *Run) readStates(in *wire.Reader) {
 			return
 		}
 	}
-	if len(r.nodes)&1 == 1 && packed[len(packed)-1]>>4 != 0 {
+	if len(s.nodes)&1 == 1 && packed[len(packed)-1]>>4 != 0 {
 		in.Fail("the padding is not empty")
 	}
 }
 
-func (r *Run) readOrigins(in *wire.Reader) {
-	n := in.Count(min(in.Left(), maxOrigins), "earlier runs")
-	if n == 0 || in.Err() != nil {
-		return
+// resetCounts clears the counts of fan-outs and chains.
+func (q *queue) resetCounts() {
+	//workflowcheck:ignore each is reset by itself
+	for _, f := range q.fanOuts {
+		f.running, f.ready = 0, 0
 	}
-	o := origins{of: make([]uint16, len(r.nodes))}
-	for range n {
-		id := in.Bytes("run id")
-		if len(id) == 0 || len(id) > maxRunIDLength {
-			in.Fail("the id of an earlier run is malformed")
-			return
-		}
-		o.runs = append(o.runs, string(id))
+	q.chains.reset()
+}
+
+// count adds a task of a restored run.
+func (q *queue) count(i Index) {
+	n := &q.states.nodes[i]
+	if isAdmitted(*n) {
+		q.enqueueAdmitted(i)
 	}
-	in.Runs(len(r.nodes), 0, int64(n), func(i int, v int64) { o.of[i] = uint16(v) })
-	r.origins = o
+	if n.state == Ready {
+		q.enqueue(i, n.attr)
+	}
+	if f := q.fanOutOf(i); f != nil {
+		f.count(n.state, +1)
+	}
+	if it := q.chains.of[i]; it != nil {
+		q.countItem(it, i)
+	}
 }
 
 func (r *Run) recount() {
-	r.counts = [stateCount]int{}
-	//workflowcheck:ignore each is reset by itself
-	for _, f := range r.fanOuts {
-		f.running, f.ready = 0, 0
-	}
-	r.chains.reset()
+	r.states.recount()
+	r.resetCounts()
 	for i := range r.nodes {
-		r.nodes[i].wait = 0
-	}
-	for i := range r.nodes {
-		n := &r.nodes[i]
-		r.counts[n.state]++
-		switch {
-		case n.state != Running || n.attr.Unmetered():
-		case n.flag&flagCrowded != 0:
-			r.crowded++
-		case n.flag&flagGate != 0:
-			r.gates++
-		default:
-			r.flight++
-		}
-		if isAdmitted(*n) {
-			r.admitted.Push(ready.Key{Priority: r.Priority(Index(i)), Task: Index(i)})
-		}
-		if n.state == Ready {
-			r.enqueue(Index(i), n.attr)
-		}
-		if f := r.fanOutOf(Index(i)); f != nil {
-			f.count(n.state, +1)
-		}
-		if it := r.chains.of[Index(i)]; it != nil {
-			r.countItem(it, Index(i))
-		}
-		if n.state.Terminal() {
+		r.count(Index(i))
+		if r.nodes[i].state.Terminal() {
 			continue
 		}
 		base, more := r.dependants(Index(i))

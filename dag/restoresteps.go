@@ -51,14 +51,14 @@ func (s *replayedSteps) carryOut(r *Run, in *wire.Reader, after int) {
 }
 
 // redefinable reports whether a redefinition in a snapshot is possible.
-func (r *Run) redefinable(d *redefinition) bool {
-	most := Index(len(r.nodes))
+func (defs *definitions) redefinable(d *redefinition) bool {
+	most := Index(defs.Len())
 	for _, i := range slices.Concat(d.needs, d.before) {
 		if i >= most || i == d.task {
 			return false
 		}
 	}
-	return d.task < most && d.parent < most && !d.attr.FanOut() && !r.IsFanOut(d.task) && r.Under(d.task) == None &&
+	return d.task < most && d.parent < most && !d.attr.FanOut() && !defs.IsFanOut(d.task) && defs.Under(d.task) == None &&
 		(d.attr.Rule() != OneFailed || len(d.needs) > 0) &&
-		(d.parent == None || r.AddedBy(d.task) == d.parent)
+		(d.parent == None || defs.AddedBy(d.task) == d.parent)
 }

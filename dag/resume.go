@@ -1,9 +1,10 @@
 package dag
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/roundsman/roundsman/dag/internal/graph"
+	"github.com/roundsman/roundsman/dag/internal/origin"
 )
 
 // ResumeRequest selects the tasks of an earlier run to execute again.
@@ -19,39 +20,6 @@ type ResumeRequest struct {
 	// AcceptDiff allows a graph other than the earlier run's. Added and changed tasks are then
 	// executed with their descendants.
 	AcceptDiff bool
-}
-
-// Diff lists the task ids that differ between two graphs, in declaration order.
-type Diff struct {
-	Added, Changed, Removed []string
-}
-
-// Empty reports whether the graphs have no differences.
-func (d Diff) Empty() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
-
-// DiffError refuses to resume a run with another graph.
-type DiffError struct {
-	Diff Diff
-}
-
-// Error lists the differences and the way to continue.
-func (e *DiffError) Error() string {
-	var parts []string
-	for _, p := range []struct {
-		what string
-		ids  []string
-	}{{"added", e.Diff.Added}, {"changed", e.Diff.Changed}, {"removed", e.Diff.Removed}} {
-		if len(p.ids) > 0 {
-			const shown = 5
-			list := strings.Join(p.ids[:min(shown, len(p.ids))], ", ")
-			if len(p.ids) > shown {
-				list += fmt.Sprintf(" and %d more", len(p.ids)-shown)
-			}
-			parts = append(parts, p.what+": "+list)
-		}
-	}
-	return "the tasks differ from those of the earlier run (" + strings.Join(parts, "; ") +
-		"); accept the difference to run what changed and everything after it, or resume with the original"
 }
 
 // Import is a task whose end is imported from an earlier run.
@@ -71,28 +39,6 @@ type ResumePlan struct {
 	Diff    Diff
 }
 
-// Compare lists the differences between two graphs' tasks.
-func Compare(before, after *Graph) Diff {
-	var d Diff
-	if before.Hash() == after.Hash() {
-		return d
-	}
-	for i := range Index(after.Len()) {
-		j, ok := before.Lookup(after.ID(i))
-		if !ok {
-			d.Added = append(d.Added, after.ID(i))
-		} else if before.Fingerprint(j) != after.Fingerprint(i) {
-			d.Changed = append(d.Changed, after.ID(i))
-		}
-	}
-	for j := range Index(before.Len()) {
-		if _, ok := after.Lookup(before.ID(j)); !ok {
-			d.Removed = append(d.Removed, before.ID(j))
-		}
-	}
-	return d
-}
-
 // Resume prepares a run of next that imports succeeded and skipped tasks from prior and executes the
 // others: failed, blocked, canceled or never run, requested, and, if AcceptDiff, changed tasks with
 // their descendants. Tasks added to prior at run time are taken along, except those of a splitter that
@@ -102,11 +48,11 @@ func Compare(before, after *Graph) Diff {
 //
 // The error is a [*DiffError], or a [*Refusal] for a task that does not exist.
 func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *ResumePlan, error) {
-	diff := Compare(prior.graph, next)
+	diff := graph.Compare(prior.graph, next)
 	if !diff.Empty() && !req.AcceptDiff {
 		return nil, nil, &DiffError{Diff: diff}
 	}
-	if req.Run == "" || len(req.Run) > maxRunIDLength {
+	if req.Run == "" || len(req.Run) > origin.MaxRunIDLength {
 		return nil, nil, &Refusal{Event: EventStart, Reason: RefusedInvalid, Task: None, Detail: "the earlier run has no usable id"}
 	}
 	s := resumption{prior: prior, next: next, opts: opts, req: req, drop: map[int]bool{}, changed: map[string]bool{}, chosen: map[string]bool{}, descendants: map[string]bool{}}
@@ -276,8 +222,6 @@ func (s *resumption) dropSplits() bool {
 // adopt sets imported tasks to their earlier states.
 func (s *resumption) adopt() *ResumePlan {
 	plan := &ResumePlan{}
-	o := origins{of: make([]uint16, s.run.Len())}
-	numbers := map[string]uint16{}
 	for n, execute := range s.exec {
 		i := Index(n)
 		if execute {
@@ -289,18 +233,9 @@ func (s *resumption) adopt() *ResumePlan {
 		if from == "" {
 			from = s.req.Run
 		}
-		number, ok := numbers[from]
-		if !ok && len(o.runs) < maxOrigins {
-			o.runs = append(o.runs, from)
-			number = uint16(len(o.runs))
-			numbers[from] = number
-		}
-		o.of[n] = number
+		s.run.origins.Set(i, s.run.Len(), from)
 		s.run.nodes[n].state, s.run.nodes[n].flag = s.prior.State(j), s.prior.nodes[j].flag
 		plan.Imported = append(plan.Imported, Import{Task: i, Prior: j, From: from})
-	}
-	if len(o.runs) > 0 {
-		s.run.origins = o
 	}
 	s.run.recount()
 	return plan

@@ -55,7 +55,7 @@ func (r *Run) Snapshot() []byte {
 		}
 		buf = append(buf, b)
 	}
-	return wire.Sealed(r.origins.appendTo(buf, len(r.nodes)))
+	return wire.Sealed(r.origins.AppendTo(buf, len(r.nodes)))
 }
 
 func truth(b bool) byte {
@@ -83,17 +83,6 @@ func (n node) code() uint8 {
 		return codeCanceling
 	}
 	return uint8(n.state)
-}
-
-func (o *origins) appendTo(buf []byte, n int) []byte {
-	buf = binary.AppendUvarint(buf, uint64(len(o.runs)))
-	for _, id := range o.runs {
-		buf = wire.AppendBytes(buf, []byte(id))
-	}
-	if len(o.runs) == 0 {
-		return buf
-	}
-	return wire.AppendRuns(buf, n, func(i int) int64 { return int64(o.of[i]) })
 }
 
 // appendTo encodes the batches with interned payloads; g may be nil.

@@ -8,46 +8,89 @@ type readySet struct {
 	added ready.Heap    // tasks of the growth
 }
 
+// queue orders the ready and the admitted tasks. A task is parked if its fan-out or its chain has reached its
+// limit.
+type queue struct {
+	defs   *definitions
+	states *states
+
+	ready    readySet
+	gated    readySet
+	gating   bool               // there has been a gated task
+	admitted ready.Heap         // gated tasks that wait only for a place
+	free     ready.Heap         // ready unmetered tasks
+	fanOuts  map[string]*fanOut // those with their own limit; nil without any
+	chains   chains
+}
+
+func newQueue(defs *definitions, states *states) queue {
+	return queue{defs: defs, states: states, ready: readySet{own: ready.NewRankSet(defs.graph.Len())}}
+}
+
 // setOf returns the set for ready metered tasks with these attributes.
-func (r *Run) setOf(a attr) *readySet {
+func (q *queue) setOf(a attr) *readySet {
 	if a.Gated() {
-		return &r.gated
+		return &q.gated
 	}
-	return &r.ready
+	return &q.ready
 }
 
 // enqueue makes a newly ready task available to decide.
-func (r *Run) enqueue(i Index, a attr) {
+func (q *queue) enqueue(i Index, a attr) {
 	if a.Unmetered() {
-		r.free.Push(ready.Key{Priority: r.Priority(i), Task: i})
+		q.free.Push(ready.Key{Priority: q.defs.Priority(i), Task: i})
 		return
 	}
-	if a.Gated() && !r.gating { // Most runs have no gated task.
-		r.gating, r.gated.own = true, ready.NewRankSet(r.graph.Len())
+	if a.Gated() && !q.gating { // Most runs have no gated task.
+		q.gating, q.gated.own = true, ready.NewRankSet(q.defs.graph.Len())
 	}
-	set := r.setOf(a)
-	if r.ranked(i) {
-		set.own.Add(r.rankOf(i))
+	set := q.setOf(a)
+	if q.defs.ranked(i) {
+		set.own.Add(q.defs.rankOf(i))
 		return
 	}
-	set.added.Push(ready.Key{Priority: r.Priority(i), Task: i})
+	set.added.Push(ready.Key{Priority: q.defs.Priority(i), Task: i})
+}
+
+// requeue follows a task's change of state.
+func (q *queue) requeue(i Index, n *node, from, to State) {
+	if from == Ready && !n.attr.Unmetered() && q.defs.ranked(i) {
+		q.setOf(n.attr).own.Remove(q.defs.rankOf(i))
+	}
+	if to == Ready {
+		q.enqueue(i, n.attr)
+	}
+	if q.limited() {
+		if from == Ready {
+			n.flag &^= flagParked
+		}
+		q.follow(i, from, to)
+		q.followItem(i, from, to)
+	}
 }
 
 func (r *Run) startFree(buf []Decision) []Decision {
-	for r.free.Len() > 0 {
-		k, ok := ready.Peek(&r.free, r.nodes, isReady)
+	for i := r.popFree(); i != None; i = r.popFree() {
+		r.move(i, Running)
+		buf = append(buf, Decision{Kind: DecisionStart, Task: i})
+	}
+	return buf
+}
+
+// popFree takes the first unmetered task; None if there is none.
+func (q *queue) popFree() Index {
+	for q.free.Len() > 0 {
+		k, ok := ready.Peek(&q.free, q.states.nodes, isReady)
 		if !ok {
 			break
 		}
-		r.free.Pop()
-		if r.limited() && r.barred(k.Task) {
-			r.park(k)
-			continue
+		q.free.Pop()
+		if !q.limited() || !q.barred(k.Task) {
+			return k.Task
 		}
-		r.move(k.Task, Running)
-		buf = append(buf, Decision{Kind: DecisionStart, Task: k.Task})
+		q.park(k)
 	}
-	return buf
+	return None
 }
 
 // MaxCrowded is the maximum number of gated tasks that wait for resources of others.
@@ -61,9 +104,8 @@ func (r *Run) startGated(buf []Decision) []Decision {
 		if i == None {
 			break
 		}
-		r.gates++
-		r.move(i, Running)
 		r.nodes[i].flag |= flagGate
+		r.move(i, Running)
 		buf = append(buf, Decision{Kind: DecisionStart, Task: i})
 	}
 	return buf
@@ -74,7 +116,7 @@ func (r *Run) fillPlaces(buf []Decision) []Decision {
 	for limit := r.opts.Concurrency; limit <= 0 || r.flight < limit; {
 		if r.admitted.Len() > 0 {
 			if i := r.nextAdmitted(); i != None {
-				r.flight++
+				r.mark(i, 0)
 				buf = append(buf, Decision{Kind: DecisionProceed, Task: i})
 				continue
 			}
@@ -83,7 +125,6 @@ func (r *Run) fillPlaces(buf []Decision) []Decision {
 		if i == None {
 			break
 		}
-		r.flight++
 		r.move(i, Running)
 		buf = append(buf, Decision{Kind: DecisionStart, Task: i})
 	}
@@ -92,95 +133,84 @@ func (r *Run) fillPlaces(buf []Decision) []Decision {
 
 // admit queues a gated task for the next place, removes it from the queue, or lets it wait for others.
 func (r *Run) admit(i Index, kind EventKind) {
-	n := &r.nodes[i]
+	n := r.nodes[i]
 	if kind == EventAdmit {
-		r.uncrowd(n)
+		n.flag &^= flagCrowded
 	}
 	switch {
-	case kind == EventCrowded && n.flag == flagGate:
-		n.flag |= flagCrowded
-		r.gates--
-		r.crowded++
-	case kind == EventYield && n.flag == 0 && !n.attr.Unmetered():
-		n.flag = flagGate | flagCrowded
-		r.flight--
-		r.crowded++
+	case kind == EventCrowded && n.flag == flagGate,
+		kind == EventYield && n.flag == 0 && !n.attr.Unmetered():
+		r.mark(i, flagGate|flagCrowded)
 	case kind == EventCrowded, kind == EventYield:
 	case kind == EventWithdraw:
-		n.flag &^= flagAdmitted
+		r.mark(i, n.flag&^flagAdmitted)
 	case n.flag == flagGate:
-		n.flag |= flagAdmitted
-		r.admitted.Push(ready.Key{Priority: r.Priority(i), Task: i})
+		r.mark(i, flagGate|flagAdmitted)
+		r.enqueueAdmitted(i)
 	default: // It has its place, already waits for it or is being canceled.
 	}
 }
 
-func (r *Run) uncrowd(n *node) {
-	if n.flag&flagCrowded != 0 {
-		n.flag &^= flagCrowded
-		r.crowded--
-		r.gates++
-	}
+func (q *queue) enqueueAdmitted(i Index) {
+	q.admitted.Push(ready.Key{Priority: q.defs.Priority(i), Task: i})
 }
 
 // nextAdmitted takes the admitted task for the next place. It returns None if a ready task has a
 // higher priority.
-func (r *Run) nextAdmitted() Index {
-	k, ok := ready.Peek(&r.admitted, r.nodes, isAdmitted)
+func (q *queue) nextAdmitted() Index {
+	k, ok := ready.Peek(&q.admitted, q.states.nodes, isAdmitted)
 	if !ok {
 		return None
 	}
-	if r.limited() {
-		r.parkFirst(&r.ready)
+	if q.limited() {
+		q.parkFirst(&q.ready)
 	}
-	if rival, ok := r.first(&r.ready); ok && rival.Priority > k.Priority {
+	if rival, ok := q.first(&q.ready); ok && rival.Priority > k.Priority {
 		return None
 	}
-	r.admitted.Pop()
-	r.nodes[k.Task].flag = 0
-	r.gates--
+	q.admitted.Pop()
 	return k.Task
 }
 
 // first returns the first task of the set. The graph's own tasks precede added ones of the same
 // priority, because they were declared first.
-func (r *Run) first(set *readySet) (ready.Key, bool) {
+func (q *queue) first(set *readySet) (ready.Key, bool) {
 	best, ok := ready.Key{}, false
-	if i := r.firstOwn(set); i != None {
-		best, ok = ready.Key{Priority: r.graph.Priority(i), Task: i}, true
+	if i := q.firstOwn(set); i != None {
+		best, ok = ready.Key{Priority: q.defs.graph.Priority(i), Task: i}, true
 	}
 	if set.added.Len() > 0 {
-		if k, found := ready.Peek(&set.added, r.nodes, isReady); found && (!ok || k.Before(best)) {
+		if k, found := ready.Peek(&set.added, q.states.nodes, isReady); found && (!ok || k.Before(best)) {
 			return k, true
 		}
 	}
 	return best, ok
 }
 
-func (r *Run) firstOwn(set *readySet) Index {
-	return r.graph.AtRank(set.own.Least())
+func (q *queue) firstOwn(set *readySet) Index {
+	return q.defs.graph.AtRank(set.own.Least())
 }
 
 // pop takes the first task of the set; None if it is empty. The caller moves the task to Running,
 // which removes a task of the graph from the set.
-func (r *Run) pop(set *readySet) Index {
-	if r.limited() {
-		r.parkFirst(set)
+func (q *queue) pop(set *readySet) Index {
+	if q.limited() {
+		q.parkFirst(set)
 	}
 	if set.added.Len() > 0 {
-		return r.popEither(set)
+		return q.popEither(set)
 	}
 	// Like firstOwn; inlined because it runs for every task of every run.
-	return r.graph.AtRank(set.own.Least())
+	return q.defs.graph.AtRank(set.own.Least())
 }
 
 // popEither is pop for a set that may hold added tasks.
-func (r *Run) popEither(set *readySet) Index {
-	k, ok := r.first(set)
+func (q *queue) popEither(set *readySet) Index {
+	k, ok := q.first(set)
 	if !ok {
 		return None
 	}
-	if !r.ranked(k.Task) {
+	if !q.defs.ranked(k.Task) {
 		set.added.Pop()
 	}
 	return k.Task

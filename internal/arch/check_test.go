@@ -51,6 +51,19 @@ func imports(paths ...string) string {
 	return text.String()
 }
 
+func fields(n int) string {
+	return strings.TrimSuffix(strings.Repeat("_, ", n), ", ") + " int"
+}
+
+// methods declares n methods of a type.
+func methods(of string, n int) string {
+	var text strings.Builder
+	for k := range n {
+		fmt.Fprintf(&text, "func (b %s) m%d() {}\n", of, k)
+	}
+	return text.String()
+}
+
 func lines(n int, line string) string {
 	return strings.Repeat(line+"\n", n)
 }
@@ -110,6 +123,7 @@ func brokenCases() []struct {
 			"dag/d.go": lines(580, "var _ = 1"), "dag/e.go": lines(580, "var _ = 1"), "dag/f.go": lines(595, "var _ = 1"),
 		}, []string{"dag: 3501 lines of code"}},
 		{"main-size", sources{"cmd/roundsman/main.go": "// Command roundsman.\npackage main\n" + lines(24, "")}, []string{"cmd/roundsman/main.go: 26 lines"}},
+		{"large-type", sources{"dag/big.go": "type big[T any] struct{ " + fields(maxFields+1) + " }\n" + methods("*big[T]", maxMethods+1)}, []string{"dag.big: 21 fields", "dag.big: 61 methods"}},
 		{"interface-size", sources{"dag/port.go": "type Port interface { A(); B(); C(); D() }"}, []string{"dag/port.go:4: interface Port has 4 methods"}},
 		{"typed-calls", sources{"workflows/jobgroup.go": `import "go.temporal.io/sdk/workflow"` + "\nvar _ = workflow.ExecuteActivity(nil, \"x\")"}, []string{"workflows/jobgroup.go:5 uses workflow.ExecuteActivity"}},
 		{"pure-goroutines", sources{"internal/engine/run/next.go": "func f() { go f() }"}, []string{"internal/engine/run/next.go:4 starts a goroutine"}},
@@ -261,5 +275,17 @@ func TestBudgetsFall(t *testing.T) {
 		require.NotEmpty(t, found, rel)
 		assert.Contains(t, found[0], fmt.Sprintf("%s: 0 ", rel))
 		assert.Contains(t, found[0], "to 2")
+	}
+}
+
+// TestLargeSizesFall checks that an entry above the size of its type is a violation.
+func TestLargeSizesFall(t *testing.T) {
+	t.Parallel()
+	for key := range largeSizes {
+		dot := strings.LastIndex(key, ".")
+		files := sources{key[:dot] + "/x.go": "type " + key[dot+1:] + " struct{}\n" + methods(key[dot+1:], minBehaviour)}
+		found := largeTypes(files.repo(t))
+		require.NotEmpty(t, found, key)
+		assert.Contains(t, found[0], "lower its entry", key)
 	}
 }

@@ -1,0 +1,103 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"slices"
+)
+
+// Bounds of a type with behaviour. Above them divide it by part: each part owns its fields.
+const (
+	maxMethods = 60
+	maxFields  = 20
+	// A type with fewer methods is a record; its fields are bounded by their meaning.
+	minBehaviour = 20
+)
+
+// size is the number of fields and methods declared by a type.
+type size struct{ fields, methods int }
+
+func partRules() []Rule {
+	return []Rule{{
+		Name: "large-type", Source: styleSection, Find: largeTypes,
+		Fix: fmt.Sprintf("divide the type by part, each with its own fields: at most %d fields and %d methods", maxFields, maxMethods),
+	}}
+}
+
+// largeTypes compares every type with the bounds, or with its entry in largeSizes. An entry above the count is a
+// violation too, so that entries fall with the counts.
+func largeTypes(repo Repo) []string {
+	var found []string
+	for _, p := range repo.Packages {
+		types := p.sizes()
+		for _, name := range slices.Sorted(maps.Keys(types)) {
+			if types[name].methods < minBehaviour {
+				continue
+			}
+			key := p.Rel + "." + name
+			found = append(found, overSize(key, "fields", types[name].fields, largeSizes[key].fields, maxFields)...)
+			found = append(found, overSize(key, "methods", types[name].methods, largeSizes[key].methods, maxMethods)...)
+		}
+	}
+	return found
+}
+
+func overSize(key, what string, n, listed, bound int) []string {
+	switch allowed := max(listed, bound); {
+	case n > allowed:
+		return []string{fmt.Sprintf("%s: %d %s; its bound is %d", key, n, what, allowed)}
+	case n < listed:
+		return []string{fmt.Sprintf("%s: %d %s; lower its entry in internal/arch/part_sizes.go from %d to %d", key, n, what, listed, max(n, bound))}
+	}
+	return nil
+}
+
+// sizes counts the fields and methods of the types that the product files of a package declare.
+func (p Package) sizes() map[string]size {
+	types := map[string]size{}
+	for _, f := range p.code() {
+		if ast.IsGenerated(f.AST) {
+			continue
+		}
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil {
+					name := receiver(n)
+					s := types[name]
+					s.methods++
+					types[name] = s
+				}
+				return false
+			case *ast.TypeSpec:
+				if st, ok := n.Type.(*ast.StructType); ok {
+					s := types[n.Name.Name]
+					s.fields = st.Fields.NumFields()
+					types[n.Name.Name] = s
+				}
+			}
+			return true
+		})
+	}
+	return types
+}
+
+// receiver returns the name of a method's type, without a pointer or type parameters.
+func receiver(method *ast.FuncDecl) string {
+	t := method.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}

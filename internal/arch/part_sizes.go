@@ -7,7 +7,6 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"dag/spec.unit":                    {27, 0},
 	"internal/cli/runs.commands":       {0, 68},
 	"internal/edge/api.API":            {0, 83},
-	"internal/engine/admission.Core":   {0, 117},
 	"internal/engine/fleet.Registry":   {0, 71},
 	"internal/engine/run.Engine":       {50, 187},
 	"internal/engine/run/dagrun.Graph": {33, 161},

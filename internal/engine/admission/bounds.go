@@ -41,7 +41,9 @@ func (r *request) weight() int {
 }
 
 // Weight returns the used part of [MaxWeight].
-func (c *Core) Weight() int { return c.weight + keyWeight*(c.claims.held+c.claims.asked) }
+func (c *Core) Weight() int {
+	return c.registry.weight + c.lanes.weight + c.pools.weight + keyWeight*(c.claims.held+c.claims.asked)
+}
 
 func (c *Core) hasRoom(weight int) bool { return c.Weight()+weight <= MaxWeight }
 
@@ -52,12 +54,4 @@ func (c *Core) admits(r *request) bool {
 	}
 	c.refuse(r, contract.AdmissionRefusal{Code: contract.RefusedFull, Object: contract.FullState, N: weight, Used: c.Weight(), Limit: MaxWeight})
 	return false
-}
-
-// holderWeightOf returns the weight of a request's holder; 0 if the holder is present already.
-func (c *Core) holderWeightOf(r *request) int {
-	if c.holders[r.Holder] != nil {
-		return 0
-	}
-	return (&holder{AdmissionHolder: r.Holder}).weight()
 }

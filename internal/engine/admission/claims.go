@@ -70,17 +70,17 @@ func (s *claims) purge() {
 	}
 }
 
-func (c *Core) freeKeys(holder contract.AdmissionHolder, keys []uint64) {
+func (s *claims) freeKeys(holder contract.AdmissionHolder, keys []uint64) {
 	for _, key := range keys {
-		r := c.claims.holder(key)
+		r := s.holder(key)
 		if r == nil || r.Holder != holder {
 			continue
 		}
-		delete(c.claims.by, key)
-		c.claims.held--
+		delete(s.by, key)
+		s.held--
 		r.freed++
 		if 2*r.freed > len(r.keys) {
-			r.keys = c.claims.keysOf(r)
+			r.keys = s.keysOf(r)
 			r.freed = 0
 		}
 	}

@@ -19,7 +19,7 @@ type contention struct {
 	Aged, Reserving bool
 	// Reserves lists the resources reserved for the request. ReservedSince is the time since
 	// which one of them is free and unused. Rounds counts how often a reservation was dropped;
-	// see [Core.reserve].
+	// see [resources.reserve].
 	Reserves      []string
 	ReservedSince time.Time
 	Rounds        int
@@ -74,8 +74,8 @@ func bucketOf(list *[]*bucket, n int) *bucket {
 	return (*list)[at]
 }
 
-func (c *Core) wait(r *request) {
-	for _, need := range c.needsOf(r) {
+func (p *resources) wait(r *request) {
+	for _, need := range p.needsOf(r) {
 		need.waiting.add(r)
 		if need.isPool {
 			need.largest.add(r)
@@ -86,22 +86,22 @@ func (c *Core) wait(r *request) {
 	}
 	switch {
 	case r.Reserving:
-		c.pools.reserving = append(c.pools.reserving, r)
+		p.reserving = append(p.reserving, r)
 		return
 	case r.Aged:
-		c.pools.aged.add(r)
+		p.aged.add(r)
 	}
-	c.enroll(r)
+	p.enroll(r)
 }
 
 // enroll adds a request to its class. A blocked class remains blocked.
-func (c *Core) enroll(r *request) {
-	key := c.classKey(r)
-	k := c.pools.classes[key]
+func (p *resources) enroll(r *request) {
+	key := p.classKey(r)
+	k := p.classes[key]
 	if k == nil {
 		k = &class{key: key, members: newSorted(byRank)}
-		c.pools.classes[key] = k
-		c.pools.fresh = append(c.pools.fresh, k)
+		p.classes[key] = k
+		p.fresh = append(p.fresh, k)
 	}
 	r.class = k
 	at := k.at
@@ -110,7 +110,7 @@ func (c *Core) enroll(r *request) {
 	k.moveTo(at)
 }
 
-func (c *Core) unenroll(r *request) {
+func (p *resources) unenroll(r *request) {
 	k := r.class
 	if k == nil {
 		return
@@ -123,7 +123,7 @@ func (c *Core) unenroll(r *request) {
 		k.moveTo(at)
 		return
 	}
-	delete(c.pools.classes, k.key)
+	delete(p.classes, k.key)
 }
 
 func (k *class) moveTo(at *bucket) {
@@ -135,10 +135,10 @@ func (k *class) moveTo(at *bucket) {
 	}
 }
 
-func (c *Core) classKey(r *request) string {
+func (p *resources) classKey(r *request) string {
 	var key strings.Builder
-	key.WriteString(strconv.FormatBool(c.within(r)))
-	for _, need := range c.needsOf(r) {
+	key.WriteString(strconv.FormatBool(p.within(r)))
+	for _, need := range p.needsOf(r) {
 		key.WriteString(strconv.Quote(need.name))
 		key.WriteString(strconv.FormatBool(need.isPool))
 		key.WriteString(strconv.Itoa(need.n))
@@ -146,23 +146,23 @@ func (c *Core) classKey(r *request) string {
 	return key.String()
 }
 
-func (c *Core) unwait(r *request) {
-	for _, need := range c.needsOf(r) {
+func (p *resources) unwait(r *request) {
+	for _, need := range p.needsOf(r) {
 		need.waiting.remove(r)
 		if need.isPool {
 			need.largest.remove(r)
 		}
 		need.young.remove(r)
 		if need.young.len() == 0 {
-			c.weight -= passWeight * len(need.passes)
+			p.weight -= passWeight * len(need.passes)
 			need.passes = nil
 		}
 	}
-	c.unenroll(r)
-	c.pools.aged.remove(r)
+	p.unenroll(r)
+	p.aged.remove(r)
 	if r.Reserving {
-		c.pools.reserving = slices.DeleteFunc(c.pools.reserving, func(other *request) bool { return other == r })
-		c.pools.reservedChanged = true
+		p.reserving = slices.DeleteFunc(p.reserving, func(other *request) bool { return other == r })
+		p.reservedChanged = true
 	}
 	r.contention = contention{needs: r.needs}
 }
@@ -172,38 +172,38 @@ func (c *Core) unwait(r *request) {
 // [MaxOvertakes] times.
 func (c *Core) serveResources(now time.Time) {
 	p := &c.pools
-	if len(p.freed)+len(p.fresh) == 0 && !p.reservedChanged && !c.reservedTooLong(now) {
+	if len(p.freed)+len(p.fresh) == 0 && !p.reservedChanged && !p.reservedTooLong(now) {
 		return
 	}
 	p.reservedChanged = false
 	c.serveReserving(now)
 	for _, k := range p.fresh {
 		if k.members.len() > 0 && k.at == nil {
-			first := c.needsOf(k.members.first())[0]
+			first := p.needsOf(k.members.first())[0]
 			k.moveTo(bucketOf(&first.missing, first.n))
-			c.freed(first.resource)
+			p.markFreed(first.resource)
 		}
 	}
 	p.fresh = nil
-	for k := c.candidate(); k != nil; k = c.candidate() {
+	for k := p.candidate(); k != nil; k = p.candidate() {
 		r := k.members.first()
-		if at := c.blockedAt(r); at != nil {
+		if at := p.blockedAt(r); at != nil {
 			k.moveTo(at)
 			continue
 		}
-		c.unwait(r)
-		c.take(r)
+		p.unwait(r)
+		p.take(r)
 		c.grant(r, now)
-		c.countPass(r)
+		p.countPass(r)
 	}
 }
 
 // candidate returns the class of the highest rank that may fit after a release. A resource
 // without such a class is not visited again, because serving only takes.
-func (c *Core) candidate() *class {
+func (p *resources) candidate() *class {
 	var best *class
-	left := c.pools.freed[:0]
-	for _, s := range c.pools.freed {
+	left := p.freed[:0]
+	for _, s := range p.freed {
 		k := s.candidate()
 		if k == nil {
 			s.isFreed = false
@@ -215,8 +215,8 @@ func (c *Core) candidate() *class {
 			best = k
 		}
 	}
-	clear(c.pools.freed[len(left):])
-	c.pools.freed = left
+	clear(p.freed[len(left):])
+	p.freed = left
 	return best
 }
 
@@ -250,14 +250,14 @@ func compacted(list []*bucket) []*bucket {
 }
 
 // blockedAt returns the bucket of the first resource that a request misses; nil if it fits.
-func (c *Core) blockedAt(r *request) *bucket {
-	needs := c.needsOf(r)
+func (p *resources) blockedAt(r *request) *bucket {
+	needs := p.needsOf(r)
 	for _, need := range needs {
 		if !need.has(need.n) {
 			return bucketOf(&need.missing, need.n)
 		}
 	}
-	if c.within(r) {
+	if p.within(r) {
 		return nil
 	}
 	for _, need := range needs {
@@ -270,8 +270,8 @@ func (c *Core) blockedAt(r *request) *bucket {
 
 // countPass records that a granted request passed older ones at its resources, and ages those
 // that were passed too often.
-func (c *Core) countPass(r *request) {
-	for _, need := range c.needsOf(r) {
+func (p *resources) countPass(r *request) {
+	for _, need := range p.needsOf(r) {
 		if need.young.len() == 0 || need.young.first().Seq > r.Seq {
 			continue
 		}
@@ -280,15 +280,15 @@ func (c *Core) countPass(r *request) {
 			continue
 		}
 		need.passes = slices.Insert(need.passes, at, r.Seq)
-		if c.weight += passWeight; len(need.passes) > MaxOvertakes {
+		if p.weight += passWeight; len(need.passes) > MaxOvertakes {
 			need.passes = need.passes[:MaxOvertakes]
-			c.weight -= passWeight
+			p.weight -= passWeight
 		}
-		c.age(need.resource)
+		p.age(need.resource)
 	}
 }
 
-func (c *Core) age(s *resource) {
+func (p *resources) age(s *resource) {
 	for len(s.passes) == MaxOvertakes && s.young.len() > 0 && s.young.first().Seq < s.passes[MaxOvertakes-1] {
 		r := s.young.first()
 		at := r.class.at
@@ -297,10 +297,10 @@ func (c *Core) age(s *resource) {
 		r.Aged = true
 		r.class.members.add(r)
 		r.class.moveTo(at)
-		for _, need := range c.needsOf(r) {
+		for _, need := range p.needsOf(r) {
 			need.young.remove(r)
 		}
-		c.pools.aged.add(r)
-		c.pools.reservedChanged = true
+		p.aged.add(r)
+		p.reservedChanged = true
 	}
 }

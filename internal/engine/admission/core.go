@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -27,30 +26,19 @@ func fenceFloor(now time.Time) int64 { return now.UnixMilli() << fenceShift }
 type Core struct {
 	// seq numbers requests in the order of arrival; next is the next fence.
 	seq, next int64
-	// holders has the waiting and granted requests of each holder; order has the holders by id.
-	holders map[contract.AdmissionHolder]*holder
-	order   *sorted[*holder]
-	// ofType has the requests of a job type; expiring has those of ended holders, by the time at
-	// which they are freed.
-	ofType map[string]*sorted[*request]
-	// ofTask has the requests of a task with a retry budget, by the hash of its key.
-	ofTask   map[uint64]*sorted[*request]
-	expiring *sorted[*request]
-	lanes    lanes
-	claims   claims
-	pools    resources
-	outcomes *outcomes
-	past     past
-	results  results
-	now      time.Time
-	recovery *recovery
-	weight   int
-	out      []Decision
+	*registry
+	*outcomes
+	past
+	*recovery // nil after it
+
+	lanes   lanes
+	claims  claims
+	results results
+	pools   resources
+	now     time.Time
+	out     []Decision
 	// asked are this event's requests for resources that were not granted when they arrived.
 	asked []*request
-	// disabled collects the holds set by the retry budget since the last call of
-	// [Core.Disabled].
-	disabled []contract.AdmissionHold
 }
 
 // New returns a core that began at now with the durable data of an earlier one. It has no record
@@ -64,15 +52,10 @@ func New(now time.Time, durable Durable) *Core {
 }
 
 func empty() *Core {
+	requests := newRegistry()
 	return &Core{
-		holders: map[contract.AdmissionHolder]*holder{},
-		order:   newSorted(compareHolders),
-		ofType:  map[string]*sorted[*request]{},
-		ofTask:  map[uint64]*sorted[*request]{},
-		expiring: newSorted(func(a, b *request) int {
-			return cmp.Or(a.FreeAt.Compare(b.FreeAt), cmp.Compare(a.Seq, b.Seq))
-		}),
-		lanes: newLanes(), claims: newClaims(), pools: newResources(), outcomes: newOutcomes(), results: newResults(),
+		registry: requests, lanes: newLanes(), claims: newClaims(), outcomes: newOutcomes(), results: newResults(),
+		pools: newResources(requests),
 	}
 }
 
@@ -135,7 +118,7 @@ func (c *Core) renew(r *request) {
 }
 
 func (c *Core) answer(r *request) {
-	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.resultFor(r)}})
+	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.results.resultFor(r)}})
 }
 
 // answerWaiting reports waiting requests to their holders: those use no concurrency slot of the
@@ -150,89 +133,31 @@ func (c *Core) answerWaiting() {
 	c.asked = c.asked[:0]
 }
 
-func (c *Core) add(r *request) {
-	h := c.holderOf(r)
-	h.requests.add(r)
-	h.byID[r.ID] = r
-	if r.FreeAt.IsZero() {
-		h.live++
-	} else {
-		c.expiring.add(r)
-		h.ending++
-	}
-	ofType := c.ofType[r.JobType]
-	if ofType == nil {
-		ofType = newSorted(bySeq)
-		c.ofType[r.JobType] = ofType
-	}
-	ofType.add(r)
-	c.addOfTask(r)
-	c.weight += r.weight()
-}
-
 // drop releases a request and records the release. An unknown request is ignored.
 func (c *Core) drop(r *request) {
 	if c.remove(r) {
-		c.remember(r)
+		c.past.remember(r, c.now)
 	}
 }
 
 // remove releases a request and reports whether it was present.
 func (c *Core) remove(r *request) bool {
-	h := c.holders[r.Holder]
-	if h == nil || h.byID[r.ID] != r {
+	if c.known(r.Holder, r.ID) != r {
 		return false
 	}
 	c.free(r)
-	c.setFreeAt(r, time.Time{})
-	c.weight -= r.weight()
-	delete(h.byID, r.ID)
-	h.requests.remove(r)
-	h.live--
-	if h.requests.len() == 0 {
-		c.weight -= h.weight()
-		delete(c.holders, r.Holder)
-		c.order.remove(h)
-	}
-	ofType := c.ofType[r.JobType]
-	if ofType.remove(r); ofType.len() == 0 {
-		delete(c.ofType, r.JobType)
-	}
-	c.removeOfTask(r)
+	c.forgetRequest(r)
 	return true
 }
 
 func (c *Core) free(r *request) {
 	switch {
 	case r.Lane != "":
-		c.leaveLane(r)
+		c.lanes.leave(r)
 	case r.wantsResources():
-		c.leaveResources(r)
+		c.pools.leave(r)
 	default:
 		c.claims.drop(r)
-	}
-}
-
-// setFreeAt sets the time at which a request is freed because its holder has ended or has
-// forgotten it; zero if neither is true.
-func (c *Core) setFreeAt(r *request, at time.Time) {
-	if r.FreeAt.Equal(at) {
-		return
-	}
-	h := c.holders[r.Holder]
-	switch {
-	case r.FreeAt.IsZero():
-		h.live--
-		h.ending++
-	case at.IsZero():
-		c.expiring.remove(r)
-		h.live++
-		h.ending--
-	default:
-		c.expiring.remove(r)
-	}
-	if r.FreeAt = at; !at.IsZero() {
-		c.expiring.add(r)
 	}
 }
 

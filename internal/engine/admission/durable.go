@@ -34,9 +34,9 @@ func (c *Core) Durable() Durable {
 func (c *Core) inherit(now time.Time, durable Durable) {
 	c.next = max(c.next, durable.Fence, fenceFloor(now))
 	for _, name := range sortedKeys(durable.Sizes) {
-		if s := c.resource(name, true); s.operator == 0 {
-			c.setOperator(s, max(durable.Sizes[name], 0))
-			c.forget(s)
+		if s := c.pools.resource(name, true); s.operator == 0 {
+			c.pools.setOperator(s, max(durable.Sizes[name], 0))
+			c.pools.forget(s)
 		}
 	}
 	c.outcomes.restore(durable.Outcomes)

@@ -17,7 +17,7 @@ func (c *Core) settle(e Requested, now time.Time) {
 		if err != nil || otherErr != nil {
 			continue // Its keys are unreadable.
 		}
-		c.freeKeys(e.Holder, slices.Concat(done, settled))
+		c.claims.freeKeys(e.Holder, slices.Concat(done, settled))
 		if perType(e.Budget).set() && !reported.SuccessAt.IsZero() {
 			// Even the first success counts: an earlier failure may be reported later.
 			c.outcomes.jobType(e.JobType)
@@ -46,10 +46,10 @@ func (c *Core) fail(e Requested, f contract.AdmissionFailure, now time.Time) {
 	}
 }
 
-func (c *Core) count(r *record, one failure, message string, rule rule, now time.Time) (broken bool) {
-	c.outcomes.change(r, func() { broken = r.fail(one, message, rule, now) })
+func (o *outcomes) count(r *record, one failure, message string, rule rule, now time.Time) (broken bool) {
+	o.change(r, func() { broken = r.fail(one, message, rule, now) })
 	if broken {
-		c.disabled = append(c.disabled, *r.hold(now))
+		o.disabled = append(o.disabled, *r.hold(now))
 	}
 	return broken
 }

@@ -23,42 +23,6 @@ func compareHolders(a, b *holder) int {
 	return cmp.Or(strings.Compare(a.WorkflowID, b.WorkflowID), strings.Compare(a.FirstRunID, b.FirstRunID))
 }
 
-func (c *Core) holderOf(r *request) *holder {
-	h := c.holders[r.Holder]
-	if h == nil {
-		h = &holder{AdmissionHolder: r.Holder, requests: newSorted(bySeq), byID: map[string]*request{}}
-		c.holders[r.Holder] = h
-		c.order.add(h)
-		c.weight += h.weight()
-	}
-	return h
-}
-
-func (c *Core) requestsOf(id contract.AdmissionHolder) []*request {
-	if h := c.holders[id]; h != nil {
-		return h.requests.list()
-	}
-	return nil
-}
-
-func (c *Core) known(id contract.AdmissionHolder, name string) *request {
-	if h := c.holders[id]; h != nil {
-		return h.byID[name]
-	}
-	return nil
-}
-
-// Holders lists the holders and waiters that have not ended, by id.
-func (c *Core) Holders() []contract.AdmissionHolder {
-	list := make([]contract.AdmissionHolder, 0, c.order.len())
-	for h := range c.order.all() {
-		if h.live > 0 {
-			list = append(list, h.AdmissionHolder)
-		}
-	}
-	return list
-}
-
 // Idle reports whether there is no holder, no waiter and no recovery.
 func (c *Core) Idle() bool { return len(c.holders) == 0 && c.recovery == nil }
 
@@ -82,21 +46,10 @@ func (c *Core) Watched() []contract.AdmissionHolder {
 }
 
 func (e Closed) apply(c *Core, now time.Time) {
-	c.hear(e.Holder.WorkflowID)
+	c.recovery.hear(e.Holder.WorkflowID)
 	for _, r := range c.requestsOf(e.Holder) {
 		c.end(r, now)
 	}
-}
-
-func (c *Core) holdersNamed(id string) []*holder {
-	var list []*holder
-	for h := range c.order.from(&holder{AdmissionHolder: contract.AdmissionHolder{WorkflowID: id}}) {
-		if h.WorkflowID != id {
-			break
-		}
-		list = append(list, h)
-	}
-	return list
 }
 
 // end releases an ended holder's request: its turn and its place in the queues at once; claims

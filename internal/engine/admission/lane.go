@@ -15,6 +15,8 @@ type lanes struct {
 	// names has their names in order; open has the lanes that may have a turn to give.
 	names *sorted[string]
 	open  map[string]bool
+	// weight is that of the past turns.
+	weight int
 }
 
 func newLanes() lanes {
@@ -43,16 +45,16 @@ type pastTurn struct {
 	jobType string
 }
 
-func (c *Core) lane(name string) *lane {
-	l := c.lanes.byName[name]
+func (s *lanes) lane(name string) *lane {
+	l := s.byName[name]
 	if l == nil {
 		l = &lane{
 			waiting: newSorted(bySeq), ofType: map[string]*sorted[*request]{}, common: map[string]int{},
 			next: newSorted(strings.Compare), had: map[string]int64{},
 			turns: newSorted(func(a, b pastTurn) int { return cmp.Compare(a.at, b.at) }),
 		}
-		c.lanes.byName[name] = l
-		c.lanes.names.add(name)
+		s.byName[name] = l
+		s.names.add(name)
 	}
 	return l
 }
@@ -60,7 +62,7 @@ func (c *Core) lane(name string) *lane {
 // askLane queues a request. Two groups of one job type would repeat the same work. So the second
 // is coalesced with the waiting one, unless either is distinct.
 func (c *Core) askLane(r *request) {
-	l := c.lane(r.Lane)
+	l := c.lanes.lane(r.Lane)
 	if !r.Distinct && l.common[r.JobType] > 0 {
 		for other := range l.ofType[r.JobType].all() {
 			if !other.Distinct {
@@ -104,21 +106,21 @@ func (l *lane) dequeue(r *request) {
 	}
 }
 
-func (c *Core) leaveLane(r *request) {
-	l := c.lanes.byName[r.Lane]
+func (s *lanes) leave(r *request) {
+	l := s.byName[r.Lane]
 	if l.holder == r {
 		l.holder = nil
 	} else if l.ofType[r.JobType] != nil {
 		l.dequeue(r)
 	}
-	c.lanes.open[r.Lane] = true
+	s.open[r.Lane] = true
 	if l.holder == nil && l.waiting.len() == 0 {
 		for _, had := range l.turns.list() {
-			c.forgetTurn(l, had)
+			s.forgetTurn(l, had)
 		}
-		delete(c.lanes.byName, r.Lane)
-		delete(c.lanes.open, r.Lane)
-		c.lanes.names.remove(r.Lane)
+		delete(s.byName, r.Lane)
+		delete(s.open, r.Lane)
+		s.names.remove(r.Lane)
 	}
 }
 
@@ -133,22 +135,22 @@ func (c *Core) serveLanes(now time.Time) {
 		if l == nil || l.holder != nil || l.waiting.len() == 0 {
 			continue
 		}
-		r := c.pick(l)
+		r := c.lanes.pick(l)
 		l.dequeue(r)
 		l.holder = r
 		c.seq++
-		c.hadTurn(l, r.JobType, c.seq)
+		c.lanes.hadTurn(l, r.JobType, c.seq, c.hasRoom)
 		c.grant(r, now)
 	}
 }
 
 // pick returns the next holder: alphabetically, except that a job type that had its turn while
 // another waited goes behind that one.
-func (c *Core) pick(l *lane) *request {
+func (s *lanes) pick(l *lane) *request {
 	oldest := l.waiting.first()
 	for l.turns.len() > 0 && l.turns.first().at < oldest.Seq {
 		had := l.turns.first()
-		c.forgetTurn(l, had)
+		s.forgetTurn(l, had)
 		if l.ofType[had.jobType] != nil {
 			l.next.add(had.jobType)
 		}
@@ -161,13 +163,13 @@ func (c *Core) pick(l *lane) *request {
 
 // hadTurn records the time of a job type's turn. Without room for it, the type may get another
 // turn before those that wait.
-func (c *Core) hadTurn(l *lane, jobType string, at int64) {
+func (s *lanes) hadTurn(l *lane, jobType string, at int64, hasRoom func(weight int) bool) {
 	if before, had := l.had[jobType]; had {
-		c.forgetTurn(l, pastTurn{before, jobType})
+		s.forgetTurn(l, pastTurn{before, jobType})
 	}
 	l.next.remove(jobType)
-	if weight := turnWeight + len(jobType); c.hasRoom(weight) {
-		c.weight += weight
+	if weight := turnWeight + len(jobType); hasRoom(weight) {
+		s.weight += weight
 		l.had[jobType] = at
 		l.turns.add(pastTurn{at, jobType})
 	} else if l.ofType[jobType] != nil {
@@ -175,8 +177,8 @@ func (c *Core) hadTurn(l *lane, jobType string, at int64) {
 	}
 }
 
-func (c *Core) forgetTurn(l *lane, had pastTurn) {
-	c.weight -= turnWeight + len(had.jobType)
+func (s *lanes) forgetTurn(l *lane, had pastTurn) {
+	s.weight -= turnWeight + len(had.jobType)
 	delete(l.had, had.jobType)
 	l.turns.remove(had)
 }

@@ -12,10 +12,10 @@ const (
 )
 
 // CheckReEnable returns a [contract.HoldFault] if there is no hold to lift, or nil.
-func (c *Core) CheckReEnable(e ReEnabled, now time.Time) error {
-	held := c.TypeHold(e.JobType, now)
+func (o *outcomes) CheckReEnable(e ReEnabled, now time.Time) error {
+	held := o.TypeHold(e.JobType, now)
 	if e.DedupeKey != "" {
-		_, held = c.KeyRecord(e.JobType, e.DedupeKey, now)
+		_, held = o.KeyRecord(e.JobType, e.DedupeKey, now)
 	}
 	if held == nil || held.Code == contract.HoldMarkedDone {
 		return &contract.HoldFault{Code: contract.NotDisabled, JobType: e.JobType, DedupeKey: e.DedupeKey, Hold: held}
@@ -24,8 +24,8 @@ func (c *Core) CheckReEnable(e ReEnabled, now time.Time) error {
 }
 
 // CheckForgive returns a [contract.HoldFault] if there is nothing to forgive, or nil.
-func (c *Core) CheckForgive(e Forgiven, now time.Time) error {
-	if failures, held := c.KeyRecord(e.JobType, e.DedupeKey, now); failures == 0 && held == nil {
+func (o *outcomes) CheckForgive(e Forgiven, now time.Time) error {
+	if failures, held := o.KeyRecord(e.JobType, e.DedupeKey, now); failures == 0 && held == nil {
 		return &contract.HoldFault{Code: contract.NothingHeld, JobType: e.JobType, DedupeKey: e.DedupeKey}
 	}
 	return nil
@@ -33,7 +33,7 @@ func (c *Core) CheckForgive(e Forgiven, now time.Time) error {
 
 // CheckMarkDone returns a [contract.HoldFault] if the key cannot be marked for that time, or
 // nil.
-func (c *Core) CheckMarkDone(e MarkedDone, now time.Time) error {
+func (o *outcomes) CheckMarkDone(e MarkedDone, now time.Time) error {
 	if wait := e.Until.Sub(now); wait < time.Second || wait > MaxMark {
 		return &contract.HoldFault{Code: contract.BadMark, JobType: e.JobType, DedupeKey: e.DedupeKey, For: wait, Limit: MaxMark}
 	}

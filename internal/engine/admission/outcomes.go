@@ -16,6 +16,9 @@ type outcomes struct {
 	keyWeight, typeWeight int
 	// trimAt is the time of the next removal of expired records.
 	trimAt time.Time
+	// disabled collects the holds set by the retry budget since the last call of
+	// [Core.Disabled].
+	disabled []contract.AdmissionHold
 }
 
 func newOutcomes() *outcomes {
@@ -161,16 +164,16 @@ func (r *record) lessWorth(other *record, now time.Time) int {
 
 // HeldBack lists the holds in force at now: job types first, then keys by job type and key. An
 // empty jobType lists all.
-func (c *Core) HeldBack(jobType string, now time.Time) []contract.AdmissionHold {
+func (o *outcomes) HeldBack(jobType string, now time.Time) []contract.AdmissionHold {
 	var list []contract.AdmissionHold
-	for _, name := range slices.Sorted(maps.Keys(c.outcomes.Types)) {
-		if held := c.outcomes.Types[name].hold(now); held != nil && (jobType == "" || jobType == name) {
+	for _, name := range slices.Sorted(maps.Keys(o.Types)) {
+		if held := o.Types[name].hold(now); held != nil && (jobType == "" || jobType == name) {
 			list = append(list, *held)
 		}
 	}
 	first := len(list)
-	for _, hash := range slices.Sorted(maps.Keys(c.outcomes.Keys)) {
-		if held := c.outcomes.Keys[hash].hold(now); held != nil && (jobType == "" || jobType == held.JobType) {
+	for _, hash := range slices.Sorted(maps.Keys(o.Keys)) {
+		if held := o.Keys[hash].hold(now); held != nil && (jobType == "" || jobType == held.JobType) {
 			list = append(list, *held)
 		}
 	}
@@ -181,15 +184,15 @@ func (c *Core) HeldBack(jobType string, now time.Time) []contract.AdmissionHold 
 }
 
 // CountHeldBack counts the job types and keys held back at now.
-func (c *Core) CountHeldBack(now time.Time) (types, keys int) {
+func (o *outcomes) CountHeldBack(now time.Time) (types, keys int) {
 	//workflowcheck:ignore a count does not depend on the order
-	for _, r := range c.outcomes.Types {
+	for _, r := range o.Types {
 		if r.off(now) != nil {
 			types++
 		}
 	}
 	//workflowcheck:ignore a count does not depend on the order
-	for _, r := range c.outcomes.Keys {
+	for _, r := range o.Keys {
 		if r.off(now) != nil {
 			keys++
 		}
@@ -198,8 +201,8 @@ func (c *Core) CountHeldBack(now time.Time) (types, keys int) {
 }
 
 // KeyRecord returns the number of a key's failures that still count, and its hold.
-func (c *Core) KeyRecord(jobType, key string, now time.Time) (failures int, held *contract.AdmissionHold) {
-	r := c.outcomes.Keys[contract.DedupeHash(jobType, key)]
+func (o *outcomes) KeyRecord(jobType, key string, now time.Time) (failures int, held *contract.AdmissionHold) {
+	r := o.Keys[contract.DedupeHash(jobType, key)]
 	if r == nil || r.over(now) {
 		return 0, nil
 	}
@@ -207,17 +210,17 @@ func (c *Core) KeyRecord(jobType, key string, now time.Time) (failures int, held
 }
 
 // TypeHold returns the hold on a job type, or nil.
-func (c *Core) TypeHold(jobType string, now time.Time) *contract.AdmissionHold {
-	return c.outcomes.Types[jobType].hold(now)
+func (o *outcomes) TypeHold(jobType string, now time.Time) *contract.AdmissionHold {
+	return o.Types[jobType].hold(now)
 }
 
 // Tracked returns the number of recorded keys, and the number dropped at the bound.
-func (c *Core) Tracked() (keys, dropped int) { return len(c.outcomes.Keys), c.outcomes.Dropped }
+func (o *outcomes) Tracked() (keys, dropped int) { return len(o.Keys), o.Dropped }
 
 // Disabled returns the holds set by the retry budget since its last call, for the audit log.
 // They are not part of the state: the caller reads them after every step.
-func (c *Core) Disabled() []contract.AdmissionHold {
-	taken := c.disabled
-	c.disabled = nil
+func (o *outcomes) Disabled() []contract.AdmissionHold {
+	taken := o.disabled
+	o.disabled = nil
 	return taken
 }

@@ -56,14 +56,14 @@ func (p *savedPast) weight() int {
 
 // remember records the release of a granted request. Claims of keys are not recorded: the
 // records of the runs have them.
-func (c *Core) remember(r *request) {
+func (p *past) remember(r *request, now time.Time) {
 	if !r.Granted || r.Lane == "" && !r.wantsResources() {
 		return
 	}
-	c.past.seq++
+	p.seq++
 	entry := savedPast{
-		Seq: c.past.seq, Holder: r.Holder.WorkflowID, JobType: r.JobType, For: r.For, Lane: r.Lane,
-		Granted: r.Since.UnixMilli(), Freed: max(c.now.UnixMilli(), r.Since.UnixMilli()), Waited: r.Waited.Milliseconds(),
+		Seq: p.seq, Holder: r.Holder.WorkflowID, JobType: r.JobType, For: r.For, Lane: r.Lane,
+		Granted: r.Since.UnixMilli(), Freed: max(now.UnixMilli(), r.Since.UnixMilli()), Waited: r.Waited.Milliseconds(),
 	}
 	for _, amount := range r.Pools {
 		entry.Pools = append(entry.Pools, savedAmount{amount.Pool, amount.N})
@@ -71,9 +71,9 @@ func (c *Core) remember(r *request) {
 	for _, object := range r.Objects {
 		entry.Objects = append(entry.Objects, savedObject(object))
 	}
-	ring := &c.past.uses
+	ring := &p.uses
 	if r.Lane != "" {
-		ring = &c.past.turns
+		ring = &p.turns
 	}
 	ring.entries = append(ring.entries, entry)
 	ring.weight += entry.weight()
@@ -125,12 +125,12 @@ func ringOf(entries []savedPast) pastRing {
 }
 
 // Past lists the recorded releases that match the filter, the last one first.
-func (c *Core) Past(filter contract.PastGrantsFilter) contract.PastGrants {
+func (p *past) Past(filter contract.PastGrantsFilter) contract.PastGrants {
 	if filter.Limit = min(filter.Limit, maxPast); filter.Limit <= 0 {
 		filter.Limit = defaultPast
 	}
-	turns, uses := c.past.turns.entries, c.past.uses.entries
-	found := contract.PastGrants{Kept: len(turns) + len(uses), Released: c.past.seq}
+	turns, uses := p.turns.entries, p.uses.entries
+	found := contract.PastGrants{Kept: len(turns) + len(uses), Released: p.seq}
 	for len(turns)+len(uses) > 0 {
 		newest := &turns
 		if len(turns) == 0 || len(uses) > 0 && uses[len(uses)-1].Seq > turns[len(turns)-1].Seq {

@@ -32,23 +32,23 @@ func (r *recovery) over(now time.Time) bool {
 
 func (r *recovery) missing() []string { return slices.Sorted(maps.Keys(r.expected)) }
 
-func (c *Core) hear(id string) {
-	if c.recovery != nil {
-		delete(c.recovery.expected, id)
-		c.recovery.heard[id] = true
+func (r *recovery) hear(id string) {
+	if r != nil {
+		delete(r.expected, id)
+		r.heard[id] = true
 	}
 }
 
 // Recovering reports whether the core is recovering, and the workflows still expected to report.
-func (c *Core) Recovering() (recovering bool, expected []string) {
-	if c.recovery == nil {
+func (r *recovery) Recovering() (recovering bool, expected []string) {
+	if r == nil {
 		return false, nil
 	}
-	return true, c.recovery.missing()
+	return true, r.missing()
 }
 
 // Asking reports whether the possible holders must be listed.
-func (c *Core) Asking() bool { return c.recovery != nil && !c.recovery.named }
+func (r *recovery) Asking() bool { return r != nil && !r.named }
 
 func (e Expected) apply(c *Core, _ time.Time) {
 	r := c.recovery
@@ -109,11 +109,11 @@ func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time)
 	h.grace, h.budget = max(h.grace, e.Grace.Std()), e.Budget
 	switch {
 	case r.Lane != "":
-		l := c.lane(r.Lane)
+		l := c.lanes.lane(r.Lane)
 		l.holder = r
-		c.hadTurn(l, r.JobType, r.Seq)
+		c.lanes.hadTurn(l, r.JobType, r.Seq, c.hasRoom)
 	case r.wantsResources():
-		c.take(r)
+		c.pools.take(r)
 	default:
 		for _, key := range r.keys {
 			c.claims.take(key, r)

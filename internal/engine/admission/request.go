@@ -38,11 +38,11 @@ func (r *request) wantsResources() bool { return len(r.Pools)+len(r.Objects) > 0
 func (e Requested) apply(c *Core, now time.Time) {
 	c.revive(e)
 	if e.Reassert {
-		c.hear(e.Holder.WorkflowID)
+		c.recovery.hear(e.Holder.WorkflowID)
 		c.forgetOthers(e, now)
 	}
 	c.settle(e, now)
-	c.keepResults(e)
+	c.results.keepResults(e)
 	released := c.release(e)
 	for _, held := range e.Held {
 		// A release wins over an assertion in the same message: the job ended in the workflow

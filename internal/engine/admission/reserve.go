@@ -12,7 +12,7 @@ const (
 	// ReserveLimit is the time for which a free resource is reserved while the request waits for
 	// another one. It doubles after each failure, up to maxRounds times. Others could use the
 	// resource meanwhile. The holder of the other resource may even need it in order to end: its
-	// handler may submit a job and wait for it. For DAGs this is detected, see [Core.within].
+	// handler may submit a job and wait for it. For DAGs this is detected, see [resources.within].
 	ReserveLimit = time.Minute
 	maxRounds    = 7
 	// maxReserving bounds the aged requests that reserve at the same time, oldest first. The
@@ -27,7 +27,7 @@ func (c *Core) serveReserving(now time.Time) {
 	for len(p.reserving) < maxReserving && p.aged.len() > 0 {
 		r := p.aged.first()
 		p.aged.remove(r)
-		c.unenroll(r)
+		p.unenroll(r)
 		r.Reserving = true
 		p.reserving = append(p.reserving, r)
 	}
@@ -42,19 +42,19 @@ func (c *Core) serveReserving(now time.Time) {
 	former := p.reserved
 	p.reserved = nil
 	for _, r := range slices.Clone(p.reserving) {
-		if c.blockedAt(r) == nil {
-			c.unwait(r)
-			c.take(r)
+		if p.blockedAt(r) == nil {
+			p.unwait(r)
+			p.take(r)
 			c.grant(r, now)
-			c.countPass(r)
+			p.countPass(r)
 			continue
 		}
-		c.reserve(r, now)
+		p.reserve(r, now)
 	}
 	p.reservedChanged = len(p.reserving) < maxReserving && p.aged.len() > 0
 	for i, s := range former {
 		if s.reserved < before[i] {
-			c.freed(s)
+			p.markFreed(s)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (c *Core) serveReserving(now time.Time) {
 // one that is not free; when that is released, the next that is not free, and so on. So common
 // resources are not idle while another job holds a rare one. A resource that was free and
 // reserved for too long is released, and a missing one is reserved first.
-func (c *Core) reserve(r *request, now time.Time) {
+func (p *resources) reserve(r *request, now time.Time) {
 	isFree := func(marked string) bool { n := r.needOf(marked); return n.resource != nil && n.offers(n.n) }
 	missing := func(marked string) bool { return !isFree(marked) }
 	if until := r.reservesUntil(); !until.IsZero() && !until.After(now) {
@@ -71,7 +71,7 @@ func (c *Core) reserve(r *request, now time.Time) {
 		r.Rounds = min(r.Rounds+1, maxRounds)
 	}
 	if !slices.ContainsFunc(r.Reserves, missing) {
-		for _, need := range c.needsOf(r) {
+		for _, need := range p.needsOf(r) {
 			if !need.offers(need.n) {
 				r.Reserves = append(r.Reserves, need.marked())
 				break
@@ -87,7 +87,7 @@ func (c *Core) reserve(r *request, now time.Time) {
 	for _, marked := range r.Reserves {
 		n := r.needOf(marked)
 		if n.reserved == 0 {
-			c.pools.reserved = append(c.pools.reserved, n.resource)
+			p.reserved = append(p.reserved, n.resource)
 		}
 		n.reserve(n.n)
 	}
@@ -117,8 +117,8 @@ func (r *request) reservesUntil() time.Time {
 	return r.ReservedSince.Add(ReserveLimit << r.Rounds)
 }
 
-func (c *Core) reservedTooLong(now time.Time) bool {
-	return slices.ContainsFunc(c.pools.reserving, func(r *request) bool {
+func (p *resources) reservedTooLong(now time.Time) bool {
+	return slices.ContainsFunc(p.reserving, func(r *request) bool {
 		until := r.reservesUntil()
 		return !until.IsZero() && !until.After(now)
 	})
@@ -128,28 +128,28 @@ func (c *Core) reservedTooLong(now time.Time) bool {
 // holds resources. Its outer task releases them only after this request is granted. If the
 // request waited for a reservation of another request that waits for those resources, neither
 // would ever continue.
-func (c *Core) within(r *request) bool {
+func (p *resources) within(r *request) bool {
 	id := r.Holder.WorkflowID
 	for at := range len(id) {
-		if id[at] == '/' && c.pools.outer[id[:at]] > 0 {
+		if id[at] == '/' && p.outer[id[:at]] > 0 {
 			return true
 		}
 	}
-	return c.pools.outer[id] > 0
+	return p.outer[id] > 0
 }
 
 // countOuter counts the grants of a job or a task. Requests from within it change their class.
-func (c *Core) countOuter(r *request, by int) {
+func (p *resources) countOuter(r *request, by int) {
 	outer := r.Holder.WorkflowID + "/" + r.For
-	before := c.pools.outer[outer]
-	if c.pools.outer[outer] += by; before+by == 0 {
-		delete(c.pools.outer, outer)
+	before := p.outer[outer]
+	if p.outer[outer] += by; before+by == 0 {
+		delete(p.outer, outer)
 	}
 	if before > 0 && before+by > 0 {
 		return
 	}
-	inner := c.holdersNamed(outer)
-	for h := range c.order.from(&holder{AdmissionHolder: contract.AdmissionHolder{WorkflowID: outer + "/"}}) {
+	inner := p.requests.holdersNamed(outer)
+	for h := range p.requests.order.from(&holder{AdmissionHolder: contract.AdmissionHolder{WorkflowID: outer + "/"}}) {
 		if !strings.HasPrefix(h.WorkflowID, outer+"/") {
 			break
 		}
@@ -158,10 +158,10 @@ func (c *Core) countOuter(r *request, by int) {
 	for _, h := range inner {
 		for _, r := range h.requests.list() {
 			if r.class != nil {
-				c.unenroll(r)
-				c.enroll(r)
+				p.unenroll(r)
+				p.enroll(r)
 			}
 		}
-		c.pools.reservedChanged = true
+		p.reservedChanged = true
 	}
 }

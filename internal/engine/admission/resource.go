@@ -10,6 +10,7 @@ import (
 )
 
 type resources struct {
+	requests       *registry
 	byName         map[string]*resource
 	pools, objects *sorted[string]
 	classes        map[string]*class
@@ -24,11 +25,14 @@ type resources struct {
 	// outer counts the granted requests by the task or job that they serve. Requests from within
 	// it pass reservations.
 	outer map[string]int
+	// weight is that of operators' sizes and of the passes.
+	weight int
 }
 
-func newResources() resources {
+func newResources(requests *registry) resources {
 	return resources{
-		byName: map[string]*resource{}, pools: newSorted(strings.Compare), objects: newSorted(strings.Compare),
+		requests: requests,
+		byName:   map[string]*resource{}, pools: newSorted(strings.Compare), objects: newSorted(strings.Compare),
 		classes: map[string]*class{}, aged: newSorted(bySeq), outer: map[string]int{},
 	}
 }
@@ -101,21 +105,21 @@ type need struct {
 	n int
 }
 
-func (c *Core) resource(name string, isPool bool) *resource {
+func (p *resources) resource(name string, isPool bool) *resource {
 	marked := objectMark + name
 	if isPool {
 		marked = poolMark + name
 	}
-	s := c.pools.byName[marked]
+	s := p.byName[marked]
 	if s == nil {
 		s = &resource{name: name, isPool: isPool, holders: newSorted(bySeq), waiting: newSorted(bySeq)}
 		if s.young = newSorted(bySeq); isPool {
 			s.largest = newSorted(func(a, b *request) int { return cmp.Or(cmp.Compare(b.amountOf(name), a.amountOf(name)), bySeq(a, b)) })
-			c.pools.pools.add(name)
+			p.pools.add(name)
 		} else {
-			c.pools.objects.add(name)
+			p.objects.add(name)
 		}
-		c.pools.byName[marked] = s
+		p.byName[marked] = s
 	}
 	return s
 }
@@ -131,23 +135,23 @@ func (r *request) amountOf(pool string) int {
 
 // forget drops a resource without requests: the next request declares it again. An operator's
 // size stays.
-func (c *Core) forget(s *resource) {
+func (p *resources) forget(s *resource) {
 	if s.holders.len()+s.waiting.len() > 0 || s.operator > 0 {
 		return
 	}
 	s.reserved = 0
 	if s.isPool {
-		delete(c.pools.byName, poolMark+s.name)
-		c.pools.pools.remove(s.name)
+		delete(p.byName, poolMark+s.name)
+		p.pools.remove(s.name)
 	} else {
-		delete(c.pools.byName, objectMark+s.name)
-		c.pools.objects.remove(s.name)
+		delete(p.byName, objectMark+s.name)
+		p.objects.remove(s.name)
 	}
 }
 
 // needsOf lists the needs of a request, objects first: the holder of an object may wait for a
 // pool, hardly ever the other way round.
-func (c *Core) needsOf(r *request) []need {
+func (p *resources) needsOf(r *request) []need {
 	if r.needs != nil {
 		return r.needs
 	}
@@ -157,10 +161,10 @@ func (c *Core) needsOf(r *request) []need {
 		if object.Shared {
 			n = together
 		}
-		r.needs = append(r.needs, need{c.resource(object.Name, false), n})
+		r.needs = append(r.needs, need{p.resource(object.Name, false), n})
 	}
 	for _, amount := range r.Pools {
-		r.needs = append(r.needs, need{c.resource(amount.Pool, true), amount.N})
+		r.needs = append(r.needs, need{p.resource(amount.Pool, true), amount.N})
 	}
 	return r.needs
 }
@@ -170,7 +174,7 @@ func (c *Core) needsOf(r *request) []need {
 // counts.
 func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 	for _, amount := range amounts {
-		s := c.resource(amount.Pool, true)
+		s := c.pools.resource(amount.Pool, true)
 		if at.Before(s.declaredAt) || s.declared > 0 && at.Equal(s.declaredAt) {
 			continue
 		}
@@ -183,7 +187,7 @@ func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
 func (c *Core) resized(s *resource, before int) {
 	switch {
 	case s.size() > before:
-		c.freed(s)
+		c.pools.markFreed(s)
 	case s.size() < before:
 		c.refuseTooLarge(s)
 	}
@@ -191,22 +195,22 @@ func (c *Core) resized(s *resource, before int) {
 
 func (c *Core) askResources(r *request, declaredAt time.Time) {
 	c.declare(r.Pools, declaredAt)
-	if s := c.tooSmall(r); s != nil {
+	if s := c.pools.tooSmall(r); s != nil {
 		c.refuse(r, tooLarge(r, s))
 		for _, amount := range r.Pools {
-			c.forget(c.resource(amount.Pool, true))
+			c.pools.forget(c.pools.resource(amount.Pool, true))
 		}
 		return
 	}
 	c.add(r)
-	c.wait(r)
+	c.pools.wait(r)
 	c.asked = append(c.asked, r)
 }
 
 // tooSmall returns a pool whose size is below the request's need, or nil.
-func (c *Core) tooSmall(r *request) *resource {
+func (p *resources) tooSmall(r *request) *resource {
 	for _, amount := range r.Pools {
-		if s := c.resource(amount.Pool, true); amount.N > s.size() {
+		if s := p.resource(amount.Pool, true); amount.N > s.size() {
 			return s
 		}
 	}
@@ -227,8 +231,8 @@ func (c *Core) refuseTooLarge(s *resource) {
 	}
 }
 
-func (c *Core) take(r *request) {
-	for _, need := range c.needsOf(r) {
+func (p *resources) take(r *request) {
+	for _, need := range p.needsOf(r) {
 		need.holders.add(r)
 		switch {
 		case need.isPool:
@@ -240,12 +244,12 @@ func (c *Core) take(r *request) {
 		}
 	}
 	if r.For != "" {
-		c.countOuter(r, 1)
+		p.countOuter(r, 1)
 	}
 }
 
-func (c *Core) putBack(r *request) {
-	for _, need := range c.needsOf(r) {
+func (p *resources) putBack(r *request) {
+	for _, need := range p.needsOf(r) {
 		need.holders.remove(r)
 		switch {
 		case need.isPool:
@@ -255,50 +259,50 @@ func (c *Core) putBack(r *request) {
 		case need.exclusive == r:
 			need.exclusive = nil
 		}
-		c.freed(need.resource)
+		p.markFreed(need.resource)
 	}
 	if r.For != "" {
-		c.countOuter(r, -1)
+		p.countOuter(r, -1)
 	}
 }
 
-// freed marks a resource of which more may be available.
-func (c *Core) freed(s *resource) {
+// markFreed marks a resource of which more may be available.
+func (p *resources) markFreed(s *resource) {
 	if !s.isFreed {
 		s.isFreed = true
-		c.pools.freed = append(c.pools.freed, s)
+		p.freed = append(p.freed, s)
 	}
 }
 
-func (c *Core) leaveResources(r *request) {
+func (p *resources) leave(r *request) {
 	if r.Granted {
-		c.putBack(r)
+		p.putBack(r)
 	} else {
-		c.unwait(r)
+		p.unwait(r)
 	}
-	for _, need := range c.needsOf(r) {
-		c.forget(need.resource)
+	for _, need := range p.needsOf(r) {
+		p.forget(need.resource)
 	}
 }
 
 // apply resizes. A pool that no request names and that returns to the declared size is dropped.
 func (e Resized) apply(c *Core, _ time.Time) {
-	s := c.resource(e.Pool, true)
+	s := c.pools.resource(e.Pool, true)
 	before := s.size()
 	if c.recovery != nil {
 		c.recovery.resized[e.Pool] = true
 	}
-	c.setOperator(s, max(e.Size, 0))
+	c.pools.setOperator(s, max(e.Size, 0))
 	c.resized(s, before)
-	c.forget(s)
+	c.pools.forget(s)
 }
 
-func (c *Core) setOperator(s *resource, size int) {
+func (p *resources) setOperator(s *resource, size int) {
 	if s.operator > 0 {
-		c.weight -= poolWeight + len(s.name)
+		p.weight -= poolWeight + len(s.name)
 	}
 	if s.operator = size; size > 0 {
-		c.weight += poolWeight + len(s.name)
+		p.weight += poolWeight + len(s.name)
 	}
 }
 

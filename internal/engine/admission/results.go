@@ -76,21 +76,21 @@ func (rs *results) expire(now time.Time) {
 	}
 }
 
-func (c *Core) keepResults(e Requested) {
+func (rs *results) keepResults(e Requested) {
 	for _, kept := range e.Results {
 		if kept.Object == "" || len(kept.Result) > contract.MaxKeyResult {
 			continue
 		}
 		kept.By = e.Holder.WorkflowID
-		c.results.put(kept)
+		rs.put(kept)
 	}
 }
 
 // resultFor returns the last result of a task that held an object which the request holds
 // exclusively, or nil.
-func (c *Core) resultFor(r *request) *contract.KeyResult {
+func (rs *results) resultFor(r *request) *contract.KeyResult {
 	for _, object := range r.Objects {
-		if known := c.results.of[object.Name]; known != nil && !object.Shared {
+		if known := rs.of[object.Name]; known != nil && !object.Shared {
 			return &known.KeyResult
 		}
 	}

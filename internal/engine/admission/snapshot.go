@@ -181,9 +181,9 @@ func Restore(s Snapshot) (*Core, error) {
 	c := empty()
 	c.seq, c.next = s.Seq, s.Next
 	for _, saved := range s.Pools {
-		p := c.resource(saved.Name, true)
+		p := c.pools.resource(saved.Name, true)
 		p.declared, p.declaredAt = saved.Declared, timeOf(saved.DeclaredAt)
-		c.setOperator(p, saved.Operator)
+		c.pools.setOperator(p, saved.Operator)
 	}
 	c.outcomes.restore(s.Outcomes)
 	c.past.restore(s.Past)
@@ -209,15 +209,15 @@ func Restore(s Snapshot) (*Core, error) {
 		c.place(r)
 	}
 	for _, name := range sortedKeys(s.Had) {
-		l := c.lane(name)
+		l := c.lanes.lane(name)
 		for _, jobType := range sortedKeys(s.Had[name]) {
-			c.hadTurn(l, jobType, s.Had[name][jobType])
+			c.lanes.hadTurn(l, jobType, s.Had[name][jobType], c.hasRoom)
 		}
 	}
 	for _, marked := range sortedKeys(s.Passes) {
 		if p := c.pools.byName[marked]; p != nil {
 			p.passes = slices.Clone(s.Passes[marked])
-			c.weight += passWeight * len(p.passes)
+			c.pools.weight += passWeight * len(p.passes)
 		}
 	}
 	if s.Recovering {
@@ -252,14 +252,14 @@ func (s *savedRequest) restore(holder contract.AdmissionHolder) (*request, error
 func (c *Core) place(r *request) {
 	switch {
 	case r.Lane != "" && r.Granted:
-		c.lane(r.Lane).holder = r
+		c.lanes.lane(r.Lane).holder = r
 	case r.Lane != "":
-		c.lane(r.Lane).enqueue(r)
+		c.lanes.lane(r.Lane).enqueue(r)
 		c.lanes.open[r.Lane] = true
 	case r.Granted && r.wantsResources():
-		c.take(r)
+		c.pools.take(r)
 	case r.wantsResources():
-		c.wait(r)
+		c.pools.wait(r)
 	case r.Granted:
 		for _, key := range r.keys {
 			c.claims.take(key, r)

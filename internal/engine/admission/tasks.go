@@ -8,30 +8,6 @@ import (
 
 func taskHash(b contract.TaskBudget) uint64 { return contract.DedupeHash(b.JobType, b.DedupeKey) }
 
-func (c *Core) addOfTask(r *request) {
-	if r.Budget == nil {
-		return
-	}
-	hash := taskHash(*r.Budget)
-	of := c.ofTask[hash]
-	if of == nil {
-		of = newSorted(bySeq)
-		c.ofTask[hash] = of
-	}
-	of.add(r)
-}
-
-func (c *Core) removeOfTask(r *request) {
-	if r.Budget == nil {
-		return
-	}
-	hash := taskHash(*r.Budget)
-	of := c.ofTask[hash]
-	if of.remove(r); of.len() == 0 {
-		delete(c.ofTask, hash)
-	}
-}
-
 // sameTask reports whether the request and the budget are of the same task, or both of none.
 func (r *request) sameTask(b *contract.TaskBudget) bool {
 	if r.Budget == nil || b == nil {

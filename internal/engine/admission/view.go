@@ -31,13 +31,13 @@ func (c *Core) View(filter contract.AdmissionFilter) contract.AdmissionView {
 		return v
 	}
 	for name := range limited(c.lanes.names.from(filter.After), filter) {
-		v.Lanes = append(v.Lanes, c.laneView(name, filter))
+		v.Lanes = append(v.Lanes, c.lanes.view(name, filter, c.registry))
 	}
 	for name := range limited(c.pools.pools.from(filter.After), filter) {
-		v.Pools = append(v.Pools, c.poolView(name, filter))
+		v.Pools = append(v.Pools, c.pools.poolView(name, filter))
 	}
 	for name := range limited(c.pools.objects.from(filter.After), filter) {
-		v.Objects = append(v.Objects, c.objectView(name, filter))
+		v.Objects = append(v.Objects, c.pools.objectView(name, filter))
 	}
 	for h := range c.order.all() {
 		if len(v.Holders) == filter.Limit {
@@ -86,13 +86,13 @@ func (c *Core) viewOf(filter contract.AdmissionFilter, v *contract.AdmissionView
 		}
 	}
 	for name := range lanes.all() {
-		v.Lanes = append(v.Lanes, c.laneView(name, filter))
+		v.Lanes = append(v.Lanes, c.lanes.view(name, filter, c.registry))
 	}
 	for name := range pools.all() {
-		v.Pools = append(v.Pools, c.poolView(name, filter))
+		v.Pools = append(v.Pools, c.pools.poolView(name, filter))
 	}
 	for name := range objects.all() {
-		v.Objects = append(v.Objects, c.objectView(name, filter))
+		v.Objects = append(v.Objects, c.pools.objectView(name, filter))
 	}
 }
 
@@ -100,13 +100,13 @@ func (r *request) use() contract.AdmissionUse {
 	return contract.AdmissionUse{WorkflowID: r.Holder.WorkflowID, ID: r.ID, JobType: r.JobType, For: r.For, Since: r.Since, FreeAt: r.FreeAt}
 }
 
-func (c *Core) laneView(name string, filter contract.AdmissionFilter) contract.AdmissionLane {
-	l := c.lanes.byName[name]
+func (s *lanes) view(name string, filter contract.AdmissionFilter, requests *registry) contract.AdmissionLane {
+	l := s.byName[name]
 	v := contract.AdmissionLane{Name: name, WaitingCount: l.waiting.len()}
 	if l.holder != nil {
 		v.Holder = new(l.holder.use())
 	}
-	v.Waiting = c.uses(l.waiting, filter, (*request).use)
+	v.Waiting = requests.uses(l.waiting, filter, (*request).use)
 	return v
 }
 
@@ -115,11 +115,11 @@ func (c *Core) Pool(name string) contract.AdmissionPool {
 	if c.pools.byName[poolMark+name] == nil {
 		return contract.AdmissionPool{Name: name, Size: 1}
 	}
-	return c.poolView(name, contract.AdmissionFilter{Limit: defaultShown})
+	return c.pools.poolView(name, contract.AdmissionFilter{Limit: defaultShown})
 }
 
-func (c *Core) poolView(name string, filter contract.AdmissionFilter) contract.AdmissionPool {
-	s := c.pools.byName[poolMark+name]
+func (p *resources) poolView(name string, filter contract.AdmissionFilter) contract.AdmissionPool {
+	s := p.byName[poolMark+name]
 	use := func(r *request) contract.AdmissionUse {
 		u := r.use()
 		u.N, u.Kept = r.amountOf(name), slices.Contains(r.Reserves, poolMark+name)
@@ -127,12 +127,12 @@ func (c *Core) poolView(name string, filter contract.AdmissionFilter) contract.A
 	}
 	return contract.AdmissionPool{
 		Name: name, Size: s.size(), Declared: s.declared, Operator: s.operator, Used: s.used,
-		HolderCount: s.holders.len(), WaitingCount: s.waiting.len(), Holders: c.uses(s.holders, filter, use), Waiting: c.uses(s.waiting, filter, use),
+		HolderCount: s.holders.len(), WaitingCount: s.waiting.len(), Holders: p.requests.uses(s.holders, filter, use), Waiting: p.requests.uses(s.waiting, filter, use),
 	}
 }
 
-func (c *Core) objectView(name string, filter contract.AdmissionFilter) contract.AdmissionThing {
-	s := c.pools.byName[objectMark+name]
+func (p *resources) objectView(name string, filter contract.AdmissionFilter) contract.AdmissionThing {
+	s := p.byName[objectMark+name]
 	use := func(r *request) contract.AdmissionUse {
 		u := r.use()
 		for _, object := range r.Objects {
@@ -142,37 +142,8 @@ func (c *Core) objectView(name string, filter contract.AdmissionFilter) contract
 		return u
 	}
 	return contract.AdmissionThing{
-		Name: name, HolderCount: s.holders.len(), WaitingCount: s.waiting.len(), Holders: c.uses(s.holders, filter, use), Waiting: c.uses(s.waiting, filter, use),
+		Name: name, HolderCount: s.holders.len(), WaitingCount: s.waiting.len(), Holders: p.requests.uses(s.holders, filter, use), Waiting: p.requests.uses(s.waiting, filter, use),
 	}
-}
-
-// uses lists the first requests, and those of the filter's workflow.
-func (c *Core) uses(requests *sorted[*request], filter contract.AdmissionFilter, use func(*request) contract.AdmissionUse) []contract.AdmissionUse {
-	if requests.len() == 0 {
-		return nil
-	}
-	list := make([]contract.AdmissionUse, 0, min(filter.Limit, requests.len()))
-	var last *request
-	for r := range requests.all() {
-		if len(list) == filter.Limit {
-			break
-		}
-		list, last = append(list, use(r)), r
-	}
-	if filter.WorkflowID == "" || requests.len() <= filter.Limit {
-		return list
-	}
-	for _, h := range c.holdersNamed(filter.WorkflowID) {
-		for r := range h.requests.from(last) {
-			if r != last && requests.has(r) {
-				list = append(list, use(r))
-			}
-			if len(list) == 2*filter.Limit {
-				return list
-			}
-		}
-	}
-	return list
 }
 
 // KeyHolder returns the holder of a key.

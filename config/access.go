@@ -99,11 +99,11 @@ func (l *loader) wholePolicy(n *yamlread.Node, read Access) {
 }
 
 // words reads a list of texts and validates each with check.
-func (l *loader) words(n *yamlread.Node, path string, check func(string) error) []string {
+func (r *reader) words(n *yamlread.Node, path string, check func(string) error) []string {
 	var words []string
-	for _, item := range l.texts(n, path) {
+	for _, item := range r.texts(n, path) {
 		if err := check(item.Literal); err != nil || item.Literal == "" {
-			l.fault(item.Place(), path, "%q: %v", item.Literal, errors.Join(err, emptyIf(item.Literal)))
+			r.fault(item.Place(), path, "%q: %v", item.Literal, errors.Join(err, emptyIf(item.Literal)))
 		}
 		words = append(words, item.Literal)
 	}

@@ -45,10 +45,10 @@ func (l *loader) successes(e entry, read *JobType) {
 	}
 }
 
-func (l *loader) age(n *yamlread.Node, path string, into *jobtype.Duration) {
-	before := len(l.faults)
-	if l.duration(n, path, into); len(l.faults) == before && (*into < minAge || *into > maxAge) {
-		l.fault(n.Place(), path, "%s is out of range: use %s to %s", *into, minAge, maxAge)
+func (r *reader) age(n *yamlread.Node, path string, into *jobtype.Duration) {
+	before := len(r.faults)
+	if r.duration(n, path, into); len(r.faults) == before && (*into < minAge || *into > maxAge) {
+		r.fault(n.Place(), path, "%s is out of range: use %s to %s", *into, minAge, maxAge)
 	}
 }
 

@@ -53,14 +53,14 @@ func (l *loader) budgetRule(n *yamlread.Node, path string, most int) *contract.R
 	return rule
 }
 
-func (l *loader) budgetTime(n *yamlread.Node, path, key string, into *jobtype.Duration, low, high jobtype.Duration) {
-	written, before := n.Get(key), len(l.faults)
+func (r *reader) budgetTime(n *yamlread.Node, path, key string, into *jobtype.Duration, low, high jobtype.Duration) {
+	written, before := n.Get(key), len(r.faults)
 	if written == nil {
 		return
 	}
-	l.duration(written, join(path, key), into)
-	if len(l.faults) == before && (*into < low || *into > high) {
-		l.fault(written.Place(), join(path, key), "%s is out of range: use %s to %s", *into, low, high)
+	r.duration(written, join(path, key), into)
+	if len(r.faults) == before && (*into < low || *into > high) {
+		r.fault(written.Place(), join(path, key), "%s is out of range: use %s to %s", *into, low, high)
 	}
 }
 

@@ -17,8 +17,8 @@ func (l *loader) commandOddities(e entry) {
 	}
 }
 
-func (l *loader) found(findings []commandlint.Located) {
+func (r *reader) found(findings []commandlint.Located) {
 	for _, f := range findings {
-		l.warn(f.Place, f.Path, "%s", f.Message())
+		r.warn(f.Place, f.Path, "%s", f.Message())
 	}
 }

@@ -82,22 +82,22 @@ func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	return nil
 }
 
-func (l *loader) dagFaults(written *yamlread.Node, at string, below folder.Folder, err error) {
+func (r *reader) dagFaults(written *yamlread.Node, at string, below folder.Folder, err error) {
 	faults, ok := errors.AsType[spec.Faults](err)
 	if !ok {
-		l.fault(written.Place(), at, "%s", err)
+		r.fault(written.Place(), at, "%s", err)
 		return
 	}
-	l.faults = append(l.faults, l.ofDAG(at, below, faults)...)
+	r.faults = append(r.faults, r.ofDAG(at, below, faults)...)
 }
 
 // ofDAG converts faults or warnings of a DAG's files.
-func (l *loader) ofDAG(at string, below folder.Folder, faults spec.Faults) Faults {
+func (r *reader) ofDAG(at string, below folder.Folder, faults spec.Faults) Faults {
 	converted := make(Faults, 0, len(faults))
 	for _, fault := range faults {
 		file := below.Place(fault.File)
-		if _, ranked := l.rank[file]; !ranked {
-			l.rank[file] = len(l.rank)
+		if _, ranked := r.rank[file]; !ranked {
+			r.rank[file] = len(r.rank)
 		}
 		converted = append(converted, Fault{File: file, Line: fault.Line, Column: fault.Column, Path: at, Message: fault.Message})
 	}

@@ -12,60 +12,60 @@ import (
 
 // object checks that n is an object with only the allowed keys. Callers continue with the valid keys,
 // so all faults are found at once.
-func (l *loader) object(n *yamlread.Node, path string, allowed ...string) bool {
+func (r *reader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	if n == nil {
 		return false
 	}
 	if n.Kind != yamlread.Object {
-		l.fault(n.Place(), path, "is %s, but must be an object with the keys %s", n.Kind, strings.Join(allowed, ", "))
+		r.fault(n.Place(), path, "is %s, but must be an object with the keys %s", n.Kind, strings.Join(allowed, ", "))
 		return false
 	}
 	for _, f := range n.Fields {
 		if !slices.Contains(allowed, f.Key) {
-			l.fault(f.At, join(path, f.Key), "unknown key%s", didYouMean(f.Key, allowed))
+			r.fault(f.At, join(path, f.Key), "unknown key%s", didYouMean(f.Key, allowed))
 		}
 	}
 	return true
 }
 
 // noDAG refuses a DAG file with one fault, in place of one for each of its keys.
-func (l *loader) noDAG(root *yamlread.Node) bool {
+func (r *reader) noDAG(root *yamlread.Node) bool {
 	tasks := root.Field("tasks")
 	if tasks == nil || root.Get("job_types") != nil {
 		return true
 	}
-	l.fault(tasks.At, "tasks", "this is a DAG file: name it with `dag:` in a job type, check it with `roundsman validate FILE`")
+	r.fault(tasks.At, "tasks", "this is a DAG file: name it with `dag:` in a job type, check it with `roundsman validate FILE`")
 	return false
 }
 
 // named checks that n is an object whose keys are names of things.
-func (l *loader) named(n *yamlread.Node, path, things string) []yamlread.Field {
-	return l.namedBy(n, path, things, jobtype.ValidateName)
+func (r *reader) named(n *yamlread.Node, path, things string) []yamlread.Field {
+	return r.namedBy(n, path, things, jobtype.ValidateName)
 }
 
 // namedBy is named with another rule for names.
-func (l *loader) namedBy(n *yamlread.Node, path, things string, check func(name string) error) []yamlread.Field {
+func (r *reader) namedBy(n *yamlread.Node, path, things string, check func(name string) error) []yamlread.Field {
 	if n == nil {
 		return nil
 	}
 	if n.Kind != yamlread.Object {
-		l.fault(n.Place(), path, "is %s, but must be an object of %s by name", n.Kind, things)
+		r.fault(n.Place(), path, "is %s, but must be an object of %s by name", n.Kind, things)
 		return nil
 	}
 	for _, f := range n.Fields {
 		if err := check(f.Key); err != nil {
-			l.fault(f.At, join(path, f.Key), "%s", err)
+			r.fault(f.At, join(path, f.Key), "%s", err)
 		}
 	}
 	return n.Fields
 }
 
-func (l *loader) text(n *yamlread.Node, path string, into *string) {
+func (r *reader) text(n *yamlread.Node, path string, into *string) {
 	if n == nil {
 		return
 	}
 	if n.Kind != yamlread.Text {
-		l.fault(n.Place(), path, "is %s, but must be text%s", n.Kind, quoteHint(n.Kind))
+		r.fault(n.Place(), path, "is %s, but must be text%s", n.Kind, quoteHint(n.Kind))
 		return
 	}
 	*into = n.Literal
@@ -80,30 +80,30 @@ func quoteHint(k yamlread.Kind) string {
 	return ""
 }
 
-func (l *loader) flag(n *yamlread.Node, path string, into *bool) {
+func (r *reader) flag(n *yamlread.Node, path string, into *bool) {
 	if n == nil {
 		return
 	}
 	if n.Kind != yamlread.Bool {
-		l.fault(n.Place(), path, "is %s, but must be true or false", n.Kind)
+		r.fault(n.Place(), path, "is %s, but must be true or false", n.Kind)
 		return
 	}
 	*into = n.True()
 }
 
-func (l *loader) integer(n *yamlread.Node, path string, into *int) {
+func (r *reader) integer(n *yamlread.Node, path string, into *int) {
 	if n == nil {
 		return
 	}
 	value, ok := n.Int()
 	if !ok || value < math.MinInt32 || value > math.MaxInt32 {
-		l.fault(n.Place(), path, "is %s, but must be an integer up to %d", n.Kind, math.MaxInt32)
+		r.fault(n.Place(), path, "is %s, but must be an integer up to %d", n.Kind, math.MaxInt32)
 		return
 	}
 	*into = int(value)
 }
 
-func (l *loader) duration(n *yamlread.Node, path string, into *jobtype.Duration) {
+func (r *reader) duration(n *yamlread.Node, path string, into *jobtype.Duration) {
 	if n == nil {
 		return
 	}
@@ -112,23 +112,23 @@ func (l *loader) duration(n *yamlread.Node, path string, into *jobtype.Duration)
 			*into = 0
 			return
 		}
-		l.fault(n.Place(), path, "%d has no unit: write it like %ds, %dm or %dh", value, value, value, value)
+		r.fault(n.Place(), path, "%d has no unit: write it like %ds, %dm or %dh", value, value, value, value)
 		return
 	}
 	if n.Kind != yamlread.Text {
-		l.fault(n.Place(), path, "is %s, but must be a duration like 45s, 30m, 2h30m or 7d", n.Kind)
+		r.fault(n.Place(), path, "is %s, but must be a duration like 45s, 30m, 2h30m or 7d", n.Kind)
 		return
 	}
 	parsed, err := jobtype.ParseDuration(n.Literal)
 	if err != nil {
-		l.fault(n.Place(), path, "%s", err)
+		r.fault(n.Place(), path, "%s", err)
 		return
 	}
 	*into = parsed
 }
 
 // texts reads a list of texts; a single text counts as a list of one.
-func (l *loader) texts(n *yamlread.Node, path string) []*yamlread.Node {
+func (r *reader) texts(n *yamlread.Node, path string) []*yamlread.Node {
 	if n == nil {
 		return nil
 	}
@@ -136,13 +136,13 @@ func (l *loader) texts(n *yamlread.Node, path string) []*yamlread.Node {
 		return []*yamlread.Node{n}
 	}
 	if n.Kind != yamlread.List {
-		l.fault(n.Place(), path, "is %s, but must be a list of texts", n.Kind)
+		r.fault(n.Place(), path, "is %s, but must be a list of texts", n.Kind)
 		return nil
 	}
 	var items []*yamlread.Node
 	for _, item := range n.Items {
 		if item.Kind != yamlread.Text {
-			l.fault(item.Place(), path, "holds %s, but must be a list of texts%s", item.Kind, quoteHint(item.Kind))
+			r.fault(item.Place(), path, "holds %s, but must be a list of texts%s", item.Kind, quoteHint(item.Kind))
 			continue
 		}
 		items = append(items, item)
@@ -151,17 +151,17 @@ func (l *loader) texts(n *yamlread.Node, path string) []*yamlread.Node {
 }
 
 // raw reads a free object as canonical JSON; nil if it was not written.
-func (l *loader) raw(n *yamlread.Node, path string) json.RawMessage {
+func (r *reader) raw(n *yamlread.Node, path string) json.RawMessage {
 	if n == nil {
 		return nil
 	}
 	if n.Kind != yamlread.Object {
-		l.fault(n.Place(), path, "is %s, but must be an object", n.Kind)
+		r.fault(n.Place(), path, "is %s, but must be an object", n.Kind)
 		return nil
 	}
 	encoded, err := canonicalJSON(n.Plain())
 	if err != nil {
-		l.fault(n.Place(), path, "%s", err)
+		r.fault(n.Place(), path, "%s", err)
 	}
 	return encoded
 }

@@ -9,17 +9,17 @@ import (
 
 // expand replaces each directory among the files by its files *.yaml and *.yml, in the order of
 // their names. Hidden files and folders below it do not count, so DAG files can lie in one.
-func (l *loader) expand(files []string) []string {
+func (r *reader) expand(files []string) []string {
 	var expanded []string
 	for _, file := range files {
 		if info, err := os.Stat(file); err != nil || !info.IsDir() {
 			expanded = append(expanded, file)
 			continue
 		}
-		l.rank[file] = len(l.rank)
+		r.rank[file] = len(r.rank)
 		entries, err := os.ReadDir(file)
 		if err != nil {
-			l.faults = append(l.faults, Fault{File: file, Message: "cannot be read: " + err.Error()})
+			r.faults = append(r.faults, Fault{File: file, Message: "cannot be read: " + err.Error()})
 			continue
 		}
 		before := len(expanded)
@@ -29,7 +29,7 @@ func (l *loader) expand(files []string) []string {
 			}
 		}
 		if len(expanded) == before {
-			l.faults = append(l.faults, Fault{File: file, Message: "the directory has no file *.yaml or *.yml: add one, or name another directory with --config"})
+			r.faults = append(r.faults, Fault{File: file, Message: "the directory has no file *.yaml or *.yml: add one, or name another directory with --config"})
 		}
 	}
 	return expanded

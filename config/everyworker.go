@@ -43,20 +43,20 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 	}
 }
 
-func (l *loader) labels(e entry) map[string]string {
+func (r *reader) labels(e entry) map[string]string {
 	written, path := e.node.Get("labels"), e.path+".labels"
 	if written == nil {
 		return nil
 	}
 	if written.Kind != yamlread.Object || len(written.Fields) == 0 {
-		l.fault(written.Place(), path, "must be an object of labels, like {role: storage}")
+		r.fault(written.Place(), path, "must be an object of labels, like {role: storage}")
 		return nil
 	}
 	labels := make(map[string]string, len(written.Fields))
 	for _, f := range written.Fields {
 		becomeText(f.Value)
 		value := ""
-		l.text(f.Value, join(path, f.Key), &value)
+		r.text(f.Value, join(path, f.Key), &value)
 		labels[f.Key] = value
 	}
 	return labels

@@ -24,26 +24,26 @@ const (
 
 // holidays reads the dates of a file that lies at or below the folder of the configuration: one date
 // per line, and a text behind a space or #. It is read when the configuration is.
-func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
+func (t *timetable) holidays(written *yamlread.Node, at string) (dates []string) {
 	if written == nil {
 		return nil
 	}
-	before, file := len(l.faults), ""
-	if l.text(written, at, &file); len(l.faults) > before {
+	before, file := len(t.faults), ""
+	if t.text(written, at, &file); len(t.faults) > before {
 		return nil
 	}
-	below := l.folders[written.Place().File]
+	below := t.folders[written.Place().File]
 	if below == nil {
-		l.fault(written.Place(), at, "%s", noFiles)
+		t.fault(written.Place(), at, "%s", noFiles)
 		return nil
 	}
 	data, err := below.Read(path.Clean(filepath.ToSlash(file)), maxHolidayBytes)
 	if errors.Is(err, folder.ErrTooLong) {
-		l.fault(written.Place(), at, "%s has more than %d KiB: remove the dates of past years and long texts", file, maxHolidayBytes>>10)
+		t.fault(written.Place(), at, "%s has more than %d KiB: remove the dates of past years and long texts", file, maxHolidayBytes>>10)
 		return nil
 	}
 	if err != nil {
-		l.fault(written.Place(), at, "%s cannot be read: %s: name a file at or below %s", file, cause(err), below)
+		t.fault(written.Place(), at, "%s cannot be read: %s: name a file at or below %s", file, cause(err), below)
 		return nil
 	}
 	for i, line := range strings.Split(string(data), "\n") {
@@ -53,7 +53,7 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 			continue
 		}
 		if _, err := time.Parse(time.DateOnly, fields[0]); err != nil {
-			l.fault(written.Place(), at, "%s:%d: %q is no date: write one per line, like 2026-12-25", file, i+1, fields[0])
+			t.fault(written.Place(), at, "%s:%d: %q is no date: write one per line, like 2026-12-25", file, i+1, fields[0])
 			return nil
 		}
 		dates = append(dates, fields[0])
@@ -62,9 +62,9 @@ func (l *loader) holidays(written *yamlread.Node, at string) (dates []string) {
 	dates = slices.Compact(dates)
 	switch {
 	case len(dates) == 0:
-		l.fault(written.Place(), at, "%s has no date: write one per line, like 2026-12-25", file)
+		t.fault(written.Place(), at, "%s has no date: write one per line, like 2026-12-25", file)
 	case len(dates) > maxHolidays:
-		l.fault(written.Place(), at, "%s has %d dates, the limit is %d: remove those of past years", file, len(dates), maxHolidays)
+		t.fault(written.Place(), at, "%s has %d dates, the limit is %d: remove those of past years", file, len(dates), maxHolidays)
 		return nil
 	}
 	return dates
@@ -84,7 +84,7 @@ func cause(err error) error {
 const maxCalendars = 4_000
 
 // calendars refuses cron expressions and days whose product is too large for the server.
-func (l *loader) calendars(n *yamlread.Node, path string, expressions []crontab.Expression, days []string) {
+func (t *timetable) calendars(n *yamlread.Node, path string, expressions []crontab.Expression, days []string) {
 	parts, err := window.Parts(days)
 	if err != nil || len(days) == 0 {
 		return // The days have a fault of their own.
@@ -94,29 +94,29 @@ func (l *loader) calendars(n *yamlread.Node, path string, expressions []crontab.
 		total += len(expression.Calendars()) * len(parts)
 	}
 	if total > maxCalendars {
-		l.fault(n.Get("cron").Place(), path+".cron", "%d expressions on %d days are %d calendars of the server, the limit is %d: join times of a day (0 2,4 * * *)",
+		t.fault(n.Get("cron").Place(), path+".cron", "%d expressions on %d days are %d calendars of the server, the limit is %d: join times of a day (0 2,4 * * *)",
 			len(expressions), len(days), total, maxCalendars)
 	}
 }
 
 // scheduleDays reads the days on which cron expressions are due.
-func (l *loader) scheduleDays(n *yamlread.Node, path string, expressions []crontab.Expression, spec *contract.ScheduleSpec) {
+func (t *timetable) scheduleDays(n *yamlread.Node, path string, expressions []crontab.Expression, spec *contract.ScheduleSpec) {
 	var days []string
-	for _, item := range l.texts(n.Get("days"), path+".days") {
+	for _, item := range t.texts(n.Get("days"), path+".days") {
 		days = append(days, item.Literal)
 	}
-	days = append(days, l.holidays(n.Get("holidays"), path+".holidays")...)
-	spec.Except = l.holidays(n.Get("except_holidays"), path+".except_holidays")
+	days = append(days, t.holidays(n.Get("holidays"), path+".holidays")...)
+	spec.Except = t.holidays(n.Get("except_holidays"), path+".except_holidays")
 	stored, err := window.Days(days)
 	if err != nil {
-		l.fault(n.Get("days").Place(), path+".days", "%s", err)
+		t.fault(n.Get("days").Place(), path+".days", "%s", err)
 		return
 	}
 	spec.Days = stored
-	l.calendars(n, path, expressions, stored)
+	t.calendars(n, path, expressions, stored)
 	for _, expression := range expressions {
 		if fields := strings.Fields(expression.String()); len(stored) > 0 && len(fields) == 5 && (fields[2] != "*" || fields[4] != "*") {
-			l.fault(n.Get("cron").Place(), path+".cron", "%q and days both name days: write * for the day of the month and the weekday", expression.String())
+			t.fault(n.Get("cron").Place(), path+".cron", "%q and days both name days: write * for the day of the month and the weekday", expression.String())
 		}
 	}
 }

@@ -67,14 +67,27 @@ func Load(options Options) (*Config, error) {
 	return loaded, nil
 }
 
+// loader checks the sections of a configuration.
 type loader struct {
+	*reader
+	timetable
 	options  Options
 	handlers map[string]handler
 	names    []string
+}
+
+// reader reads values of any section and collects the faults.
+type reader struct {
+	// Order of the sources.
 	rank     map[string]int
 	folders  map[string]folder.Folder
 	faults   Faults
 	warnings Faults
+}
+
+// timetable checks schedules and windows.
+type timetable struct {
+	*reader
 	// steps counts the work on calendars.
 	steps int
 	// Openings of calendars, by their JSON.
@@ -84,7 +97,8 @@ type loader struct {
 }
 
 func newLoader(options Options) *loader {
-	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, folders: map[string]folder.Folder{}, years: map[string][]window.Span{}}
+	r := &reader{rank: map[string]int{}, folders: map[string]folder.Folder{}}
+	l := &loader{reader: r, timetable: timetable{reader: r, years: map[string][]window.Span{}}, options: options, handlers: map[string]handler{}}
 	for _, descriptor := range options.Handlers {
 		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
 		l.names = append(l.names, descriptor.Name)
@@ -141,7 +155,7 @@ func readFile(path string) ([]byte, error) {
 }
 
 // merge adds the sections of one more file to root, key by key. Only version may repeat.
-func (l *loader) merge(root, tree *yamlread.Node) *yamlread.Node {
+func (r *reader) merge(root, tree *yamlread.Node) *yamlread.Node {
 	if root == nil || tree == nil {
 		if root == nil {
 			return tree
@@ -154,36 +168,36 @@ func (l *loader) merge(root, tree *yamlread.Node) *yamlread.Node {
 		case existing == nil:
 			root.Add(section)
 		case section.Key == "version":
-			l.sameVersion(existing.Value, section.Value)
+			r.sameVersion(existing.Value, section.Value)
 		case section.Key == "cluster", existing.Value.Kind != yamlread.Object, section.Value.Kind != yamlread.Object:
-			l.fault(section.At, section.Key, "the section is already written at %s", existing.At)
+			r.fault(section.At, section.Key, "the section is already written at %s", existing.At)
 		default:
-			l.mergeSection(section.Key, existing.Value, section.Value)
+			r.mergeSection(section.Key, existing.Value, section.Value)
 		}
 	}
 	return root
 }
 
-func (l *loader) sameVersion(first, second *yamlread.Node) {
+func (r *reader) sameVersion(first, second *yamlread.Node) {
 	if first.Kind != second.Kind || first.Literal != second.Literal {
-		l.fault(second.Place(), "version", "differs from the version at %s", first.Place())
+		r.fault(second.Place(), "version", "differs from the version at %s", first.Place())
 	}
 }
 
-func (l *loader) mergeSection(section string, into, from *yamlread.Node) {
+func (r *reader) mergeSection(section string, into, from *yamlread.Node) {
 	for _, entry := range from.Fields {
 		if existing := into.Field(entry.Key); existing != nil {
-			l.fault(entry.At, join(section, entry.Key), "is already written at %s", existing.At)
+			r.fault(entry.At, join(section, entry.Key), "is already written at %s", existing.At)
 			continue
 		}
 		into.Add(entry)
 	}
 }
 
-func (l *loader) fault(at yamlread.Place, path, format string, args ...any) {
-	l.faults = append(l.faults, faultAt(at, path, fmt.Sprintf(format, args...)))
+func (r *reader) fault(at yamlread.Place, path, format string, args ...any) {
+	r.faults = append(r.faults, faultAt(at, path, fmt.Sprintf(format, args...)))
 }
 
-func (l *loader) warn(at yamlread.Place, path, format string, args ...any) {
-	l.warnings = append(l.warnings, faultAt(at, path, fmt.Sprintf(format, args...)))
+func (r *reader) warn(at yamlread.Place, path, format string, args ...any) {
+	r.warnings = append(r.warnings, faultAt(at, path, fmt.Sprintf(format, args...)))
 }

@@ -133,18 +133,18 @@ func (l *loader) smtp(n *yamlread.Node, path string) *receiver.SMTP {
 }
 
 // secret reads a reference and refuses a plain value.
-func (l *loader) secret(n *yamlread.Node, path string) *receiver.Secret {
+func (r *reader) secret(n *yamlread.Node, path string) *receiver.Secret {
 	if n == nil {
 		return nil
 	}
 	read := &receiver.Secret{}
 	if n.Kind == yamlread.Text {
-		l.fault(n.Place(), path, "a secret does not stand in the file: write {env: NAME} or {file: PATH}")
+		r.fault(n.Place(), path, "a secret does not stand in the file: write {env: NAME} or {file: PATH}")
 		return read
 	}
-	if l.object(n, path, "env", "file") {
-		l.text(n.Get("env"), path+".env", &read.Env)
-		l.text(n.Get("file"), path+".file", &read.File)
+	if r.object(n, path, "env", "file") {
+		r.text(n.Get("env"), path+".env", &read.Env)
+		r.text(n.Get("file"), path+".file", &read.File)
 	}
 	return read
 }

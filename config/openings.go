@@ -25,47 +25,47 @@ const maxKeptSpans = 200_000
 
 // spend counts steps. It returns false when a configuration has used all of them. The first job type over
 // the limit gets a fault.
-func (l *loader) spend(e entry, steps int) bool {
-	if l.steps > maxSteps {
+func (t *timetable) spend(e entry, steps int) bool {
+	if t.steps > maxSteps {
 		return false
 	}
-	if l.steps += steps; l.steps <= maxSteps {
+	if t.steps += steps; t.steps <= maxSteps {
 		return true
 	}
-	l.fault(e.blame(), e.path, "the calendars of the job types up to here take over %d steps, the limit: share windows, or write fewer entries", maxSteps)
+	t.fault(e.blame(), e.path, "the calendars of the job types up to here take over %d steps, the limit: share windows, or write fewer entries", maxSteps)
 	return false
 }
 
 // openings returns the open spans of 2024 of a job type in its lane, without single blackouts. known is false
 // if a calendar is faulty or the steps are spent.
-func (l *loader) openings(e entry, own, lane jobtype.Calendar) (open []window.Span, known bool) {
-	mine, known := l.year(e, own)
+func (t *timetable) openings(e entry, own, lane jobtype.Calendar) (open []window.Span, known bool) {
+	mine, known := t.year(e, own)
 	if !known || lane.Empty() {
 		return mine, known
 	}
-	shared, known := l.year(e, lane)
+	shared, known := t.year(e, lane)
 	if !known || own.Empty() {
 		return shared, known
 	}
-	if !l.spend(e, len(mine)+len(shared)) {
+	if !t.spend(e, len(mine)+len(shared)) {
 		return nil, false
 	}
 	return window.Both(mine, shared), true
 }
 
 // year returns the open spans of a calendar, which equal calendars share.
-func (l *loader) year(e entry, calendar jobtype.Calendar) (open []window.Span, known bool) {
+func (t *timetable) year(e entry, calendar jobtype.Calendar) (open []window.Span, known bool) {
 	calendar.Blackouts = slices.Clone(calendar.Blackouts)
 	calendar.Blackouts = slices.DeleteFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return !window.Recurs(b) })
 	key, err := json.Marshal(calendar)
 	if err != nil {
 		return nil, false
 	}
-	if open, known = l.years[string(key)]; known {
+	if open, known = t.years[string(key)]; known {
 		return open, true
 	}
 	const days = 366
-	if !l.spend(e, days*(len(calendar.Windows)+len(calendar.Blackouts))) {
+	if !t.spend(e, days*(len(calendar.Windows)+len(calendar.Blackouts))) {
 		return nil, false
 	}
 	compiled, err := window.New(&calendar, time.LoadLocation)
@@ -74,15 +74,15 @@ func (l *loader) year(e entry, calendar jobtype.Calendar) (open []window.Span, k
 	}
 	from := time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 	open = compiled.Spans(window.Span{From: from, To: from.AddDate(0, 0, days)})
-	if l.spans += len(open); l.spans <= maxKeptSpans {
-		l.years[string(key)] = open
+	if t.spans += len(open); t.spans <= maxKeptSpans {
+		t.years[string(key)] = open
 	}
 	return open, true
 }
 
 // meets reports whether any tick of a cron schedule starts a run: it lies in an open span, or at most
 // an interval before one. It reports true if the steps are spent.
-func (l *loader) meets(e entry, read JobType, open []window.Span) bool {
+func (t *timetable) meets(e entry, read JobType, open []window.Span) bool {
 	zone, err := time.LoadLocation(read.Schedule.Timezone)
 	if err != nil {
 		return true
@@ -94,7 +94,7 @@ func (l *loader) meets(e entry, read JobType, open []window.Span) bool {
 		}
 		spans := open
 		for len(spans) > 0 {
-			if !l.spend(e, stepsOfTick) {
+			if !t.spend(e, stepsOfTick) {
 				return true
 			}
 			// The next tick late enough for the next span.

@@ -22,37 +22,37 @@ const (
 
 // schedule reads the ticks of a job type and its interval: `every`, or the smallest gap between two
 // ticks of its cron expressions. The interval is 0 if a fault hides it.
-func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype.Duration) {
+func (t *timetable) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype.Duration) {
 	n, path := e.node.Get("schedule"), e.path+".schedule"
 	spec.Every = e.defaultInterval()
 	if n == nil && spec.Every == 0 {
-		l.fault(e.blame(), path, "is missing%s: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`", e.noInterval())
+		t.fault(e.blame(), path, "is missing%s: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`", e.noInterval())
 		return spec, 0
 	}
-	if n != nil && !l.object(n, path, "every", "offset", "spread", "cron", "days", "holidays", "except_holidays", "timezone", "jitter", "first_run") {
+	if n != nil && !t.object(n, path, "every", "offset", "spread", "cron", "days", "holidays", "except_holidays", "timezone", "jitter", "first_run") {
 		return spec, 0
 	}
 	every, cron := n.Get("every"), n.Get("cron")
 	switch {
 	case every != nil && cron != nil:
-		l.fault(cron.Place(), path+".cron", "is written together with every: use one of them, or two job types")
+		t.fault(cron.Place(), path+".cron", "is written together with every: use one of them, or two job types")
 	case every == nil && cron == nil && spec.Every == 0:
-		l.fault(n.Place(), path, "says neither every nor cron%s: write `every: 1h` or `cron: \"0 2 * * *\"`", e.noInterval())
+		t.fault(n.Place(), path, "says neither every nor cron%s: write `every: 1h` or `cron: \"0 2 * * *\"`", e.noInterval())
 	case cron == nil:
-		interval = l.every(n, path, &spec)
-		l.spread(e, n.Get("spread"), &spec)
+		interval = t.every(n, path, &spec)
+		t.spread(e, n.Get("spread"), &spec)
 	default:
 		spec.Every = 0
-		interval = l.cron(e, n, path, &spec)
+		interval = t.cron(e, n, path, &spec)
 	}
-	l.jitter(n, path, &spec, interval)
-	l.firstRun(n.Get("first_run"), path+".first_run", &spec)
+	t.jitter(n, path, &spec, interval)
+	t.firstRun(n.Get("first_run"), path+".first_run", &spec)
 	return spec, interval
 }
 
 // firstRun reads the time of a new job type's first run. An interval begins at once. A calendar states the time
 // of day for work, so it begins at its first tick unless the file says otherwise.
-func (l *loader) firstRun(written *yamlread.Node, path string, spec *contract.ScheduleSpec) {
+func (t *timetable) firstRun(written *yamlread.Node, path string, spec *contract.ScheduleSpec) {
 	spec.FirstRun = contract.FirstRunScheduled
 	if len(spec.Cron) == 0 {
 		spec.FirstRun = contract.FirstRunNow
@@ -61,10 +61,10 @@ func (l *loader) firstRun(written *yamlread.Node, path string, spec *contract.Sc
 		return
 	}
 	how := ""
-	l.text(written, path, &how)
+	t.text(written, path, &how)
 	spec.FirstRun = contract.FirstRun(how)
 	if written.Kind == yamlread.Text && spec.FirstRun != contract.FirstRunNow && spec.FirstRun != contract.FirstRunScheduled {
-		l.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, contract.FirstRunNow, contract.FirstRunScheduled)
+		t.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, contract.FirstRunNow, contract.FirstRunScheduled)
 	}
 }
 
@@ -114,83 +114,83 @@ const (
 
 // spread gives job types of one interval different ticks by default. A thousand job types due in the
 // same second would skip most of their runs.
-func (l *loader) spread(e entry, written *yamlread.Node, spec *contract.ScheduleSpec) {
+func (t *timetable) spread(e entry, written *yamlread.Node, spec *contract.ScheduleSpec) {
 	path, how := e.path+".schedule.spread", spreadByName
-	l.text(written, path, &how)
+	t.text(written, path, &how)
 	switch offset := e.node.Get("schedule").Get("offset"); {
 	case how != spreadByName && how != spreadNone:
-		l.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, spreadByName, spreadNone)
+		t.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, spreadByName, spreadNone)
 	case written != nil && how == spreadByName && offset != nil:
-		l.fault(written.Place(), path, "is written together with offset: use one of them")
+		t.fault(written.Place(), path, "is written together with offset: use one of them")
 	case how == spreadByName && offset == nil && spec.Every > 0:
 		spec.Offset = contract.SpreadOffset(e.name, spec.Every)
 	}
 }
 
-func (l *loader) every(n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
-	before := len(l.faults)
-	l.wholeSeconds(n.Get("every"), path+".every", &spec.Every)
-	if len(l.faults) == before && (spec.Every < minEvery || spec.Every > maxEvery) {
-		l.fault(n.Get("every").Place(), path+".every", "%s is out of range: use %s to %s", spec.Every, minEvery, maxEvery)
+func (t *timetable) every(n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
+	before := len(t.faults)
+	t.wholeSeconds(n.Get("every"), path+".every", &spec.Every)
+	if len(t.faults) == before && (spec.Every < minEvery || spec.Every > maxEvery) {
+		t.fault(n.Get("every").Place(), path+".every", "%s is out of range: use %s to %s", spec.Every, minEvery, maxEvery)
 	}
-	l.wholeSeconds(n.Get("offset"), path+".offset", &spec.Offset)
-	if len(l.faults) == before && (spec.Offset < 0 || spec.Offset >= spec.Every) {
-		l.fault(n.Follow([]string{"offset"}).Place(), path+".offset", "%s must be shorter than every, %s", spec.Offset, spec.Every)
+	t.wholeSeconds(n.Get("offset"), path+".offset", &spec.Offset)
+	if len(t.faults) == before && (spec.Offset < 0 || spec.Offset >= spec.Every) {
+		t.fault(n.Follow([]string{"offset"}).Place(), path+".offset", "%s must be shorter than every, %s", spec.Offset, spec.Every)
 	}
 	for _, key := range []string{"days", "holidays", "except_holidays"} {
 		if written := n.Get(key); written != nil {
-			l.fault(written.Place(), path+"."+key, "has no meaning for every: write the time of day as cron")
+			t.fault(written.Place(), path+"."+key, "has no meaning for every: write the time of day as cron")
 		}
 	}
 	if zone := n.Get("timezone"); zone != nil {
-		l.fault(zone.Place(), path+".timezone", "has no meaning for every: intervals count from 1970-01-01 UTC; use cron or offset")
+		t.fault(zone.Place(), path+".timezone", "has no meaning for every: intervals count from 1970-01-01 UTC; use cron or offset")
 	}
-	if len(l.faults) > before {
+	if len(t.faults) > before {
 		return 0
 	}
 	return spec.Every
 }
 
 // wholeSeconds refuses fractions, which the server would drop silently.
-func (l *loader) wholeSeconds(n *yamlread.Node, path string, into *jobtype.Duration) {
+func (t *timetable) wholeSeconds(n *yamlread.Node, path string, into *jobtype.Duration) {
 	if n == nil {
 		return
 	}
-	l.duration(n, path, into)
+	t.duration(n, path, into)
 	if into.Std()%time.Second != 0 {
-		l.fault(n.Place(), path, "%s is not a whole number of seconds", *into)
+		t.fault(n.Place(), path, "%s is not a whole number of seconds", *into)
 	}
 }
 
-func (l *loader) cron(e entry, n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
-	before := len(l.faults)
+func (t *timetable) cron(e entry, n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
+	before := len(t.faults)
 	var expressions []crontab.Expression
-	for _, written := range l.texts(n.Get("cron"), path+".cron") {
+	for _, written := range t.texts(n.Get("cron"), path+".cron") {
 		text := written.Literal
 		expression, err := crontab.Parse(text)
 		if err != nil {
-			l.fault(written.Place(), path+".cron", "%s", err)
+			t.fault(written.Place(), path+".cron", "%s", err)
 			continue
 		}
 		expressions = append(expressions, expression)
 		if expression.Either() {
 			fields := strings.Fields(text)
-			l.warn(written.Place(), path+".cron", "%q is due on each day %s of the month or %s: cron joins both by \"or\"", text, fields[2], fields[4])
+			t.warn(written.Place(), path+".cron", "%q is due on each day %s of the month or %s: cron joins both by \"or\"", text, fields[2], fields[4])
 		}
 		spec.Cron = append(spec.Cron, expression.String())
 	}
-	if count := len(expressions); len(l.faults) == before && (count == 0 || count > maxCrons) {
-		l.fault(n.Get("cron").Place(), path+".cron", "holds %d expressions: write 1 to %d", count, maxCrons)
+	if count := len(expressions); len(t.faults) == before && (count == 0 || count > maxCrons) {
+		t.fault(n.Get("cron").Place(), path+".cron", "holds %d expressions: write 1 to %d", count, maxCrons)
 	}
-	l.timezone(n, path, spec)
-	l.scheduleDays(n, path, expressions, spec)
+	t.timezone(n, path, spec)
+	t.scheduleDays(n, path, expressions, spec)
 	if offset := n.Get("offset"); offset != nil {
-		l.fault(offset.Place(), path+".offset", "has no meaning for cron: write the minute into the expression")
+		t.fault(offset.Place(), path+".offset", "has no meaning for cron: write the minute into the expression")
 	}
 	if spread := n.Get("spread"); spread != nil {
-		l.fault(spread.Place(), path+".spread", "has no meaning for cron: it is due when the expression says, jitter makes it later")
+		t.fault(spread.Place(), path+".spread", "has no meaning for cron: it is due when the expression says, jitter makes it later")
 	}
-	if len(l.faults) > before || !l.spend(e, stepsOfCron*len(expressions)) {
+	if len(t.faults) > before || !t.spend(e, stepsOfCron*len(expressions)) {
 		return 0
 	}
 	gap := crontab.Gap(expressions)
@@ -200,32 +200,32 @@ func (l *loader) cron(e entry, n *yamlread.Node, path string, spec *contract.Sch
 	return jobtype.Duration(gap)
 }
 
-func (l *loader) timezone(n *yamlread.Node, path string, spec *contract.ScheduleSpec) {
+func (t *timetable) timezone(n *yamlread.Node, path string, spec *contract.ScheduleSpec) {
 	spec.Timezone = "UTC"
 	written := n.Get("timezone")
 	if written == nil {
 		return
 	}
-	l.text(written, path+".timezone", &spec.Timezone)
+	t.text(written, path+".timezone", &spec.Timezone)
 	if spec.Timezone == "Local" || spec.Timezone == "" {
-		l.fault(written.Place(), path+".timezone", "%q means another zone on every machine: name one, like Europe/Berlin", spec.Timezone)
+		t.fault(written.Place(), path+".timezone", "%q means another zone on every machine: name one, like Europe/Berlin", spec.Timezone)
 		return
 	}
 	if _, err := time.LoadLocation(spec.Timezone); err != nil {
-		l.fault(written.Place(), path+".timezone", "there is no time zone %q: use an IANA name like Europe/Berlin or UTC", spec.Timezone)
+		t.fault(written.Place(), path+".timezone", "there is no time zone %q: use an IANA name like Europe/Berlin or UTC", spec.Timezone)
 	}
 }
 
 // jitter reads the jitter. The server caps it at the time until the next tick, so a longer one is a
 // fault.
-func (l *loader) jitter(n *yamlread.Node, path string, spec *contract.ScheduleSpec, interval jobtype.Duration) {
+func (t *timetable) jitter(n *yamlread.Node, path string, spec *contract.ScheduleSpec, interval jobtype.Duration) {
 	written := n.Get("jitter")
 	if written == nil {
 		return
 	}
-	before := len(l.faults)
-	l.duration(written, path+".jitter", &spec.Jitter)
-	if len(l.faults) == before && (spec.Jitter < 0 || interval > 0 && spec.Jitter >= interval) {
-		l.fault(written.Place(), path+".jitter", "%s must be shorter than the interval, %s", spec.Jitter, interval)
+	before := len(t.faults)
+	t.duration(written, path+".jitter", &spec.Jitter)
+	if len(t.faults) == before && (spec.Jitter < 0 || interval > 0 && spec.Jitter >= interval) {
+		t.fault(written.Place(), path+".jitter", "%s must be shorter than the interval, %s", spec.Jitter, interval)
 	}
 }

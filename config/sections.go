@@ -113,12 +113,12 @@ func (l *loader) temporal(n *yamlread.Node) Temporal {
 	return settings
 }
 
-func (l *loader) address(n *yamlread.Node, settings *Temporal) {
+func (r *reader) address(n *yamlread.Node, settings *Temporal) {
 	if written := n.Get("address"); written != nil && written.Kind == yamlread.Text {
 		settings.Written, settings.File = settings.Address, written.Place().File
 		settings.Source = settings.File
 		if err := CheckAddress(settings.Address); err != nil {
-			l.fault(written.Place(), "temporal.address", "%s", err)
+			r.fault(written.Place(), "temporal.address", "%s", err)
 		}
 	}
 }
@@ -175,13 +175,13 @@ func (l *loader) resources(n *yamlread.Node) map[string]int {
 
 // amounts reads integers by name, each from 1 to its pool's limit. A limit of 0 means that the name
 // already has a fault.
-func (l *loader) amounts(n *yamlread.Node, path, what string, limit func(name string) int) map[string]int {
+func (r *reader) amounts(n *yamlread.Node, path, what string, limit func(name string) int) map[string]int {
 	amounts := map[string]int{}
-	for _, f := range l.named(n, path, what) {
+	for _, f := range r.named(n, path, what) {
 		at, amount, most := join(path, f.Key), 1, limit(f.Key)
-		l.integer(f.Value, at, &amount)
+		r.integer(f.Value, at, &amount)
 		if most > 0 && (amount < 1 || amount > most) {
-			l.fault(f.Value.Place(), at, "%d is out of range: use 1 to %d", amount, most)
+			r.fault(f.Value.Place(), at, "%d is out of range: use 1 to %d", amount, most)
 		}
 		amounts[f.Key] = amount
 	}
@@ -226,10 +226,10 @@ func (l *loader) retention(n *yamlread.Node) Retention {
 	return kept
 }
 
-func (l *loader) kept(n *yamlread.Node, path string, into *jobtype.Duration) {
-	l.duration(n, path, into)
+func (r *reader) kept(n *yamlread.Node, path string, into *jobtype.Duration) {
+	r.duration(n, path, into)
 	if *into != 0 && (*into < minRetention || *into > maxRetention) {
-		l.fault(n.Place(), path, "%s is out of range: use %s to %s", *into, minRetention, maxRetention)
+		r.fault(n.Place(), path, "%s is out of range: use %s to %s", *into, minRetention, maxRetention)
 	}
 }
 

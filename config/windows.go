@@ -19,33 +19,33 @@ const (
 
 // calendar reads windows and blackouts. An entry without a time zone gets the given one, else UTC, and
 // days are expanded. So the stored form depends on no other setting.
-func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calendar {
+func (t *timetable) calendar(n *yamlread.Node, path, timezone string) jobtype.Calendar {
 	var calendar jobtype.Calendar
 	timezone = cmp.Or(timezone, "UTC")
-	for i, item := range l.entries(n.Get("windows"), path+".windows", `{days: [mon-fri], from: "22:00", to: "06:00"}`) {
+	for i, item := range t.entries(n.Get("windows"), path+".windows", `{days: [mon-fri], from: "22:00", to: "06:00"}`) {
 		at := fmt.Sprintf("%s.windows[%d]", path, i)
 		w := jobtype.Window{Timezone: timezone}
-		if l.object(item, at, "days", "holidays", "from", "to", "timezone") && l.times(item, at, &w.Days, &w.From, &w.To, &w.Timezone) {
-			l.windowFaults(item, at, window.CheckWindow(w, time.LoadLocation))
+		if t.object(item, at, "days", "holidays", "from", "to", "timezone") && t.times(item, at, &w.Days, &w.From, &w.To, &w.Timezone) {
+			t.windowFaults(item, at, window.CheckWindow(w, time.LoadLocation))
 			w.Days, _ = window.Days(w.Days)
 			calendar.Windows = append(calendar.Windows, w)
 		}
 	}
-	for i, item := range l.entries(n.Get("blackouts"), path+".blackouts", `{from: 2026-12-24T12:00, to: 2026-12-27T06:00}`) {
+	for i, item := range t.entries(n.Get("blackouts"), path+".blackouts", `{from: 2026-12-24T12:00, to: 2026-12-27T06:00}`) {
 		at := fmt.Sprintf("%s.blackouts[%d]", path, i)
 		b := jobtype.Blackout{Timezone: timezone}
-		if !l.object(item, at, "days", "holidays", "from", "to", "timezone", "note") {
+		if !t.object(item, at, "days", "holidays", "from", "to", "timezone", "note") {
 			continue
 		}
 		if item.Get("holidays") != nil && item.Get("from") == nil && item.Get("to") == nil {
 			b.From, b.To = "00:00", "24:00" // Whole days.
 		}
-		l.text(item.Get("note"), at+".note", &b.Note)
+		t.text(item.Get("note"), at+".note", &b.Note)
 		if len(b.Note) > maxNoteBytes {
-			l.fault(item.Get("note").Place(), at+".note", "has %d bytes, the limit is %d", len(b.Note), maxNoteBytes)
+			t.fault(item.Get("note").Place(), at+".note", "has %d bytes, the limit is %d", len(b.Note), maxNoteBytes)
 		}
-		if l.times(item, at, &b.Days, &b.From, &b.To, &b.Timezone) {
-			l.windowFaults(item, at, window.CheckBlackout(b, time.LoadLocation))
+		if t.times(item, at, &b.Days, &b.From, &b.To, &b.Timezone) {
+			t.windowFaults(item, at, window.CheckBlackout(b, time.LoadLocation))
 			b.Days, _ = window.Days(b.Days)
 			calendar.Blackouts = append(calendar.Blackouts, b)
 		}
@@ -53,16 +53,16 @@ func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calen
 	return calendar
 }
 
-func (l *loader) entries(n *yamlread.Node, path, example string) []*yamlread.Node {
+func (t *timetable) entries(n *yamlread.Node, path, example string) []*yamlread.Node {
 	if n == nil {
 		return nil
 	}
 	if n.Kind != yamlread.List {
-		l.fault(n.Place(), path, "is %s, but must be a list: write `- %s`", n.Kind, example)
+		t.fault(n.Place(), path, "is %s, but must be a list: write `- %s`", n.Kind, example)
 		return nil
 	}
 	if len(n.Items) > maxWindows {
-		l.fault(n.Place(), path, "holds %d entries, the limit is %d", len(n.Items), maxWindows)
+		t.fault(n.Place(), path, "holds %d entries, the limit is %d", len(n.Items), maxWindows)
 		return nil
 	}
 	return n.Items
@@ -70,32 +70,32 @@ func (l *loader) entries(n *yamlread.Node, path, example string) []*yamlread.Nod
 
 // times reads the fields common to windows and blackouts. It reports whether all of them could be
 // read.
-func (l *loader) times(n *yamlread.Node, path string, days *[]string, from, to, timezone *string) bool {
-	before := len(l.faults)
+func (t *timetable) times(n *yamlread.Node, path string, days *[]string, from, to, timezone *string) bool {
+	before := len(t.faults)
 	written := n.Get("days")
-	for _, item := range l.texts(written, path+".days") {
+	for _, item := range t.texts(written, path+".days") {
 		*days = append(*days, item.Literal)
 	}
-	*days = append(*days, l.holidays(n.Get("holidays"), path+".holidays")...)
+	*days = append(*days, t.holidays(n.Get("holidays"), path+".holidays")...)
 	if written != nil && written.Kind == yamlread.List && len(written.Items) == 0 {
-		l.fault(written.Place(), path+".days", "names no day: leave it out for every day")
+		t.fault(written.Place(), path+".days", "names no day: leave it out for every day")
 	}
 	for key, into := range map[string]*string{"from": from, "to": to} {
 		if n.Get(key) == nil && *into == "" {
-			l.fault(n.Place(), path+"."+key, "is missing: write a time of day like \"22:00\"")
+			t.fault(n.Place(), path+"."+key, "is missing: write a time of day like \"22:00\"")
 		}
 		if n.Get(key) != nil {
-			l.text(n.Get(key), path+"."+key, into)
+			t.text(n.Get(key), path+"."+key, into)
 		}
 	}
-	l.text(n.Get("timezone"), path+".timezone", timezone)
-	return len(l.faults) == before
+	t.text(n.Get("timezone"), path+".timezone", timezone)
+	return len(t.faults) == before
 }
 
-func (l *loader) windowFaults(n *yamlread.Node, path string, err error) {
+func (t *timetable) windowFaults(n *yamlread.Node, path string, err error) {
 	for _, one := range joined(err) {
 		if fault, ok := errors.AsType[*window.Fault](one); ok {
-			l.fault(n.Follow([]string{fault.Key}).Place(), path+"."+fault.Key, "%s", fault.Message)
+			t.fault(n.Follow([]string{fault.Key}).Place(), path+"."+fault.Key, "%s", fault.Message)
 		}
 	}
 }
@@ -103,12 +103,12 @@ func (l *loader) windowFaults(n *yamlread.Node, path string, err error) {
 // windowOddities warns of windows of a job type and its lane that cannot do their purpose. It
 // evaluates the fixed year 2024, so the result does not depend on the day, and ignores single
 // blackouts.
-func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
-	l.policyAndWindows(e, read, lane)
+func (t *timetable) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
+	t.policyAndWindows(e, read, lane)
 	if read.Calendar.Empty() && lane.Empty() {
 		return
 	}
-	open, known := l.openings(e, read.Calendar, lane)
+	open, known := t.openings(e, read.Calendar, lane)
 	if !known {
 		return
 	}
@@ -121,7 +121,7 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	}
 	at, path := e.blame(key), e.path+"."+key
 	if len(open) == 0 {
-		l.fault(at, path, "there is no moment at which jobs may start: its windows and blackouts%s leave none", laneToo(read.Lane))
+		t.fault(at, path, "there is no moment at which jobs may start: its windows and blackouts%s leave none", laneToo(read.Lane))
 		return
 	}
 	longest := time.Duration(0)
@@ -129,23 +129,23 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 		longest = max(longest, s.Length())
 	}
 	if shortest := read.Policy.DetectionTimeout.Std(); longest < shortest {
-		l.warn(at, path, "no window is longer than %s, and a detection alone may take detection_timeout, %s", jobtype.Duration(longest), jobtype.Duration(shortest))
+		t.warn(at, path, "no window is longer than %s, and a detection alone may take detection_timeout, %s", jobtype.Duration(longest), jobtype.Duration(shortest))
 	}
-	if len(read.Schedule.Cron) > 0 && read.Interval > 0 && !l.meets(e, read, open) {
-		l.warn(at, path, "no tick of the schedule falls into a window, or so shortly before one that its group would wait for it (%s): it will never run", read.Interval)
+	if len(read.Schedule.Cron) > 0 && read.Interval > 0 && !t.meets(e, read, open) {
+		t.warn(at, path, "no tick of the schedule falls into a window, or so shortly before one that its group would wait for it (%s): it will never run", read.Interval)
 	}
 }
 
 // policyAndWindows warns of settings that need each other.
-func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) {
+func (t *timetable) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) {
 	policy, written, path := read.Policy, e.node.Get("policy"), e.path+".policy."
 	windows := !read.Calendar.Empty() || !lane.Empty()
 	if end := written.Get("on_window_end"); end != nil && !windows {
-		l.warn(end.Place(), path+"on_window_end", "has no effect without windows or blackouts")
+		t.warn(end.Place(), path+"on_window_end", "has no effect without windows or blackouts")
 	}
 	drains := policy.OnDeadline == jobtype.DeadlineDrain || windows && policy.OnWindowEnd == jobtype.WindowEndDrain
 	if grace := written.Get("drain_grace"); grace != nil && !drains {
-		l.warn(grace.Place(), path+"drain_grace", "has no effect under on_deadline cancel: write on_deadline: drain")
+		t.warn(grace.Place(), path+"drain_grace", "has no effect under on_deadline cancel: write on_deadline: drain")
 	}
 }
 

@@ -53,6 +53,14 @@ func JobTypeOfRun(workflowID string) string {
 	return rest
 }
 
+// NameOfRun returns the DAG or the job type in a run's id.
+func NameOfRun(workflowID string) string {
+	if name, _, standalone := contract.DAGOfWorkflow(workflowID); standalone {
+		return name
+	}
+	return JobTypeOfRun(workflowID)
+}
+
 // Scheduled reports whether a run's id is that of a Schedule's tick, so its job type is certain.
 // Other ids have parts that callers choose.
 func Scheduled(workflowID string) bool {

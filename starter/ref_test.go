@@ -16,6 +16,12 @@ func TestItemRef(t *testing.T) {
 	assert.Equal(t, []Kind{KindDAG, KindGroup}, []Kind{RunRef{WorkflowID: "group/scrub-1/job-00001"}.Kind(), RunRef{WorkflowID: "group/scrub-1"}.Kind()}, "the DAG of a job is a run of its own")
 }
 
+func TestNameOfRun(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "maintain", NameOfRun("dag/maintain/7/scrub"))
+	assert.Equal(t, "deep-scrub", NameOfRun(contract.AdHocWorkflowID("deep-scrub", "2026-11-20")))
+}
+
 func TestJobTypeOfRun(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "scrub", JobTypeOfRun("group/scrub-2026-11-20T09:00:00Z"))

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -222,13 +221,6 @@ const (
 	maxWork = 5000
 )
 
-func nameOf(workflowID string) string {
-	if name, _, standalone := contract.DAGOfWorkflow(workflowID); standalone {
-		return name
-	}
-	return starter.JobTypeOfRun(workflowID)
-}
-
 // OfWorker reads the items that a worker ran in the newest runs since then.
 func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time) (WorkerTimes, error) {
 	found := WorkerTimes{Since: since, Work: []WorkedItem{}}
@@ -283,7 +275,7 @@ func workOf(items []starter.Item, workflowID, worker string) (work []WorkedItem)
 		if !is || item.Worker != worker {
 			continue
 		}
-		one := WorkedItem{WorkflowID: workflowID, Name: nameOf(workflowID), ID: item.ID, Key: item.DedupeKey, State: item.State, Attempt: item.Attempt, StartedAt: began}
+		one := WorkedItem{WorkflowID: workflowID, Name: starter.NameOfRun(workflowID), ID: item.ID, Key: item.DedupeKey, State: item.State, Attempt: item.Attempt, StartedAt: began}
 		if took >= 0 {
 			one.EndedAt = item.EndedAt
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -80,7 +79,7 @@ func jobsOfRuns(ctx context.Context, client *starter.Client, id string) ([]contr
 	jobs := make([]contract.WorkerJob, len(items))
 	for i, item := range items {
 		jobs[i] = contract.WorkerJob{
-			JobID: item.ID, GroupID: item.Run.WorkflowID, JobType: typeOfRun(item.Run.WorkflowID), State: contract.WorkerJobLost,
+			JobID: item.ID, GroupID: item.Run.WorkflowID, JobType: starter.NameOfRun(item.Run.WorkflowID), State: contract.WorkerJobLost,
 			Attempt: item.Attempt, StartedAt: item.StartedAt, Percent: -1, Message: item.Waiting,
 		}
 		if item.Active != nil && item.Active.Progress != nil {
@@ -112,7 +111,7 @@ func jobsIn(ctx context.Context, client *starter.Client, worker contract.WorkerR
 			continue
 		}
 		job := contract.WorkerJob{
-			JobID: contract.JobOfAttempt(activity.GetActivityId()), GroupID: workflowID, JobType: typeOfRun(workflowID), State: contract.WorkerJobRunning,
+			JobID: contract.JobOfAttempt(activity.GetActivityId()), GroupID: workflowID, JobType: starter.NameOfRun(workflowID), State: contract.WorkerJobRunning,
 			Detection: activity.GetActivityType().GetName() == contract.DetectActivity, StartedAt: activity.GetLastStartedTime().AsTime(), Percent: -1,
 		}
 		if at := activity.GetLastHeartbeatTime(); at != nil {
@@ -125,22 +124,4 @@ func jobsIn(ctx context.Context, client *starter.Client, worker contract.WorkerR
 		jobs = append(jobs, job)
 	}
 	return jobs, nil
-}
-
-// typeOfRun returns the job type or DAG in a run's id.
-func typeOfRun(workflowID string) string {
-	if name, _, ok := contract.DAGOfWorkflow(workflowID); ok {
-		return name
-	}
-	name, ok := strings.CutPrefix(workflowID, contract.GroupWorkflowID(""))
-	if !ok {
-		return ""
-	}
-	// The server appends -<time>; the date contains two more hyphens.
-	for range 3 {
-		if at := strings.LastIndexByte(name, '-'); at > 0 {
-			name = name[:at]
-		}
-	}
-	return name
 }

@@ -42,10 +42,9 @@ func (s *states) occupy(t node, n int) {
 func (s *states) set(i Index, to State) (from State) {
 	n := &s.nodes[i]
 	from, n.state = n.state, to
-	switch Running {
-	case from:
+	if from == Running {
 		s.occupy(*n, -1)
-	case to:
+	} else if to == Running {
 		s.occupy(*n, +1)
 	}
 	s.counts[from]--

@@ -41,6 +41,12 @@ const requests =
 export const topicOf = (path: string | undefined): string | undefined =>
   path === undefined ? undefined : (lists[path] ?? (requests.test(path) ? path : undefined));
 
+// patched applies the steps of a patch to a text.
+const patched = (text: string, steps: (string | [number, number])[]) => {
+  const pieces = text.split(',');
+  return steps.map((step) => (typeof step === 'string' ? step : pieces.slice(step[0], step[0] + step[1]).join(','))).join(',');
+};
+
 // named encodes a topic as in the id of an event.
 const named = (topic: string) => new URLSearchParams({ t: topic }).toString().slice(2);
 
@@ -52,6 +58,8 @@ class Stream {
   #timer: { at: number; of: ReturnType<typeof setTimeout> } | undefined;
   // digests of the pictures at hand, by topic.
   #digests = new Map<string, string>();
+  // texts are the pictures of the open stream as they were sent, for patches.
+  #texts = new Map<string, string>();
   // up is true while the connection works.
   up = false;
 
@@ -131,6 +139,7 @@ class Stream {
   #close() {
     this.#open?.control.abort();
     this.#open = undefined;
+    this.#texts.clear();
     this.up = false;
   }
 
@@ -180,7 +189,7 @@ class Stream {
     if (known.length > 0) headers['Last-Event-ID'] = known.map((topic) => `${named(topic)}=${this.#digests.get(topic)}`).join(',');
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     try {
-      const response = await fetch(`${base}/events?${topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join('&')}`, { headers, signal });
+      const response = await fetch(`${base}/events?${topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join('&')}&patches=true`, { headers, signal });
       heard(response.headers.get('Date'));
       if (!response.ok || !response.body) return problemOf(response.status, await response.text());
       connection.found('plane');
@@ -225,7 +234,13 @@ class Stream {
       if (at > 0) fields[line.slice(0, at)] = line.slice(at + 1).trimStart();
     }
     if (!fields.data) return;
-    const { topic, data, problem } = JSON.parse(fields.data) as { topic: string; data?: unknown; problem?: Written };
+    const { topic, patch, problem, ...has } = JSON.parse(fields.data) as { topic: string; data?: unknown; patch?: (string | [number, number])[]; problem?: Written };
+    let data = has.data;
+    if (patch) {
+      const text = patched(this.#texts.get(topic) ?? '', patch);
+      this.#texts.set(topic, text);
+      data = JSON.parse(text);
+    } else if (data !== undefined) this.#texts.set(topic, fields.data.slice(fields.data.indexOf(',"data":') + 8, -1));
     const digest = (fields.id ?? '').split(',').find((one) => one.startsWith(`${named(topic)}=`));
     if (digest) this.#digests.set(topic, digest.slice(named(topic).length + 1));
     this.#tell(topic, problem ? { problem: problemOfJSON(problem) } : { data });

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/api/sse"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
 )
@@ -24,29 +24,30 @@ const (
 	commentEvery = 15 * time.Second
 	// knownEvery bounds how long a caller keeps the stream after losing access.
 	knownEvery = 4 * time.Second
-	// writeWithin bounds how long a client may leave an event unread.
-	writeWithin = 30 * time.Second
 	// retryAfter is the reconnect delay for browsers.
 	retryAfter = "retry: 2000\n\n"
 )
 
 type eventsInput struct {
-	Topics []string `query:"topic,explode" required:"true" minItems:"1" maxItems:"40" uniqueItems:"true" doc:"What to view: job-types, workers, lanes, pools, objects, held, handlers, audit, doctor, server, runs, or the path of a GET operation with x-roundsman-live, like /runs/{run}?state=failed"`
-	Last   string   `header:"Last-Event-ID" maxLength:"8000" doc:"The id of the newest event of an earlier stream with the same topics"`
+	Topics  []string `query:"topic,explode" required:"true" minItems:"1" maxItems:"40" uniqueItems:"true" doc:"What to view: job-types, workers, lanes, pools, objects, held, handlers, audit, doctor, server, runs, or the path of a GET operation with x-roundsman-live, like /runs/{run}?state=failed"`
+	Patches bool     `query:"patches" doc:"Send a change as a patch event if that is shorter"`
+	Last    string   `header:"Last-Event-ID" maxLength:"8000" doc:"The id of the newest event of an earlier stream with the same topics"`
 }
 
 // LiveEvent is the data of an event.
 type LiveEvent struct {
 	Topic string    `json:"topic"`
 	AsOf  time.Time `json:"as_of,omitzero"`
-	// Data is the body of the topic's GET operation, Problem the reason why it is stale.
+	// Data is the body of the topic's GET operation, Patch the steps to it, Problem the reason why it is stale.
 	Data    json.RawMessage  `json:"data,omitempty"`
+	Patch   json.RawMessage  `json:"patch,omitempty"`
 	Problem *problem.Problem `json:"problem,omitempty"`
 }
 
 const eventsText = "A stream of server-sent events. `snapshot` has a topic as its GET operation answers, `change` has it again when it has changed, " +
 	"`refused` says that there is no newer one, and why. An event's data are one LiveEvent. With `Last-Event-ID` a topic that has not changed is not sent again. " +
-	"A comment comes every 15 s. A slow client misses what was between."
+	"A comment comes every 15 s. A slow client misses what was between. With `patches` a change may come as `patch`: split the text of the topic's last data at commas; " +
+	"each step is a text, or [from, count] of these pieces; all, joined by commas, are the new text. Such a client keeps the id of each topic, and joins them by commas."
 
 func (a *API) events() {
 	a.topics()
@@ -68,6 +69,9 @@ func (a *API) events() {
 		seats, err := a.seats(caller, in.Topics)
 		if err != nil {
 			return nil, err
+		}
+		for i := range seats {
+			seats[i].Patches = in.Patches
 		}
 		leave, err := a.streams.enter(caller)
 		if err != nil {
@@ -116,16 +120,11 @@ func (a *API) topicNames() []string {
 // follow writes the events of a stream until the client disconnects, the server stops, or the
 // caller loses access.
 func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stream *feed.Stream) error {
-	head := w.Header()
-	head.Set("Content-Type", "text/event-stream")
-	head.Set("Cache-Control", "no-store")
-	head.Set("X-Accel-Buffering", "no")
-	out := &eventWriter{w: w, control: http.NewResponseController(w)}
-	// The server's timeout is for requests and would cancel their context.
-	if err := out.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	out, err := sse.New(w, takesGzip(r))
+	if err != nil {
 		return err
 	}
-	if err := out.write([]byte(retryAfter)); err != nil {
+	if err := out.Write([]byte(retryAfter)); err != nil {
 		return err
 	}
 	comment, known := time.NewTicker(commentEvery), time.NewTicker(knownEvery)
@@ -138,14 +137,14 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stre
 			return r.Context().Err()
 		case <-known.C:
 			if !a.still(r, caller) {
-				return nil
+				return out.End()
 			}
 		case <-comment.C:
-			err = out.write([]byte(": \n\n"))
+			err = out.Write([]byte(": \n\n"))
 		case <-stream.Ready():
 			for _, event := range stream.Next() {
 				if err == nil {
-					err = out.event(event)
+					err = write(out, event)
 				}
 			}
 		}
@@ -165,13 +164,7 @@ func (a *API) still(r *http.Request, caller Caller) bool {
 	return now.Rights.Fingerprint() == caller.Rights.Fingerprint()
 }
 
-// eventWriter writes to one client. Clients share the body of an event.
-type eventWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-func (e *eventWriter) event(event feed.Event) error {
+func write(out *sse.Writer, event feed.Event) error {
 	about := LiveEvent{Topic: event.Topic, AsOf: event.AsOf}
 	if event.Why != nil {
 		about.Problem = problem.From(event.Why)
@@ -181,21 +174,11 @@ func (e *eventWriter) event(event feed.Event) error {
 		return err
 	}
 	head := fmt.Appendf(nil, "event: %s\nid: %s\ndata: %s", event.Kind, event.ID, text[:len(text)-1])
-	if event.Body != nil {
+	switch {
+	case event.Kind == feed.Patch:
+		head = append(head, `,"patch":`...)
+	case event.Body != nil:
 		head = append(head, `,"data":`...)
 	}
-	return e.write(head, event.Body, []byte("}\n\n"))
-}
-
-// write sends the parts at once. It fails if the client does not read them.
-func (e *eventWriter) write(parts ...[]byte) error {
-	if err := e.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	for _, part := range parts {
-		if _, err := e.w.Write(part); err != nil {
-			return err
-		}
-	}
-	return e.control.Flush()
+	return out.Write(head, event.Body, []byte("}\n\n"))
 }

@@ -225,7 +225,7 @@ func (a *API) draw(v viewable, caller Caller) feed.Make {
 			return picture, err
 		}
 		picture.Body = bytes.TrimSuffix(picture.Body, []byte("\n"))
-		picture.Digest = digest(picture.Body)
+		picture.Digest, picture.Since = digest(picture.Body), since(picture.Body)
 		return picture, nil
 	})
 }

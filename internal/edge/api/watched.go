@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/lib/delta"
 )
 
 // Placeholders in the Of of an [Operation]'s Live for a workflow named in the request.
@@ -121,6 +122,12 @@ func (a *API) look(r *http.Request, caller Caller) feed.Make {
 			return picture, refused
 		}
 		picture.Body, picture.Digest = bytes.TrimSpace(kept.body.Bytes()), digest(kept.body.Bytes())
+		picture.Since = since(picture.Body)
 		return picture, nil
 	})
+}
+
+// since writes the patch from an earlier body of a topic.
+func since(body []byte) func(earlier []byte) []byte {
+	return func(earlier []byte) []byte { return delta.Of(earlier, body, asOf.Match) }
 }

@@ -2,8 +2,11 @@ package api_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -50,7 +53,18 @@ func shelves(hub *feed.Hub, n *atomic.Int64) http.Handler {
 // events returns a function that reads the next event of a stream.
 func events(t *testing.T, server *httptest.Server, who, last string, topics ...string) func() (kind string, event api.LiveEvent) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events?"+url.Values{"topic": topics}.Encode(), http.NoBody)
+	return follow(t, server, who, last, url.Values{"topic": topics})
+}
+
+// patches is events for a viewer that takes patches.
+func patches(t *testing.T, server *httptest.Server, last string, topics ...string) func() (kind string, event api.LiveEvent) {
+	t.Helper()
+	return follow(t, server, "viewer", last, url.Values{"topic": topics, "patches": {"true"}})
+}
+
+func follow(t *testing.T, server *httptest.Server, who, last string, query url.Values) func() (kind string, event api.LiveEvent) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events?"+query.Encode(), http.NoBody)
 	require.NoError(t, err)
 	r.Header.Set("Who", who)
 	r.Header.Set("Last-Event-ID", last)
@@ -60,6 +74,7 @@ func events(t *testing.T, server *httptest.Server, who, last string, topics ...s
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	lines := bufio.NewScanner(response.Body)
 	return func() (kind string, event api.LiveEvent) {
+		event = api.LiveEvent{}
 		for lines.Scan() {
 			if written, is := strings.CutPrefix(lines.Text(), "event: "); is {
 				kind = written
@@ -99,6 +114,80 @@ func TestARequestIsATopic(t *testing.T) {
 		_, event := viewer()
 		assert.JSONEq(t, `{"name": "gate~x", "of": "a=b,<c>", "n": 1}`, string(event.Data), "the picture that it had is not sent again")
 	}
+}
+
+// A viewer that takes patches gets the difference to the picture that this stream has sent.
+func TestAChangeIsAPatch(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	hub := feed.New()
+	server := httptest.NewServer(shelves(hub, &n))
+	t.Cleanup(server.Close)
+	path := "/shelves/gate~x?of=" + url.QueryEscape(strings.Repeat("a long text that stays, ", 20))
+	has := url.QueryEscape(path) + "=" + strings.Trim(ask(t, server.Config.Handler, "viewer", http.MethodGet, "/api/v1"+path, "").Header().Get("ETag"), `"`)
+	next, plain := patches(t, server, "", path), events(t, server, "viewer", "", path)
+	kind, first := next()
+	assert.Equal(t, feed.Snapshot, kind)
+	_, _ = plain()
+	resumed := patches(t, server, has, path)
+	n.Store(1)
+	hub.Changed("dag/gate/x")
+	kind, second := next()
+	assert.Equal(t, feed.Patch, kind)
+	assert.Empty(t, second.Data)
+	assert.Less(t, len(second.Patch), 40)
+	var steps []any
+	require.NoError(t, json.Unmarshal(second.Patch, &steps))
+	pieces := strings.Split(string(first.Data), ",")
+	count := steps[0].([]any)[1].(float64)
+	_, whole := plain()
+	assert.Equal(t, string(whole.Data), strings.Join(pieces[:int(count)], ",")+","+steps[1].(string))
+	kind, again := resumed()
+	assert.NotEqual(t, feed.Patch, kind, "this stream has sent nothing to patch")
+	assert.Equal(t, whole.Data, again.Data)
+}
+
+// Each event of a compressed stream is there at once.
+func TestAStreamIsCompressed(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	hub := feed.New()
+	server := httptest.NewServer(shelves(hub, &n))
+	t.Cleanup(server.Close)
+	path := "/shelves/gate~x?of=" + strings.Repeat("a", 4000)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events?topic="+url.QueryEscape(path), http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Who", "viewer")
+	r.Header.Set("Accept-Encoding", "gzip") // So the client does not decode it.
+	response, err := server.Client().Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, response.Body.Close()) })
+	require.Equal(t, "gzip", response.Header.Get("Content-Encoding"))
+	read := 0
+	unzipped, err := gzip.NewReader(countingReader{response.Body, &read})
+	require.NoError(t, err)
+	lines := bufio.NewScanner(unzipped)
+	for i := range 3 {
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+			continue
+		}
+		assert.Contains(t, lines.Text(), fmt.Sprintf(`"n":%d`, i))
+		n.Add(1)
+		hub.Changed("dag/gate/x")
+	}
+	assert.Less(t, read, 2000, "three events of 8,000 bytes")
+}
+
+type countingReader struct {
+	io.Reader
+
+	n *int
+}
+
+func (c countingReader) Read(to []byte) (int, error) {
+	n, err := c.Reader.Read(to)
+	*c.n += n
+	return n, err
 }
 
 func TestARequestOfOthersIsRefusedAlone(t *testing.T) {

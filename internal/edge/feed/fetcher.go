@@ -28,6 +28,9 @@ type room struct {
 	latest  Picture
 	refused error
 	version int
+	// patch leads from the picture with the digest before to latest.
+	patch  []byte
+	before string
 }
 
 // enter adds a viewer. The first of a permission set wakes the fetcher.
@@ -152,21 +155,30 @@ func (l *looking) look(ctx context.Context) (news bool) {
 			return news
 		}
 		l.hub.mu.Lock()
-		news = r.show(picture, err) || news
+		last := r.latest
+		l.hub.mu.Unlock()
+		var patch []byte
+		if err == nil && picture.Since != nil && last.Digest != "" && last.Digest != picture.Digest {
+			patch = picture.Since(last.Body)
+		}
+		l.hub.mu.Lock()
+		news = r.show(picture, err, patch) || news
 		l.hub.mu.Unlock()
 	}
 	return news
 }
 
-// show stores a picture or a refusal, and wakes the viewers if it is new.
-func (r *room) show(picture Picture, err error) (news bool) {
+// show stores a picture with its patch, or a refusal, and wakes the viewers if it is new.
+func (r *room) show(picture Picture, err error, patch []byte) (news bool) {
 	refused := err
 	if err == nil {
 		refused = picture.Refused
 	}
 	news = r.version == 0 || (refused == nil) != (r.refused == nil)
 	if err == nil {
-		news = news || picture.Digest != r.latest.Digest
+		if picture.Digest != r.latest.Digest {
+			news, r.before, r.patch = true, r.latest.Digest, patch
+		}
 		r.latest = picture
 	}
 	r.refused = refused

@@ -55,6 +55,8 @@ type Picture struct {
 	AsOf   time.Time
 	// Refused is the reason why it is not newer.
 	Refused error
+	// Since writes the difference to an earlier body, or nil if this body is shorter. Optional.
+	Since func(earlier []byte) []byte
 }
 
 // Make makes a picture for one permission set.

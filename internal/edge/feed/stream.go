@@ -11,6 +11,8 @@ const (
 	// Snapshot is the first picture of a topic in a stream, Change a later one.
 	Snapshot = "snapshot"
 	Change   = "change"
+	// Patch is a change for a viewer that takes patches: the difference to the picture before.
+	Patch = "patch"
 	// Refused means that the picture of AsOf is the newest available.
 	Refused = "refused"
 )
@@ -22,7 +24,7 @@ type Event struct {
 	// separated by commas, each topic escaped as in a query. Every control plane accepts it.
 	ID   string
 	AsOf time.Time
-	// Body is the picture, Why the refusal.
+	// Body is the picture or the patch, Why the refusal.
 	Body []byte
 	Why  error
 }
@@ -35,6 +37,9 @@ type Seat struct {
 	Make Make
 	// Passing is an undeclared topic, removed with its last viewer.
 	Passing *Topic
+	// Patches: the viewer keeps the body of each topic and takes patches of it. Its events have only the
+	// id of their own topic.
+	Patches bool
 }
 
 // Stream is one viewer of several topics.
@@ -52,8 +57,9 @@ type taken struct {
 	// version of the room and digest of the picture that the viewer has.
 	version int
 	digest  string
-	// resumed: the picture is from an earlier stream. refused: the viewer has received the refusal.
-	resumed, refused bool
+	// resumed: the picture is from an earlier stream. sent: this stream has sent it. refused: the viewer has
+	// received the refusal.
+	resumed, sent, refused bool
 }
 
 // Join starts a view. last is the id of the newest event of an earlier stream. All topics must be declared
@@ -98,11 +104,11 @@ func (s *Stream) Next() []Event {
 			continue
 		}
 		if event, news := seat.picture(); news {
-			event.ID = s.id()
+			event.ID = s.id(seat)
 			events = append(events, event)
 		}
 		if seat.refused = seat.room.refused != nil; seat.refused {
-			events = append(events, Event{Kind: Refused, Topic: seat.Topic, ID: s.id(), AsOf: seat.room.latest.AsOf, Why: seat.room.refused})
+			events = append(events, Event{Kind: Refused, Topic: seat.Topic, ID: s.id(seat), AsOf: seat.room.latest.AsOf, Why: seat.room.refused})
 		}
 		seat.version = seat.room.version
 	}
@@ -125,14 +131,18 @@ func (t *taken) picture() (Event, bool) {
 	if t.resumed || t.digest == "" {
 		kind = Snapshot
 	}
-	t.digest, t.resumed = latest.Digest, false
-	return Event{Kind: kind, Topic: t.Topic, AsOf: latest.AsOf, Body: latest.Body}, true
+	body := latest.Body
+	if t.Patches && t.sent && !again && t.room.patch != nil && t.room.before == t.digest {
+		kind, body = Patch, t.room.patch
+	}
+	t.digest, t.resumed, t.sent = latest.Digest, false, true
+	return Event{Kind: kind, Topic: t.Topic, AsOf: latest.AsOf, Body: body}, true
 }
 
-func (s *Stream) id() string {
+func (s *Stream) id(of *taken) string {
 	var parts []string
 	for _, seat := range s.seats {
-		if seat.digest != "" {
+		if seat.digest != "" && (seat == of || !of.Patches) {
 			parts = append(parts, url.QueryEscape(seat.Topic)+"="+seat.digest)
 		}
 	}

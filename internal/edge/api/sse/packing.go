@@ -1,0 +1,52 @@
+package sse
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"hash/crc32"
+	"sync"
+)
+
+// flaters are shared by all streams: each has 600 kB, and a stream needs one only for the length of an event.
+var flaters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.DefaultCompression)
+	if err != nil {
+		panic(err) // The level is valid.
+	}
+	return w
+}}
+
+// packing makes a gzip stream of events that are compressed one by one.
+type packing struct {
+	buffer bytes.Buffer
+	begun  bool
+	sum    uint32
+	size   uint32
+}
+
+// packed returns the compressed parts. They are valid until the next call.
+func (p *packing) packed(parts [][]byte) [][]byte {
+	p.buffer.Reset()
+	if !p.begun {
+		p.begun = true
+		p.buffer.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // RFC 1952: deflate, no name, no time.
+	}
+	w := flaters.Get().(*flate.Writer)
+	defer flaters.Put(w)
+	w.Reset(&p.buffer)
+	for _, part := range parts {
+		p.sum = crc32.Update(p.sum, crc32.IEEETable, part)
+		p.size += uint32(len(part)) //nolint:gosec // RFC 1952: the size modulo 2^32.
+		_, _ = w.Write(part)        // A buffer takes everything.
+	}
+	_ = w.Flush()
+	return [][]byte{p.buffer.Bytes()}
+}
+
+// end returns the last bytes of the stream.
+func (p *packing) end() []byte {
+	last := []byte{1, 0, 0, 0xff, 0xff} // An empty stored block, the last one.
+	last = binary.LittleEndian.AppendUint32(last, p.sum)
+	return binary.LittleEndian.AppendUint32(last, p.size)
+}

@@ -21,7 +21,7 @@ const Audit = later(() => import('./pages/audit').then((m) => m.Audit));
 const CalendarPage = later(() => import('./pages/calendar').then((m) => m.CalendarPage));
 const Components = later(() => import('./design/components').then((m) => m.Components));
 const Doctor = later(() => import('./pages/doctor').then((m) => m.Doctor));
-const HandOver = later(() => import('./table/handover').then((m) => m.HandOver));
+const HandOver = later(() => import('./table/handover').then((m) => m.HandOver), false, 0);
 const ItemPage = later(() => import('./pages/item').then((m) => m.ItemPage));
 const JobTypes = later(() => import('./pages/jobtypes').then((m) => m.JobTypes));
 const JobTypePage = later(() => import('./pages/jobtype').then((m) => m.JobTypePage));

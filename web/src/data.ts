@@ -97,6 +97,9 @@ const still = 1000;
 // again is the delay before a part of a list is read again after an error.
 const again = 2000;
 
+// fresh is the age up to which a part of a list that is shown again is not read again: the stream follows it.
+const fresh = 5000;
+
 // useWindow reads the visible pages of a list at any scroll position. The stream follows them while live.
 // ahead prefetches the last page.
 export function useWindow<T>(path: string, size: number, ahead: boolean, live = true) {
@@ -106,6 +109,7 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
   const read = (page: string) => ({
     queryKey: [page],
     queryFn: ({ signal }: { signal: AbortSignal }) => sendTagged<WindowPage<T>['answer']>({ method: 'GET', path: page }, signal),
+    staleTime: fresh,
   });
   const found = useQueries({
     queries: Array.from({ length: last - first + 1 }, (_, i) => ({
@@ -146,7 +150,9 @@ export function useWindow<T>(path: string, size: number, ahead: boolean, live = 
     const next: [number, number] = [Math.floor(from / size), Math.floor(Math.max(to, from) / size)];
     clearTimeout(soon.current);
     if (next[0] === first && next[1] === last) return;
-    soon.current = setTimeout(() => setShown(next), 40); // The user may be scrolling past it.
+    const here = Array.from({ length: next[1] - next[0] + 1 }, (_, i) => at(next[0] + i)).every((page) => client.getQueryData([page]) !== undefined);
+    if (here) setShown(next);
+    else soon.current = setTimeout(() => setShown(next), 40); // The user may be scrolling past it.
   };
   const failed = total === undefined ? found[0]?.error : undefined;
   return { data: total === undefined ? undefined : rows, error: failed, isPending: total === undefined && !failed, total, show };

@@ -10,7 +10,8 @@ const soon = (read: () => void) => {
 };
 
 // later returns a component that is loaded at its first use or in idle time. A big one is loaded when used.
-export function later<P extends object>(read: () => Promise<ComponentType<P>>, big = false): ComponentType<P> {
+// height is the room kept for it, in pixels; a component of height 0 is not announced.
+export function later<P extends object>(read: () => Promise<ComponentType<P>>, big = false, height?: number): ComponentType<P> {
   let found: ComponentType<P> | undefined;
   let reading: Promise<void> | undefined;
   const fetched = () => {
@@ -36,8 +37,9 @@ export function later<P extends object>(read: () => Promise<ComponentType<P>>, b
     }, []);
     if (found) return h(found as ComponentType<object>, props);
     if (error !== undefined) return <Failure error={error} what="This page cannot be loaded; open it again" />;
+    if (height === 0) return null;
     return (
-      <p class="empty" aria-busy="true">
+      <p class="empty" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
         Loading the page…
       </p>
     );

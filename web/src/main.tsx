@@ -10,6 +10,7 @@ import './style.css';
 import './design/kit.css';
 import './design/bar.css';
 import './table/frame.css';
+import './table/stacked.css';
 import { applyDensity } from './table/density';
 import { tipOfRuns } from './table/tip';
 

@@ -117,14 +117,16 @@ export function Failure({ error, what }: { error: unknown; what?: string }) {
 }
 
 // Loaded shows the data of a query or its error. Old data stay; data of other filters are marked busy until the new
-// data arrive.
+// data arrive. height is the room kept for the first data, so that what is below does not move.
 export function Loaded<T>({
   of,
   what,
+  height,
   children,
 }: {
   of: { data: T | undefined; error: unknown; isPending: boolean; isPlaceholderData?: boolean };
   what: string;
+  height?: number;
   children: (data: T) => ComponentChildren;
 }) {
   if (of.data !== undefined) {
@@ -136,7 +138,7 @@ export function Loaded<T>({
   }
   if (of.error) return <Failure error={of.error} what={`${what} cannot be shown`} />;
   return (
-    <p class="empty" aria-busy="true">
+    <p class="empty" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
       Loading {what.toLowerCase()}…
     </p>
   );
@@ -198,8 +200,8 @@ export function Table<T>({
         <tbody>
           {rows.map((row) => (
             <tr key={id(row)}>
-              {columns.map((c) => (
-                <td key={c.name} class={classOf(c)}>
+              {columns.map((c, i) => (
+                <td key={c.name} class={classOf(c)} data-label={i > 0 ? c.name : undefined}>
                   {c.show(row)}
                 </td>
               ))}

@@ -84,11 +84,14 @@ test('a group of 10,000 jobs', { skip, timeout: 600_000 }, async () => {
     const bytes = page.bytes;
     const elements = await nodes(page);
     await page.focus('[aria-label=Jobs]');
+    const reads = [];
+    page.on('request', (request) => /\/items\?/.test(request.url()) && !/\/events\?/.test(request.url()) && reads.push(request.url()));
     began = Date.now();
     await page.keyboard.press('End');
     const shown = await page.waitForFunction(() => (/disk-9999/.test(document.querySelector('[aria-label=Jobs]')?.textContent ?? '') ? Date.now() : false), { polling: 'mutation' });
     const end = (await shown.jsonValue()) - began;
     console.log(`10,000 jobs: usable after ${usable} ms, ${elements} elements, ${Math.round(bytes / 1000)} kB; End key ${end} ms`);
+    assert.ok(reads.length <= 1, `End reads one part at most: ${reads}`);
     assert.ok(elements <= 600, `${elements} elements`);
     assert.ok(bytes <= 200_000, `${bytes} bytes`);
     assert.deepEqual(page.faults, []);

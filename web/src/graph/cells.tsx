@@ -237,7 +237,6 @@ export function layered(layers: Uint32Array, aspect: number, lines?: Uint32Array
   }
   const [x, y, filled] = [new Float32Array(n), new Float32Array(n), new Array<number>(counts.length).fill(0)];
   const cells = new Int32Array(Math.max(width * rows, 1)); // Numbers from 1; 0 is no task.
-  const orders: number[][] = counts.map(() => []);
   for (let i = 0; i < n; i++) {
     const layer = layers[i] ?? 0;
     const k = filled[layer] ?? 0;
@@ -246,7 +245,6 @@ export function layered(layers: Uint32Array, aspect: number, lines?: Uint32Array
     x[i] = (starts[layer] ?? 0) + Math.floor(k / rows);
     y[i] = Math.floor((rows - high) / 2) + (k % rows);
     cells[(y[i] ?? 0) * width + (x[i] ?? 0)] = i + 1;
-    orders[layer]?.push(i);
   }
   const at = (cx: number, cy: number) => (cx < 0 || cx >= width || cy < 0 || cy >= rows ? undefined : (cells[cy * width + cx] ?? 0) - 1 >= 0 ? (cells[cy * width + cx] ?? 0) - 1 : undefined);
   return {
@@ -254,8 +252,9 @@ export function layered(layers: Uint32Array, aspect: number, lines?: Uint32Array
     step: (from, key) => {
       const [cx, cy] = [x[from] ?? 0, y[from] ?? 0];
       if (key === 'ArrowDown' || key === 'ArrowUp') {
-        const order = orders[layers[from] ?? 0] ?? [];
-        return order[order.indexOf(from) + (key === 'ArrowDown' ? 1 : -1)] ?? from;
+        const next = key === 'ArrowDown' ? 1 : -1;
+        for (let to = from + next; to >= 0 && to < n; to += next) if (layers[to] === layers[from]) return to;
+        return from;
       }
       const by = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0;
       if (by === 0) return undefined;

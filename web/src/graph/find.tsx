@@ -5,7 +5,13 @@ import { spoken } from '../design/state';
 import { inField } from '../keys';
 import type { Found, RunGraph } from '../types';
 
-export const bytesOf = (text: string) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+// A loop: the iterator of Uint8Array.from takes 40 ms for 100,000 numbers.
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
 export const numbersOf = (text: string) => new Uint32Array(bytesOf(text).buffer);
 
 const typing = 200; // Milliseconds without a key until the search begins.

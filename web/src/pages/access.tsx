@@ -100,7 +100,7 @@ const ended = (key: Key) => Boolean(key.revoked_at) || (key.expires_at !== undef
 function Keys({ of }: { of: { data: KeyList | undefined; error: unknown; isPending: boolean } }) {
   const [past, setPast] = useState(false);
   return (
-    <Loaded of={of} what="The API keys">
+    <Loaded of={of} what="The API keys" height={160}>
       {({ keys }) => {
         const valid = keys.filter((key) => !ended(key));
         const shown = past ? keys : valid;
@@ -176,7 +176,7 @@ function Roles() {
   const named = who !== '' || groups !== '';
   const found = useGet<AccessShown>(`/access${query({ name: who })}${groupsOf(groups).map((one, i) => `${i === 0 && who === '' ? '?' : '&'}group=${encodeURIComponent(one)}`).join('')}`, false);
   return (
-    <Loaded of={found} what="Roles and bindings">
+    <Loaded of={found} what="Roles and bindings" height={500}>
       {({ roles, bindings, grants }) => (
         <>
           <Section title="What may a person do?" note="by the bindings of the configuration">

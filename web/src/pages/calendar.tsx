@@ -217,7 +217,7 @@ function Days({ ticks }: { ticks: Tick[] }) {
   const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (
-    <ul class="days" aria-label="Instants a day">
+    <ul class="days" aria-label="Instants a day" tabIndex={0}>
       {[...days].map(([day, d]) => (
         <li key={day}>
           <svg width="40" height="60" viewBox="0 0 40 60" aria-hidden="true">

@@ -44,7 +44,7 @@ export function Graph({ run, params }: { run: Snapshot; params: URLSearchParams 
           </span>
         )}
       </h2>
-      <Loaded of={found} what="The graph">
+      <Loaded of={found} what="The graph" height={190}>
         {(data) => (data.tasks === 0 ? <Empty>It has no task yet.</Empty> : <Shown key={view} run={run} graph={data} view={view ?? 'list'} opened={opened} params={params} />)}
       </Loaded>
     </section>

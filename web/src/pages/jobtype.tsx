@@ -13,7 +13,7 @@ import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '..
 import { WhoChanged } from './changes';
 import { jobTypeState } from './jobtypes';
 
-const History = later(() => import('../timeline/history').then((m) => m.History));
+const History = later(() => import('../timeline/history').then((m) => m.History), false, 380);
 const TypeTicks = later(() => import('../timeline/ticks').then((m) => m.TypeTicks));
 
 const Settings = later<{ type: ShownJobType }>(() => import('../settings/settings').then((m) => m.Settings));
@@ -28,7 +28,7 @@ export function JobTypePage({ name }: { name: string }) {
         {(type) => (
           <>
             {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
-            <History name={name} />
+            {(type.recent ?? []).length > 0 && <History name={name} />}
             <Section title="Now">
               <Facts
                 of={[

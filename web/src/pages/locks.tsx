@@ -11,7 +11,7 @@ import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../t
 import { type Head, Loaded, Meter, Page, Section, Table } from '../ui';
 import { Past, pastHref } from './past';
 
-const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline));
+const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline), false, 160);
 
 export function Locks({ params }: { params: URLSearchParams }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
@@ -42,7 +42,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
         <p class="note">Admission has just been started again: nothing is granted until the open runs have told what they hold.</p>
       )}
       <Section title="Lanes" note="one run at a time">
-        <Loaded of={lanes} what="Lanes">
+        <Loaded of={lanes} what="Lanes" height={120}>
           {(found) => (
             <Table
               label="Lanes"
@@ -59,7 +59,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
         </Loaded>
       </Section>
       <Section title="Pools" note="so many at a time">
-        <Loaded of={pools} what="Pools">
+        <Loaded of={pools} what="Pools" height={120}>
           {(found) => (
             <Table
               label="Pools"

@@ -20,7 +20,7 @@ import { plural } from '../words';
 import './overview.css';
 
 const Preview = later(() => import('./retry').then((m) => m.Preview));
-const Tonight = later(() => import('../timeline/night').then((m) => m.Tonight));
+const Tonight = later(() => import('../timeline/night').then((m) => m.Tonight), false, 240);
 
 // most is the number of rows in a section. Its link shows the rest.
 const most = 10;
@@ -53,8 +53,12 @@ export function Overview() {
           <Running />
         </div>
       </div>
-      <Tonight />
-      <Counts doctor={doctor.data} />
+      {!needs.isPending && !failed.isPending && (
+        <>
+          <Tonight />
+          <Counts doctor={doctor.data} />
+        </>
+      )}
     </Page>
   );
 }

@@ -37,7 +37,7 @@ export function SlotsOverTime({ id, silent }: { id: string; silent: string | und
         )
       }
     >
-      <Loaded of={found} what="Its slots over time">
+      <Loaded of={found} what="Its slots over time" height={room}>
         {({ spans }) =>
           spans.length === 0 ? <Empty>Its process keeps it, and does not answer{silent ? `: ${silent}` : ''}.</Empty> : <Chart spans={spans} />
         }
@@ -45,6 +45,9 @@ export function SlotsOverTime({ id, silent }: { id: string; silent: string | und
     </Section>
   );
 }
+
+// room is the height of the chart with its words.
+const room = 190;
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 

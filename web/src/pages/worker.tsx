@@ -15,7 +15,7 @@ import { WhoChanged } from './changes';
 import { SlotsOverTime } from './usage';
 import { Slots } from './workers';
 
-const WorkerTimeline = later(() => import('../timeline/worker').then((m) => m.WorkerTimeline));
+const WorkerTimeline = later(() => import('../timeline/worker').then((m) => m.WorkerTimeline), false, 160);
 
 const path = (id: string) => `/workers/${segment(id)}`;
 
@@ -128,7 +128,7 @@ function Reboot({ worker }: { worker: Worker }) {
   const verdict = useGet<MayReboot>(`${path(worker.registration.id)}/reboot`);
   return (
     <Section title="May I reboot this node?">
-      <Loaded of={verdict} what="The verdict">
+      <Loaded of={verdict} what="The verdict" height={64}>
         {(found) => <Answer verdict={found} worker={worker} />}
       </Loaded>
     </Section>

@@ -16,6 +16,9 @@ import './history.css';
 // fine writes short durations with a decimal.
 const fine = (ms: number) => (ms >= 1000 && ms < 10_000 && ms % 1000 !== 0 ? `${(ms / 1000).toFixed(1)} s` : span(ms));
 
+// room is the height of both charts.
+const room = 330;
+
 export function History({ name }: { name: string }) {
   const found = useGet<RunHistory>(`/job-types/${segment(name)}/history`);
   useZone();
@@ -24,7 +27,7 @@ export function History({ name }: { name: string }) {
   const counts = Object.entries(found.data?.counts ?? {}).map(([state, n]) => `${n.toLocaleString('en')} ${spoken(state)}`);
   return (
     <Section title={runs.length > 1 ? `Last ${runs.length} runs` : 'Last runs'} note={counts.join(', ') || undefined}>
-      <Loaded of={found} what="The last runs">
+      <Loaded of={found} what="The last runs" height={room}>
         {(history) => (
           <div class="trend">
             <Bars history={history} />

@@ -57,7 +57,7 @@ export function Tonight() {
   const found = useGet<Night>(`/night?limit=${most}`);
   return (
     <Section title="Tonight" note={<a href={href('calendar')}>calendar</a>}>
-      <Loaded of={found} what="The forecast">
+      <Loaded of={found} what="The forecast" height={200}>
         {(night) =>
           night.rows.length === 0 ? (
             <Empty>

@@ -23,7 +23,7 @@ export function WorkerTimeline({ id }: { id: string }) {
   const found = useGet<WorkerTimes>(`/workers/${segment(id)}/times${query({ hours })}`);
   return (
     <Section title="What it ran" note={found.data && noteOf(found.data)}>
-      <Loaded of={found} what="What it ran">
+      <Loaded of={found} what="What it ran" height={120}>
         {(times) =>
           times.work.length === 0 ? (
             <Empty>

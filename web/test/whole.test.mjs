@@ -1,0 +1,119 @@
+// Every page at three widths in both themes: accessibility, the policy, no spill, order of headings, landmarks, size of
+// targets, no shift while it loads. What is seen is listed for all pages at once.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { missing, routes, sound, Stage } from './stage.mjs';
+
+const skip = missing();
+let stage;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  await stage.runDAG('pages');
+});
+after(() => stage?.down());
+
+// A page should shift by at most 0.1; how much it does depends on what answers first, so only a poor one fails.
+const [good, poor] = [0.1, 0.25];
+
+// faults are those of a page that is open.
+const faults = (page, narrow) =>
+  page.evaluate((phone, poor) => {
+    const found = [];
+    const wide = document.documentElement.scrollWidth;
+    if (wide > innerWidth) found.push(`${wide} px wide`);
+    const named = (e) => `${e.tagName.toLowerCase()}.${e.className?.baseVal ?? e.className} "${(e.getAttribute('aria-label') ?? e.textContent).trim().slice(0, 40)}"`;
+    const clipped = (e) => e !== null && (getComputedStyle(e).clipPath !== 'none' || clipped(e.parentElement));
+    let level = 0;
+    for (const head of document.querySelectorAll('h1, h2:not([aria-hidden=true]), h3, h4')) {
+      if (!head.checkVisibility()) continue;
+      const next = Number(head.tagName[1]);
+      if (next > level + 1) found.push(`${named(head)} follows h${level}`);
+      level = next;
+    }
+    if (document.querySelectorAll('h1').length !== 1) found.push(`${document.querySelectorAll('h1').length} h1`);
+    for (const one of ['main', 'nav', 'header']) if (!document.querySelector(one)) found.push(`no ${one}`);
+    if (!document.documentElement.lang) found.push('no lang');
+    // A target is 24 px, or in a line of text, or so far from others that a circle of 24 px around it meets none (2.5.8).
+    const targets = [...document.querySelectorAll('button, select, input:not([type=hidden]), summary, a.button, nav a, [role=button], [role=tab]')].filter((e) => e.checkVisibility() && !e.closest('.spoken') && getComputedStyle(e).opacity !== '0' && !e.closest('label')?.textContent.trim());
+    for (const e of targets) {
+      const box = e.getBoundingClientRect();
+      if (box.width === 0 || (box.width >= 24 && box.height >= 24) || clipped(e) || box.bottom < 0) continue;
+      const near = targets.some((other) => {
+        if (other === e || other.contains(e) || e.contains(other)) return false;
+        const b = other.getBoundingClientRect();
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+        return Math.hypot(Math.max(b.left - x, 0, x - b.right), Math.max(b.top - y, 0, y - b.bottom)) < 12;
+      });
+      if (near) found.push(`${named(e)} is ${Math.round(box.width)} × ${Math.round(box.height)} px`);
+    }
+    // At 390 px a cell of a table says what it is, or is the name of its row.
+    if (phone) {
+      for (const table of document.querySelectorAll('main table')) {
+        if (!table.checkVisibility() || table.getBoundingClientRect().width <= innerWidth && table.querySelectorAll('thead th').length < 2) continue;
+        const cell = [...table.querySelectorAll('tbody td:not(:first-child)')].find((e) => e.checkVisibility() && e.textContent.trim() && !e.querySelector('button') && !(getComputedStyle(e, '::before').content ?? 'none').includes('"') );
+        if (cell && !table.querySelector('thead')?.checkVisibility()) found.push(`${table.getAttribute('aria-label') ?? named(table)}: ${named(cell)} has no label`);
+      }
+    }
+    const shift = (window.shifts ?? []).reduce((sum, one) => sum + one, 0);
+    if (shift > poor && !phone) found.push(`shifts by ${shift.toFixed(2)}: ${(window.shifted ?? []).join(', ')}`);
+    return [...found, ...window.violations.splice(0).map((one) => `policy: ${one}`)];
+  }, narrow, poor);
+
+for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
+  for (const dark of [false, true]) {
+    test(`every page at ${width} px in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 900_000 }, async () => {
+      const page = await stage.page({ width, height, dark });
+      await page.evaluateOnNewDocument(() => {
+        [window.shifts, window.shifted] = [[], []];
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) {
+            if (entry.hadRecentInput) continue;
+            window.shifts.push(entry.value);
+            if (entry.value > 0.02) window.shifted.push(...entry.sources.map(({ node }) => `${node?.nodeName?.toLowerCase()}.${node?.className ?? ''}`));
+          }
+        }).observe({ type: 'layout-shift', buffered: true });
+      });
+      const all = {};
+      for (const route of routes) {
+        if (process.env.TELL) console.log(route);
+        await page.goto('about:blank'); // Each page loads on its own.
+        await stage.open(page, route);
+        const found = [...(await faults(page, width < 700)), ...(await sound(page))];
+        if (!/ · Roundsman$/.test(await page.title())) found.push(`its title is ${await page.title()}`);
+        if (found.length > 0) all[route] = found;
+        const shift = await page.evaluate(() => window.shifts.reduce((sum, one) => sum + one, 0));
+        if (shift > good) console.log(`${width} px: #/${route} shifts by ${shift.toFixed(2)}`);
+      }
+      assert.deepEqual(all, {});
+      assert.deepEqual(page.faults, []);
+      await page.close();
+    });
+  }
+}
+
+test('pages at 200 % have all they have, within 720 px', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 720, height: 450, scale: 2 });
+  const wide = [];
+  for (const route of routes) {
+    await stage.open(page, route);
+    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) wide.push(route);
+  }
+  assert.deepEqual(wide, []);
+  await page.close();
+});
+
+test('nothing moves for those who want that', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }]);
+  for (const route of ['', 'runs/dag~steps~pages', 'design']) {
+    await stage.open(page, route);
+    const moving = await page.evaluate(() => [...document.querySelectorAll('body *')].filter((e) => {
+      const { animationName, animationDuration, transitionDuration } = getComputedStyle(e);
+      return (animationName !== 'none' && parseFloat(animationDuration) > 0.01) || Math.max(...transitionDuration.split(',').map((one) => parseFloat(one))) > 0.01;
+    }).map((e) => `${e.tagName}.${e.className}`).slice(0, 5));
+    assert.deepEqual(moving, [], `#/${route}`);
+  }
+  await page.close();
+});

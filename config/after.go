@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/after"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -61,7 +62,7 @@ func (l *loader) chains(section *yamlread.Node, types map[string]JobType) {
 			awaited, known := types[other]
 			switch {
 			case !known:
-				l.fault(place, path, "there is no job type %q%s", other, didYouMean(other, sortedKeys(types)))
+				l.fault(place, path, "there is no job type %q%s", other, suggest.Clause(other, sortedKeys(types)))
 				continue
 			case !awaited.Enabled && types[name].Enabled:
 				l.warn(place, path, "%s is disabled: without a success within succeeded_within no run begins", other)

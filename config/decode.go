@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -22,7 +23,7 @@ func (r *reader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	}
 	for _, f := range n.Fields {
 		if !slices.Contains(allowed, f.Key) {
-			r.fault(f.At, join(path, f.Key), "unknown key%s", didYouMean(f.Key, allowed))
+			r.fault(f.At, join(path, f.Key), "unknown key%s", suggest.Clause(f.Key, allowed))
 		}
 	}
 	return true

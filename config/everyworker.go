@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -16,7 +17,7 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 		read.DetectOn = "" // The default has one stored form.
 	case contract.DetectOnEvery:
 	default:
-		l.fault(on.Place(), e.path+".detect_on", "%q is not known%s: use one or every", text, didYouMean(text, known))
+		l.fault(on.Place(), e.path+".detect_on", "%q is not known%s: use one or every", text, suggest.Clause(text, known))
 	}
 	l.flag(each, e.path+".each_worker", &read.EachWorker)
 	read.Labels = l.labels(e)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -219,7 +220,7 @@ func (l *loader) schemaFault(e entry, b block, failed *jsonschema.ValidationErro
 	case *schemakind.AdditionalProperties:
 		known := properties(b.schema, failed)
 		for _, name := range reason.Properties {
-			l.fault(e.keyPlace(keys, name), join(path, name), "unknown key%s", didYouMean(name, known))
+			l.fault(e.keyPlace(keys, name), join(path, name), "unknown key%s", suggest.Clause(name, known))
 		}
 	case *schemakind.Required:
 		for _, name := range reason.Missing {

@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -21,15 +22,15 @@ func jobTypeKeys() []string {
 }
 
 // jobTypeKeys refuses unknown keys. A key of programs gets a hint to the block of the program.
-func (l *loader) jobTypeKeys(n *yamlread.Node, path string) {
+func (r *reader) jobTypeKeys(n *yamlread.Node, path string) {
 	allowed := jobTypeKeys()
 	for _, f := range n.Fields {
 		if block := launch.BlockOf(f.Key); block != "" && !slices.Contains(jobTypeKeys(), f.Key) {
-			l.fault(f.At, join(path, f.Key), "belongs to a program: write it in %s", block)
+			r.fault(f.At, join(path, f.Key), "belongs to a program: write it in %s", block)
 			allowed = append(allowed, f.Key)
 		}
 	}
-	l.object(n, path, allowed...)
+	r.object(n, path, allowed...)
 }
 
 func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {
@@ -160,14 +161,14 @@ func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
 		return
 	}
 	if _, known := lanes[name]; !known {
-		l.fault(written.Place(), e.path+".lane", "there is no lane %q%s: declare it with `lanes: {%s: {}}`", name, didYouMean(name, sortedKeys(lanes)), name)
+		l.fault(written.Place(), e.path+".lane", "there is no lane %q%s: declare it with `lanes: {%s: {}}`", name, suggest.Clause(name, sortedKeys(lanes)), name)
 	}
 }
 
 func (l *loader) handler(e entry, name string) *handler {
 	written := e.node.Get("handler")
 	if written == nil {
-		l.fault(e.blame(), e.path+".handler", "is missing%s; dag names the file of a DAG instead", didYouMean("", l.names))
+		l.fault(e.blame(), e.path+".handler", "is missing%s; dag names the file of a DAG instead", suggest.Clause("", l.names))
 		return nil
 	}
 	if found, known := l.handlers[name]; known {
@@ -180,7 +181,7 @@ func (l *loader) handler(e entry, name string) *handler {
 		l.warn(written.Place(), e.path+".handler", "no handler %q is known here: its params stay unchecked, its jobs wait for a worker that has it", name)
 		return nil
 	}
-	l.fault(written.Place(), e.path+".handler", "there is no handler %q%s (--allow-unregistered accepts handlers that only workers know)", name, didYouMean(name, l.names))
+	l.fault(written.Place(), e.path+".handler", "there is no handler %q%s (--allow-unregistered accepts handlers that only workers know)", name, suggest.Clause(name, l.names))
 	return nil
 }
 

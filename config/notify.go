@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -190,7 +191,7 @@ func (l *loader) checkRule(n *yamlread.Node, path string, rule contract.NotifyRu
 		switch {
 		case slices.Contains(names, name):
 		case len(names) > 0:
-			l.fault(n.Place(), path+".to", "there is no receiver %q%s", name, didYouMean(name, names))
+			l.fault(n.Place(), path+".to", "there is no receiver %q%s", name, suggest.Clause(name, names))
 		case path == "notify.rules":
 			l.fault(n.Place(), path+".to", "there is no receiver %q: write notify.receivers.%s", name, name)
 		}

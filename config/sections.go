@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -200,7 +201,7 @@ func (l *loader) jobResources(e entry, pools map[string]int) map[string]int {
 	return l.amounts(written.Value, path, "pools", func(name string) int {
 		size, declared := pools[name]
 		if !declared {
-			l.fault(written.Value.Field(name).At, join(path, name), "there is no such pool%s: write its size under the top level resources", didYouMean(name, slices.Sorted(maps.Keys(pools))))
+			l.fault(written.Value.Field(name).At, join(path, name), "there is no such pool%s: write its size under the top level resources", suggest.Clause(name, slices.Sorted(maps.Keys(pools))))
 		}
 		return size
 	})

@@ -2,21 +2,6 @@ package config
 
 import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
-type spelling struct {
-	keys    []string // of the task
-	setting string   // of the policy
-}
-
-func spellings() []spelling {
-	return []spelling{
-		{[]string{"retries", "limit"}, "retry_limit"},
-		{[]string{"retries", "backoff"}, "retry_backoff"},
-		{[]string{"retries", "max_backoff"}, "retry_max_backoff"},
-		{[]string{"timeout"}, "execution_timeout"},
-		{[]string{"concurrency"}, "global_execution_concurrency"},
-	}
-}
-
 // spelled returns the policy with a DAG task's spellings replaced by its own, so that both spellings
 // work.
 func (l *loader) spelled(n *yamlread.Node, path string) *yamlread.Node {
@@ -25,10 +10,16 @@ func (l *loader) spelled(n *yamlread.Node, path string) *yamlread.Node {
 	}
 	out := n.Without("retries", "timeout", "concurrency")
 	l.object(n.Get("retries"), join(path, "retries"), "limit", "backoff", "max_backoff")
-	for _, s := range spellings() {
-		f := n.Field(s.keys[0])
-		if len(s.keys) > 1 {
-			f = n.Get(s.keys[0]).Field(s.keys[1])
+	for _, s := range []struct{ group, key, setting string }{
+		{"retries", "limit", "retry_limit"},
+		{"retries", "backoff", "retry_backoff"},
+		{"retries", "max_backoff", "retry_max_backoff"},
+		{"", "timeout", "execution_timeout"},
+		{"", "concurrency", "global_execution_concurrency"},
+	} {
+		f := n.Field(s.key)
+		if s.group != "" {
+			f = n.Get(s.group).Field(s.key)
 		}
 		switch {
 		case f == nil:

@@ -9,7 +9,7 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"internal/engine/fleet.Registry":   {0, 71},
 	"internal/engine/run.Engine":       {50, 187},
 	"internal/engine/run/dagrun.Graph": {33, 161},
-	"internal/engine/run/group.Group":  {43, 215},
+	"internal/engine/run/group.Group":  {43, 217},
 	"internal/seaweedfs/steps.Encode":  {24, 0},
 	"internal/seaweedfs/steps.Move":    {26, 0},
 	"testsuite/fakecluster.Cluster":    {0, 64},

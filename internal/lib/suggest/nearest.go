@@ -2,6 +2,7 @@
 package suggest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,19 @@ func Among(word string, known func(yield func(string) bool)) string {
 		}
 	}
 	return best
+}
+
+// Clause returns ": did you mean \"x\"?" for the closest known word, the list of known words if none is close, or
+// nothing without known words.
+func Clause(word string, known []string) string {
+	best := Word(word, known)
+	switch {
+	case best != "":
+		return fmt.Sprintf(": did you mean %q?", best)
+	case len(known) == 0:
+		return ""
+	}
+	return ": use one of " + strings.Join(known, ", ")
 }
 
 func letters(word string) []rune {

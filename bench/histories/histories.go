@@ -54,7 +54,7 @@ func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowEx
 		if !strings.HasPrefix(event.GetEventType().String(), "ActivityTask") {
 			s.OwnBytes += float64(proto.Size(event))
 		}
-		switch event.GetEventType() { //nolint:exhaustive // the others are not measured
+		switch event.GetEventType() {
 		case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 			before = event.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED:

@@ -136,12 +136,16 @@ func TestAChangeIsAPatch(t *testing.T) {
 	assert.Equal(t, feed.Patch, kind)
 	assert.Empty(t, second.Data)
 	assert.Less(t, len(second.Patch), 40)
-	var steps []any
-	require.NoError(t, json.Unmarshal(second.Patch, &steps))
+	var count, step json.RawMessage
+	var from, many int
+	var text string
+	require.NoError(t, json.Unmarshal(second.Patch, &[]any{&count, &step}))
+	require.NoError(t, json.Unmarshal(count, &[]any{&from, &many}))
+	require.NoError(t, json.Unmarshal(step, &text))
+	assert.Zero(t, from)
 	pieces := strings.Split(string(first.Data), ",")
-	count := steps[0].([]any)[1].(float64)
 	_, whole := plain()
-	assert.Equal(t, string(whole.Data), strings.Join(pieces[:int(count)], ",")+","+steps[1].(string))
+	assert.Equal(t, string(whole.Data), strings.Join(pieces[:many], ",")+","+text)
 	kind, again := resumed()
 	assert.NotEqual(t, feed.Patch, kind, "this stream has sent nothing to patch")
 	assert.Equal(t, whole.Data, again.Data)

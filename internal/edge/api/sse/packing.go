@@ -9,7 +9,7 @@ import (
 )
 
 // flaters are shared by all streams: each has 600 kB, and a stream needs one only for the length of an event.
-var flaters = sync.Pool{New: func() any {
+var flaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // shared by all streams
 	w, err := flate.NewWriter(nil, flate.DefaultCompression)
 	if err != nil {
 		panic(err) // The level is valid.
@@ -32,7 +32,7 @@ func (p *packing) packed(parts [][]byte) [][]byte {
 		p.begun = true
 		p.buffer.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // RFC 1952: deflate, no name, no time.
 	}
-	w := flaters.Get().(*flate.Writer)
+	w, _ := flaters.Get().(*flate.Writer)
 	defer flaters.Put(w)
 	w.Reset(&p.buffer)
 	for _, part := range parts {

@@ -52,7 +52,7 @@ func (s *script) drain(n int) {
 	}
 	take(s.all)
 	s.all = nil
-	for ended := 0; ended < n; ended++ {
+	for range n {
 		for len(running) == 0 {
 			s.now = s.g.NextWake()
 			take(s.g.Next(s.now, Tick{}))

@@ -124,6 +124,7 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stre
 	if err != nil {
 		return err
 	}
+	defer out.End()
 	if err := out.Write([]byte(retryAfter)); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stre
 			return r.Context().Err()
 		case <-known.C:
 			if !a.still(r, caller) {
-				return out.End()
+				return nil
 			}
 		case <-comment.C:
 			err = out.Write([]byte(": \n\n"))

@@ -155,10 +155,10 @@ func (l *looking) look(ctx context.Context) (news bool) {
 			return news
 		}
 		l.hub.mu.Lock()
-		last := r.latest
+		last, patched := r.latest, r.patched()
 		l.hub.mu.Unlock()
 		var patch []byte
-		if err == nil && picture.Since != nil && last.Digest != "" && last.Digest != picture.Digest {
+		if patched && err == nil && picture.Since != nil && last.Digest != "" && last.Digest != picture.Digest {
 			patch = picture.Since(last.Body)
 		}
 		l.hub.mu.Lock()
@@ -166,6 +166,16 @@ func (l *looking) look(ctx context.Context) (news bool) {
 		l.hub.mu.Unlock()
 	}
 	return news
+}
+
+// patched reports whether a viewer takes patches.
+func (r *room) patched() bool {
+	for viewer := range r.viewers {
+		if slices.ContainsFunc(viewer.seats, func(t *taken) bool { return t.room == r && t.Patches }) {
+			return true
+		}
+	}
+	return false
 }
 
 // show stores a picture with its patch, or a refusal, and wakes the viewers if it is new.

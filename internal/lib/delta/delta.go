@@ -14,10 +14,16 @@ const (
 	run = 3
 )
 
-// Of returns the steps from before to after as a JSON array, or nil if after itself is shorter. A step is a text, or
+// largest bounds the texts: the work is that of all their pieces.
+const largest = 1 << 20
+
+// Of returns the steps from before to after as a JSON array, or nil if they save less than a quarter. A step is a text, or
 // [from, count]: pieces of before. The results of all steps, joined by commas, are after. Pieces that are own are never
 // copied.
 func Of(before, after []byte, own func(piece []byte) bool) []byte {
+	if len(before) > largest || len(after) > largest {
+		return nil
+	}
 	c := &comparison{old: bytes.Split(before, []byte{separator}), text: bytes.Split(after, []byte{separator}), own: own}
 	c.index()
 	for at := 0; at < len(c.text); {
@@ -34,7 +40,7 @@ func Of(before, after []byte, own func(piece []byte) bool) []byte {
 	}
 	c.insert()
 	steps, err := json.Marshal(c.steps)
-	if err != nil || len(steps) >= len(after) {
+	if err != nil || len(steps) > len(after)/4*3 {
 		return nil
 	}
 	return steps

@@ -8,14 +8,18 @@ import (
 	"sync"
 )
 
-// flaters are shared by all streams: each has 600 kB, and a stream needs one only for the length of an event.
+// flaters are shared by all streams: each has 600 kB, and a stream needs one only for the length of an event. They are
+// fast ones: each viewer of a topic pays for itself.
 var flaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // shared by all streams
-	w, err := flate.NewWriter(nil, flate.DefaultCompression)
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
 		panic(err) // The level is valid.
 	}
 	return w
 }}
+
+// keptBuffer bounds the buffer that a stream keeps between events.
+const keptBuffer = 64 << 10
 
 // packing makes a gzip stream of events that are compressed one by one.
 type packing struct {
@@ -27,6 +31,9 @@ type packing struct {
 
 // packed returns the compressed parts. They are valid until the next call.
 func (p *packing) packed(parts [][]byte) [][]byte {
+	if p.buffer.Cap() > keptBuffer {
+		p.buffer = bytes.Buffer{}
+	}
 	p.buffer.Reset()
 	if !p.begun {
 		p.begun = true

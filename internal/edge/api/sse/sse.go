@@ -24,7 +24,7 @@ func New(w http.ResponseWriter, zipped bool) (*Writer, error) {
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Accel-Buffering", "no")
-	head.Set("Vary", "Accept-Encoding")
+	head.Add("Vary", "Accept-Encoding")
 	out := &Writer{w: w, control: http.NewResponseController(w)}
 	if zipped {
 		head.Set("Content-Encoding", "gzip")
@@ -54,10 +54,8 @@ func (e *Writer) Write(parts ...[]byte) error {
 }
 
 // End ends the stream.
-func (e *Writer) End() error {
-	if e.pack == nil {
-		return nil
+func (e *Writer) End() {
+	if e.pack != nil {
+		_, _ = e.w.Write(e.pack.end()) // A client that is gone needs no end.
 	}
-	_, err := e.w.Write(e.pack.end())
-	return err
 }

@@ -242,7 +242,8 @@ func (g *Group) missedWorkers(limit int) []contract.MissedWorker {
 // everyWait says what a detection on every worker waits for while none runs.
 func (g *Group) everyWait() run.Wait {
 	missed := g.missedWorkers(10)
-	wait := run.Wait{Code: contract.CodeNoWorker, Object: g.cfg.Handler, Since: g.detect.Since, Until: g.patience(), Detail: "it waits for workers that may detect in a moment"}
+	wait := run.Wait{Object: g.cfg.Handler, Since: g.detect.Since, Until: g.patience()}
+	wait.Code, wait.Detail = explain.Lacking(g.engine.Incomplete(), "it waits for workers that may detect in a moment")
 	if len(missed) > 0 {
 		names := make([]string, len(missed))
 		for i, m := range missed {

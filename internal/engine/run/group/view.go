@@ -297,7 +297,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 			list = append(list, *reason)
 		}
 	}
-	if n := g.jobs.backlog.Len(); n > 0 {
+	if n := g.jobs.backlog.Len(); n > 0 && g.begun && !g.leaving {
 		reason := reasonOf(g.backlogWait(g.turnAt), 0)
 		reason.Items = n
 		list = append(list, *reason)

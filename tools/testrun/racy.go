@@ -40,8 +40,8 @@ var harmless = []string{"net.SplitHostPort", "net.JoinHostPort", "net.ParseIP", 
 
 // racy returns the packages in which tests can race, with the reason. The other packages are pure. Neither a pure package nor a
 // package of this module that it links starts a goroutine, has a channel, imports one of the packages above or writes a
-// package variable. Parallel tests of it share only constant values. A linked package may guard its values: it has tests of
-// its own.
+// package variable by name. A method that changes such a variable, and a local variable shared by parallel subtests, are not
+// found: `make race` covers all packages. A linked package may guard its values: it has tests of its own.
 func racy(packages []listed) (map[string]string, error) {
 	known, linked, found := map[string]listed{}, map[string]string{}, map[string]string{}
 	for _, p := range packages {

@@ -147,7 +147,7 @@ type runner struct {
 func (r *runner) repeat(ctx context.Context) (bool, error) {
 	type failed struct{ path, test string }
 	var repeat []failed
-	final := false
+	final := len(r.done) < len(r.packages) // The go command died.
 	for _, p := range r.done {
 		tests := p.repeatable()
 		final = final || p.failed && len(tests) == 0

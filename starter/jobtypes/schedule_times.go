@@ -193,10 +193,12 @@ func renderTimes(spec *schedulepb.ScheduleSpec, most int) string {
 	slices.Sort(times)
 	var excluded []string
 	for _, calendar := range spec.GetExcludeStructuredCalendar() {
-		excluded = append(excluded, "except "+calendarText(calendar))
+		excluded = append(excluded, calendarText(calendar))
 	}
 	parts := []string{strings.Join(first(slices.Compact(times), most), " or ")}
-	parts = append(parts, first(excluded, most)...)
+	for _, text := range first(excluded, most) {
+		parts = append(parts, "except "+text)
+	}
 	if zone := spec.GetTimezoneName(); zone != "" && zone != "UTC" {
 		parts = append(parts, "in "+zone)
 	}

@@ -118,6 +118,8 @@ func actor(code Code) string {
 		return "nobody: it takes a moment"
 	case Upstream:
 		return "whoever can end the cause of the task that it needs"
+	case Backlog:
+		return "nobody: the jobs before it end first"
 	case ItemsInFlight:
 		return "nobody: an item in flight ends first"
 	}
@@ -228,7 +230,9 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 	case AfterPending:
 		return or(about(action.RunJobType, "name", r.Object),
 			action.New(action.RunJobType, action.Args{"name": run.JobType, "ignore_window": "true"}), lookAt(r.Object, "")), true
-	case GlobalLimit, Backlog:
+	case Backlog:
+		return or(lookAt(run.ID, "")), true
+	case GlobalLimit:
 		return set("global_execution_concurrency"), true
 	case PerWorkerLimit:
 		return set("per_worker_execution_concurrency"), true

@@ -3,7 +3,9 @@ package draft
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,4 +117,48 @@ func TestWordsOfExecStart(t *testing.T) {
 	assert.Equal(t, []string{"/bin/echo", "two words", "its", "a b", ""}, words)
 	_, err = split(`/bin/echo "open`)
 	require.Error(t, err)
+}
+
+// TestAShellReadsWordsAsSystemd: only what systemd replaces is a variable of the shell, too.
+func TestAShellReadsWordsAsSystemd(t *testing.T) {
+	t.Parallel()
+	const loop = "for d in a b; do rm -rf /srv/cache/$d; done"
+	for word, want := range map[string][]string{
+		loop:                         {loop},
+		"${CACHE}/$d":                {"/srv/cache one/$d"},
+		"$CACHE":                     {"/srv/cache", "one"},
+		"$CACHE/x":                   {"$CACHE/x"},
+		"x$CACHE":                    {"x$CACHE"},
+		"$NONE":                      nil,
+		"${NONE}":                    {""},
+		"$1":                         {"$1"},
+		"${1}${CACHE}":               {"${1}/srv/cache one"},
+		"${CACHE:-x}":                {"${CACHE:-x}"},
+		"${CACHE":                    {"${CACHE"},
+		"$${CACHE}":                  {"${CACHE}"},
+		"$$${CACHE}":                 {"$/srv/cache one"},
+		"$$$$":                       {"$$"},
+		"$":                          {"$"},
+		"":                           {""},
+		"$(id)`id`${CACHE}":          {"$(id)`id`/srv/cache one"},
+		`"${CACHE}" \ \$d '$1' $(x)`: {`"/srv/cache one" \ \$d '$1' $(x)`},
+		"`id` $(id) '$1'":            {"`id` $(id) '$1'"},
+		"*":                          {"*"},
+		"a${CACHE}\n*":               {"a/srv/cache one\n*"},
+	} {
+		run := exec.CommandContext(t.Context(), "/bin/sh", "-c", `show() { for a; do printf '%s\0' "$a"; done; }; show `+shellWord(word), "zero", "one")
+		run.Env, run.Dir = []string{"CACHE=/srv/cache one"}, "testdata"
+		out, err := run.CombinedOutput()
+		require.NoError(t, err, "%q is %s: %s", word, shellWord(word), out)
+		got := strings.Split(string(out), "\x00")
+		assert.ElementsMatch(t, want, got[:len(got)-1], "%q is %s", word, shellWord(word))
+	}
+}
+
+func TestAColonKeepsVariables(t *testing.T) {
+	t.Parallel()
+	var e entry
+	require.NoError(t, e.program([]string{":/bin/echo $HOME ${HOME} $$"}))
+	assert.Equal(t, []string{"/bin/echo", "$HOME", "${HOME}", "$$"}, e.command)
+	assert.Empty(t, e.notes)
 }

@@ -78,6 +78,10 @@ func (e *entry) program(lines []string) error {
 	for _, line := range lines {
 		signs := line[:len(line)-len(strings.TrimLeft(line, "@-:+!|"))]
 		line = line[len(signs):]
+		if strings.Contains(signs, ":") {
+			line = strings.ReplaceAll(line, "$", "$$") // No variable of the line is replaced.
+			signs = strings.ReplaceAll(signs, ":", "")
+		}
 		if signs != "" {
 			e.note("not translated: the signs %s before ExecStart=%s", signs, line)
 		}
@@ -104,13 +108,13 @@ func (e *entry) program(lines []string) error {
 		return fmt.Errorf("ExecStart=%s: %w", steps[0], err)
 	}
 	e.command = words
-	if strings.Contains(strings.ReplaceAll(steps[0], "$$", ""), "$") {
+	if slices.ContainsFunc(words, hasVariable) {
 		e.note("systemd replaced variables ($) in this line, so a shell does it now")
 		e.command = []string{"/bin/sh", "-c", "exec " + shell[0]}
 		return nil
 	}
 	for i := range e.command {
-		e.command[i] = strings.ReplaceAll(e.command[i], "$$", "$")
+		e.command[i] = literal(e.command[i])
 	}
 	return nil
 }

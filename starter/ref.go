@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 )
 
 // RunRef names one run. An empty RunID means the newest workflow run under that id.
@@ -57,6 +58,9 @@ func JobTypeOfRun(workflowID string) string {
 func NameOfRun(workflowID string) string {
 	if name, _, standalone := contract.DAGOfWorkflow(workflowID); standalone {
 		return name
+	}
+	if parsed, err := ref.Parse(workflowID); err == nil && parsed.Workflow != "" {
+		workflowID = parsed.Workflow // A run of a job's DAG has the job in its id.
 	}
 	return JobTypeOfRun(workflowID)
 }

@@ -19,6 +19,10 @@ func TestItemRef(t *testing.T) {
 func TestNameOfRun(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "maintain", NameOfRun("dag/maintain/7/scrub"))
+	assert.Equal(t, "scrub", NameOfRun("group/scrub-2026-11-20T09:00:00Z/job-00012"))
+	assert.Equal(t, "scrub", NameOfRun("group/scrub-2026-11-20T09:00:00Z/job-00012/inner"))
+	assert.Equal(t, "scrub", NameOfRun("group/scrub-2026-11-20T09:00:00Z"))
+	assert.Equal(t, "tidy", NameOfRun("group/tidy-adhoc-ticket-1/job-00001"))
 	assert.Equal(t, "deep-scrub", NameOfRun(contract.AdHocWorkflowID("deep-scrub", "2026-11-20")))
 }
 

@@ -134,6 +134,36 @@ func decodeJSON(data []byte, into any) error {
 	return d.Decode(into)
 }
 
+// ForItem reports whether task i of a fan-out is for the item with this text. In a matrix, any of its values counts.
+func (p *Program) ForItem(i dag.Index, text string) bool {
+	raw := p.run.Args(i)
+	if raw == nil {
+		return false
+	}
+	var a args
+	if json.Unmarshal(raw, &a) != nil {
+		return false
+	}
+	if isText(a.Item, text) {
+		return true
+	}
+	for _, value := range a.Matrix {
+		if isText(value, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// isText reports whether a JSON value is this string, or is spelled so.
+func isText(raw json.RawMessage, text string) bool {
+	var value string
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &value) == nil && value == text
+	}
+	return string(raw) == text
+}
+
 // variables decodes the item and the matrix values of task i.
 func (p *Program) variables(i dag.Index) (item any, matrix map[string]any, err error) {
 	raw := p.run.Args(i)

@@ -50,7 +50,7 @@ type Filter struct {
 	States []string
 	// Task is an id, or that of an entry that fans out.
 	Task string
-	// Key is an id, or the item of a fan-out.
+	// Key is an id, or the item of a fan-out as it is written in the DAG, or a value of its matrix.
 	Key           string
 	Offset, Limit int
 }
@@ -67,7 +67,7 @@ func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
 		if id := g.run.ID(i); filter.Task != "" && id != filter.Task && !strings.HasPrefix(id, filter.Task+".") {
 			continue
 		}
-		if id := g.run.ID(i); filter.Key != "" && id != filter.Key && !strings.HasSuffix(id, "."+filter.Key) {
+		if id := g.run.ID(i); filter.Key != "" && id != filter.Key && !g.program.ForItem(i, filter.Key) {
 			continue
 		}
 		if total >= filter.Offset && len(views) < filter.Limit {

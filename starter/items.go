@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -322,17 +323,37 @@ func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
 	return items[at], nil
 }
 
-// ItemByKey returns the job of a run with this dedupe key.
+// ItemByKey returns the job of a run with this dedupe key, or the one task with it.
 func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, error) {
-	items, _, err := r.Items(ctx, ref, ItemFilter{DedupeKey: key, Limit: 1})
+	items, total, err := r.Items(ctx, ref, ItemFilter{DedupeKey: key, Limit: namedMatches})
 	if err != nil {
 		return Item{}, err
 	}
+	return OfKey(ref.WorkflowID, key, items, total)
+}
+
+// namedMatches is how many tasks the error about several of them names.
+const namedMatches = 10
+
+// OfKey chooses the item with a key from the matches in one run. Of a DAG there must be one: an action on another
+// task than was meant cannot be undone.
+func OfKey(workflowID, key string, items []Item, total int) (Item, error) {
 	if len(items) == 0 {
-		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: action.See(action.ListItems, action.Args{"run": ref.WorkflowID})}
+		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: action.See(action.ListItems, action.Args{"run": workflowID})}
+	}
+	if total > 1 && items[0].Kind != KindJob {
+		var named []string
+		for _, item := range items[:min(len(items), namedMatches)] {
+			named = append(named, ItemRef{Run: RunRef{WorkflowID: workflowID}, ID: item.ID}.String())
+		}
+		more := ""
+		if left := total - len(named); left > 0 {
+			more = fmt.Sprintf("\n  and %d more", left)
+		}
+		return Item{}, Invalidf("the key %s means %d tasks: write RUN/TASK for one of them:\n  %s%s", key, total, strings.Join(named, "\n  "), more)
 	}
 	// Without the run's own id, since the run may continue as new.
-	items[0].Run = RunRef{WorkflowID: ref.WorkflowID}
+	items[0].Run = RunRef{WorkflowID: workflowID}
 	return items[0], nil
 }
 

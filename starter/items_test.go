@@ -1,9 +1,11 @@
 package starter
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -54,4 +56,28 @@ func TestListsClipNeeds(t *testing.T) {
 	assert.Len(t, items[0].Needs, ListedNeeds)
 	assert.Equal(t, 100_000-ListedNeeds, items[0].NeedsLeftOut)
 	assert.Equal(t, Item{ID: "next", Needs: few}, items[1])
+}
+
+// TestAKeyOfADAGMeansOneTask: with several matches nothing is chosen.
+func TestAKeyOfADAGMeansOneTask(t *testing.T) {
+	t.Parallel()
+	tasks := func(n int) (items []Item) {
+		for i := range n {
+			items = append(items, Item{ID: fmt.Sprintf("t%d.sda", i), Kind: "command"})
+		}
+		return items
+	}
+	one, err := OfKey("dag/d/x", "sda", tasks(1), 1)
+	require.NoError(t, err)
+	assert.Equal(t, ItemRef{Run: RunRef{WorkflowID: "dag/d/x"}, ID: "t0.sda"}, one.Ref())
+	_, err = OfKey("dag/d/x", "sda", tasks(2), 2)
+	require.ErrorAs(t, err, new(*InvalidError))
+	require.EqualError(t, err, "the key sda means 2 tasks: write RUN/TASK for one of them:\n  dag/d/x/t0.sda\n  dag/d/x/t1.sda")
+	_, err = OfKey("dag/d/x", "sda", tasks(10), 12)
+	require.ErrorContains(t, err, "dag/d/x/t9.sda\n  and 2 more")
+	_, err = OfKey("dag/d/x", "sda", nil, 0)
+	require.ErrorIs(t, err, ErrNotFound)
+	one, err = OfKey("group/g-1", "k", []Item{{ID: "job-00001", Kind: KindJob}, {ID: "job-00002", Kind: KindJob}}, 2)
+	require.NoError(t, err)
+	assert.Equal(t, "job-00001", one.ID, "the key of a job is that of one active job")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
@@ -108,10 +109,13 @@ func (r Resolver) ofKey(ctx context.Context, parsed ref.Ref) (starter.ItemRef, e
 		return job.Ref(), err
 	}
 	found, err := r.runs.Search(ctx, starter.ItemSearch{
-		Runs: starter.RunFilter{JobType: parsed.Name, Limit: searchedRuns}, DedupeKey: parsed.Key, Limit: 1,
+		Runs: starter.RunFilter{JobType: parsed.Name, Limit: searchedRuns}, DedupeKey: parsed.Key, Limit: starter.All,
 	})
 	if len(found) > 0 {
-		return starter.ItemRef{Run: starter.RunRef{WorkflowID: found[0].Run.WorkflowID}, ID: found[0].ID}, nil
+		newest := found[0].Run.WorkflowID
+		found = slices.DeleteFunc(found, func(item starter.Item) bool { return item.Run.WorkflowID != newest })
+		one, err := starter.OfKey(newest, parsed.Key, found, len(found))
+		return one.Ref(), err
 	}
 	if err != nil {
 		return starter.ItemRef{}, err

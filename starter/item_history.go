@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
@@ -80,7 +81,7 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 	}
 	for {
 		reader := attempts.NewReader(ref.WorkflowID, named, r.client.render, r.client.logger)
-		reader.Proposal = proposalReader(limited, r.client.pages, ref.WorkflowID)
+		reader.Proposal = proposalReader(limited, r.client.pages.Get, ref.WorkflowID, pageTimeout)
 		err := r.client.readAll(limited, ref, reader)
 		for id, before := range reader.Found {
 			found[id].Prepend(*before)
@@ -96,13 +97,26 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 	}
 }
 
-// proposalReader reads proposals of a run. It keeps the last page decoded.
-func proposalReader(ctx context.Context, cache *pagestore.Cache, run string) func(contract.ProposalRef) (jobtype.Proposal, error) {
+// pageTimeout bounds the wait for pages within answerTimeout, so that the history itself is read.
+const pageTimeout = 2 * time.Second
+
+// proposalReader reads proposals of a run. It keeps the last page decoded. After a page that takes too long it reads
+// no other: only command lines are missing then.
+func proposalReader(ctx context.Context, get func(ctx context.Context, run, page string) ([]byte, error), run string, most time.Duration) func(contract.ProposalRef) (jobtype.Proposal, error) {
 	var page string
 	var list []jobtype.Proposal
+	var late error
 	return func(ref contract.ProposalRef) (jobtype.Proposal, error) {
 		if ref.Page != page {
-			data, err := cache.Get(ctx, run, ref.Page)
+			if late != nil {
+				return jobtype.Proposal{}, late
+			}
+			limited, cancel := context.WithTimeout(ctx, most)
+			defer cancel()
+			data, err := get(limited, run, ref.Page)
+			if limited.Err() != nil {
+				late = err
+			}
 			if err != nil {
 				return jobtype.Proposal{}, err
 			}

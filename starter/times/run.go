@@ -46,8 +46,12 @@ type EarlierAttempt struct {
 // timedWhileOpen bounds the tasks of an open run whose history is read for each picture.
 const timedWhileOpen = 200
 
-// earlierOf reads the attempts before the last ones from the history of the run. It returns none if that fails.
-func earlierOf(ctx context.Context, runs starter.Runs, run starter.Snapshot, items []starter.Item, bars ItemBars) []EarlierAttempt {
+// historiesOf is [starter.Runs.Histories].
+type historiesOf func(context.Context, starter.RunRef, []starter.Item) (map[string]*starter.ItemHistory, error)
+
+// earlierOf reads the attempts before the last ones from the history of the run. If that fails it returns those that
+// were read.
+func earlierOf(ctx context.Context, read historiesOf, run starter.Snapshot, items []starter.Item, bars ItemBars) []EarlierAttempt {
 	most := starter.MaxTimed
 	if run.Open() {
 		most = timedWhileOpen
@@ -56,10 +60,7 @@ func earlierOf(ctx context.Context, runs starter.Runs, run starter.Snapshot, ite
 	if run.Kind != starter.KindDAG || len(items) > most || len(again) == 0 {
 		return nil
 	}
-	histories, err := runs.Histories(ctx, run.RunRef, again)
-	if err != nil {
-		return nil
-	}
+	histories, _ := read(ctx, run.RunRef, again) // The bars are right without the rest.
 	var earlier []EarlierAttempt
 	for at, id := range bars.ID {
 		history := histories[id]
@@ -117,7 +118,7 @@ func OfRun(ctx context.Context, runs starter.Runs, ref starter.RunRef) (RunTimes
 		found.Until = run.Deadline
 	}
 	found.Bars, found.Waiting = barsOf(items, run.Started)
-	found.Earlier = earlierOf(ctx, runs, run, items, found.Bars)
+	found.Earlier = earlierOf(ctx, runs.Histories, run, items, found.Bars)
 	return found, nil
 }
 

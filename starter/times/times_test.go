@@ -1,6 +1,7 @@
 package times
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -78,4 +79,17 @@ func TestTheWorkOfAWorkerTellsHowFarBackItWasSearched(t *testing.T) {
 	}, "group/scrub-1", "n1")
 	assert.Len(t, work, 1, "not those of another worker, and none that has not begun")
 	assert.Equal(t, "job-00001", work[0].ID)
+}
+
+// TestEarlierAttemptsOfAHistoryReadInPart are shown.
+func TestEarlierAttemptsOfAHistoryReadInPart(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	read := func(context.Context, starter.RunRef, []starter.Item) (map[string]*starter.ItemHistory, error) {
+		return map[string]*starter.ItemHistory{"a": {Attempts: []starter.Attempt{{Number: 1, StartedAt: from, EndedAt: from.Add(time.Second), EndedAs: "failed"}, {Number: 2}}}}, context.DeadlineExceeded
+	}
+	run := starter.Snapshot{}
+	run.Kind, run.Started = starter.KindDAG, from
+	got := earlierOf(t.Context(), read, run, []starter.Item{{ID: "a", Attempt: 2}}, ItemBars{ID: []string{"a"}})
+	assert.Equal(t, []EarlierAttempt{{Attempt: 1, EndedAs: "failed", TookMS: 1000}}, got)
 }

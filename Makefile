@@ -38,12 +38,12 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # devserver/ is tested without it: Go would compile the whole Temporal server a second time, instrumented,
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
-TEST_TIMEOUT ?= 25m
+TEST_TIMEOUT ?= 40m
 # Go links each test binary in each run: a third of the time, and half with the race detector, is for a debugger.
 TEST_LINK    ?= '-ldflags=-s -w'
-# Packages that are tested at once on two cores. End-to-end packages mostly wait; with three of them, waits of
-# tests ran out. Unit packages run at the same time, at low priority, and take what the others leave.
-UNIT_PACKAGES ?= 3
+# Packages that are tested at once on two cores: some unit packages wait for servers.
+# Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
+UNIT_PACKAGES ?= 4
 E2E_PACKAGES  ?= 2
 E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=

@@ -102,6 +102,24 @@ func TestExplainAdmission(t *testing.T) {
 	s.check(began, situation{thing: s.group("lane", spec), code: explain.Recovering, object: "group/silent", remedy: func() { s.terminate(silent.GetID()) }})
 }
 
+// TestANewRegistryIsNoLackOfWorkers: a run for every worker waits until the registry, which was terminated, knows them all.
+func TestANewRegistryIsNoLackOfWorkers(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 1, newSite())
+	s := p.stage(t, "renewed")
+	s.worker(2, "-ssd")
+	s.terminate(contract.FleetWorkflowID)
+	began := time.Now()
+	spec := s.spec()
+	spec.EachWorker = true
+	s.check(began, situation{thing: s.group("each", spec), code: explain.FleetRecovering, object: s.name, until: true, remedy: func() {
+		testsuite.WaitFor(t, 2*time.Minute, "the registry knows all workers", func() bool {
+			registry, err := s.client.Workers().Registry(t.Context(), contract.WorkersQueryInput{})
+			return err == nil && len(registry.Workers) > 0 && !registry.Incomplete
+		})
+	}})
+}
+
 // TestAdmissionWaitsForPausedHolders: a group with a lane is paused in Temporal itself while admission is
 // terminated. No other group gets the lane, and explain names the paused holder.
 func TestAdmissionWaitsForPausedHolders(t *testing.T) {

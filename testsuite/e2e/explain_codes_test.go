@@ -36,6 +36,7 @@ var elsewhere = map[explain.Code]string{
 	explain.ControlPlaneDown: "TestExplainWithoutControlPlane",
 	explain.WorkflowStuck:    "starter's TestStuckWorkflow",
 	explain.Recovering:       "TestExplainAdmission",
+	explain.FleetRecovering:  "TestANewRegistryIsNoLackOfWorkers",
 	explain.CannotStart:      "TestASickNodeFailsNothing",
 	explain.NotInstalled:     "TestAProgramThatOneNodeLacks",
 	explain.DiskFull:         "TestAFullDataDirectoryIsReported",

@@ -169,7 +169,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	o.answers("who changed what since yesterday?", []string{"alice", "jobtype.pause", "jobtype/scrub"}, "audit", "list", "--since", "24h", "--kind", "operator")
 	o.answers("is tonight slower than usual?", []string{"slower than usual so far", "usually", "3 completed runs"}, "runs", "show", nightly.WorkflowID)
 	o.answers("is anything slower than usual?", []string{nightly.WorkflowID, "slower, usually"}, "status")
-	o.answers("when is N free if drained?", []string{node + " would be free", "job", "not known"}, "workers", "drain", node, "--dry-run")
+	o.answers("when is N free if drained?", []string{node + " would be free", "job", "unknown"}, "workers", "drain", node, "--dry-run")
 	o.answers("which keys fail again and again?", []string{"brittle", "/srv/bad", "the disk is on fire"}, "jobs", "disabled")
 
 	assert.Contains(t, o.ask("explain", "nightly"), "pace: slower than usual so far")

@@ -1,7 +1,7 @@
-// Command testrun runs go test for the Makefile. It prints the output of go test and adds five things. End-to-end packages
-// (-ends) run at the same time as the others, and before them where processor time is short. Only packages that can race run with
-// the race detector (-race). A failed end-to-end test runs once more, alone. Tests that pass only then are listed as FLAKY.
-// The time of each package goes to a report that .ci/run turns into a table.
+// Command testrun runs go test for the Makefile. It prints the output of go test and adds four things. End-to-end packages
+// (-ends) run last. Only packages that can race run with the race detector (-race). A failed end-to-end test runs once more,
+// alone; tests that pass only then are listed as FLAKY. The time of each package goes to a report that .ci/run turns into a
+// table.
 //
 //	testrun [-go COMMAND] [-modules "DIRS"] [-race] [-ends EXPRESSION] [-report FILE] -packages "LIST" -- FLAGS OF GO TEST
 //

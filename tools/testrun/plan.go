@@ -13,14 +13,11 @@ type job struct {
 	packages, flags []string
 	// again runs a failed test once more, alone.
 	again bool
-	// nice leaves the processor to the other lane whenever that needs it.
-	nice bool
 }
 
-// plan divides the packages into lanes that run at the same time. End-to-end packages are one lane: they mostly wait, and
-// must not wait longer. The unit packages use the rest of the processor time: first the packages that can race, with the
-// race detector, then the pure ones, then the nested modules.
-func plan(ctx context.Context, o options) ([][]job, error) {
+// plan orders the packages: of each module those that can race, with the race detector, and the pure ones, and at the end the
+// end-to-end packages.
+func plan(ctx context.Context, o options) ([]job, error) {
 	ends, err := regexp.Compile(o.ends)
 	if err != nil {
 		return nil, err
@@ -57,10 +54,10 @@ func plan(ctx context.Context, o options) ([][]job, error) {
 			name = " of " + module
 		}
 		endToEnd = o.add(endToEnd, job{step: "test: end to end" + name, dir: module, packages: slow, flags: o.endsFlags, again: true})
-		units = o.add(units, job{step: "test: units" + name + " that can race", dir: module, packages: races, flags: append([]string{"-race"}, o.unitFlags...), nice: o.ends != ""})
-		units = o.add(units, job{step: "test: units" + name, dir: module, packages: pure, flags: o.unitFlags, nice: o.ends != ""})
+		units = o.add(units, job{step: "test: units" + name + " that can race", dir: module, packages: races, flags: append([]string{"-race"}, o.unitFlags...)})
+		units = o.add(units, job{step: "test: units" + name, dir: module, packages: pure, flags: o.unitFlags})
 	}
-	return slices.DeleteFunc([][]job{endToEnd, units}, func(lane []job) bool { return len(lane) == 0 }), nil
+	return append(units, endToEnd...), nil
 }
 
 // add adds a job with all flags and its slowest packages first, unless it has no package.

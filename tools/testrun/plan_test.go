@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,44 +62,6 @@ func TestWhatMakesAPackageRacy(t *testing.T) {
 	}
 }
 
-const checked = `
-import (
-	"os"
-	"testing"
-	"time"
-)
-
-// await waits for a file that a test of the other lane writes.
-func await(t *testing.T, name string) {
-	for t.Context().Err() == nil {
-		if _, err := os.Stat("../" + name); err == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-func write(t *testing.T, name string) {
-	if err := os.WriteFile("../"+name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-`
-
-// Each lane waits for the other: one after the other would never end.
-func TestLanesRunAtTheSameTime(t *testing.T) {
-	t.Parallel()
-	dir := module(t, map[string]string{
-		"ae2e/a_test.go":  "package ae2e\n" + checked + "func TestA(t *testing.T) { write(t, \"a\"); await(t, \"b\"); write(t, \"c\") }\n",
-		"unit/u_test.go":  "package unit\n" + checked + "func TestU(t *testing.T) { await(t, \"a\"); write(t, \"b\"); await(t, \"c\") }\n",
-		"other/o_test.go": "package other\n" + checked + "func TestO(t *testing.T) {}\n",
-	})
-	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"-modules", dir, "-packages", "./...", "-ends", "e2e$", "-ends-flags", "-p 1", "--", "-timeout=300s"}, &stdout, &stderr)
-	t.Log(stdout.String(), stderr.String())
-	assert.Zero(t, code)
-}
-
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	dir := module(t, map[string]string{
@@ -115,21 +76,18 @@ func TestPlan(t *testing.T) {
 		goCommand: "go", modules: []string{dir}, packages: []string{"./..."}, race: true, ends: "e2e$", slowest: "be2e slow",
 		endsFlags: []string{"-p", "2"}, unitFlags: []string{"-p", "3"}, flags: []string{"-v"},
 	}
-	lanes, err := plan(t.Context(), o)
+	jobs, err := plan(t.Context(), o)
 	require.NoError(t, err)
-	assert.Equal(t, [][]job{
-		{{step: "test: end to end of " + dir, dir: dir, packages: []string{"example.com/m/be2e", "example.com/m/ae2e"}, flags: []string{"-p", "2", "-v"}, again: true}},
-		{
-			{step: "test: units of " + dir + " that can race", dir: dir, packages: []string{"example.com/m/racy"}, flags: []string{"-race", "-p", "3", "-v"}, nice: true},
-			{step: "test: units of " + dir, dir: dir, packages: []string{"example.com/m/slow", "example.com/m/pure"}, flags: []string{"-p", "3", "-v"}, nice: true},
-		},
-	}, lanes)
+	assert.Equal(t, []job{
+		{step: "test: units of " + dir + " that can race", dir: dir, packages: []string{"example.com/m/racy"}, flags: []string{"-race", "-p", "3", "-v"}},
+		{step: "test: units of " + dir, dir: dir, packages: []string{"example.com/m/slow", "example.com/m/pure"}, flags: []string{"-p", "3", "-v"}},
+		{step: "test: end to end of " + dir, dir: dir, packages: []string{"example.com/m/be2e", "example.com/m/ae2e"}, flags: []string{"-p", "2", "-v"}, again: true},
+	}, jobs)
 
 	o.withoutRace, o.ends = dir, ""
-	lanes, err = plan(t.Context(), o)
+	jobs, err = plan(t.Context(), o)
 	require.NoError(t, err)
-	require.Len(t, lanes, 1)
-	require.Len(t, lanes[0], 1)
-	assert.Equal(t, []string{"-p", "3", "-v"}, lanes[0][0].flags)
-	assert.Len(t, lanes[0][0].packages, 5)
+	require.Len(t, jobs, 1)
+	assert.Equal(t, []string{"-p", "3", "-v"}, jobs[0].flags)
+	assert.Len(t, jobs[0].packages, 5)
 }

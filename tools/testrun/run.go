@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -39,7 +38,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	set.StringVar(&o.report, "report", "", "file to append the times and the flaky tests to")
 	set.BoolVar(&o.race, "race", false, "run the packages that can race with the race detector")
 	set.StringVar(&o.withoutRace, "without-race", "", "a module that is tested without it")
-	set.StringVar(&o.ends, "ends", "", "expression for the end-to-end packages: they run at the same time as the others, and a failed test of them once more")
+	set.StringVar(&o.ends, "ends", "", "expression for the end-to-end packages: they run last, and a failed test of them once more")
 	set.StringVar(&o.slowest, "slowest", "", "ends of package paths, separated by spaces: these begin first, in this order")
 	modules := set.String("modules", ".", "directories of modules, separated by spaces")
 	packages := set.String("packages", "", "packages to test, separated by spaces")
@@ -63,29 +62,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "testrun:", err)
 		return 2
 	}
-	lanes, err := plan(ctx, o)
+	jobs, err := plan(ctx, o)
 	if err != nil {
 		fmt.Fprintln(stderr, "testrun:", err)
 		return 2
 	}
-	out := &shared{to: stdout}
 	passed := true
 	var runners []*runner
-	results := make(chan error)
-	for _, lane := range lanes {
-		for _, j := range lane {
-			runners = append(runners, &runner{job: j, goCommand: o.goCommand, out: out, errs: &shared{to: stderr}})
-		}
-		mine := runners[len(runners)-len(lane):]
-		go func() { results <- follow(ctx, mine) }()
-	}
-	for range lanes {
-		err = errors.Join(err, <-results)
-	}
 	var flaky []string
-	for _, r := range runners {
-		if err == nil && r.again && !r.passed {
-			r.passed, err = r.repeat(ctx)
+	for _, j := range jobs {
+		r := &runner{job: j, goCommand: o.goCommand, out: stdout, errs: stderr}
+		runners = append(runners, r)
+		if err = r.run(ctx); err != nil {
+			break
 		}
 		passed = passed && r.passed
 		flaky = append(flaky, r.flaky...)
@@ -106,32 +95,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// follow runs the jobs of a lane one after the other, to the last.
-func follow(ctx context.Context, lane []*runner) error {
-	for _, r := range lane {
-		fmt.Fprintf(r.out, "== %s: go test %s (%d packages)\n", r.step, strings.Join(r.flags, " "), len(r.packages))
-		begun := time.Now()
-		var err error
-		if r.done, r.passed, err = r.test(ctx, r.flags, r.packages); err != nil {
-			return err
-		}
-		r.took = time.Since(begun)
-	}
-	return nil
-}
-
-// shared is an output of several lanes. A write is never torn.
-type shared struct {
-	mu sync.Mutex
-	to io.Writer
-}
-
-func (s *shared) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.to.Write(p)
-}
-
 // runner runs one job and remembers the report.
 type runner struct {
 	job
@@ -141,6 +104,16 @@ type runner struct {
 	passed    bool
 	done      []*packageRun
 	flaky     []string
+}
+
+func (r *runner) run(ctx context.Context) (err error) {
+	fmt.Fprintf(r.out, "== %s: go test %s (%d packages)\n", r.step, strings.Join(r.flags, " "), len(r.packages))
+	begun := time.Now()
+	if r.done, r.passed, err = r.test(ctx, r.flags, r.packages); err == nil && r.again && !r.passed {
+		r.passed, err = r.repeat(ctx)
+	}
+	r.took = time.Since(begun)
+	return err
 }
 
 // repeat runs the failed tests once more.
@@ -189,11 +162,6 @@ func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
 // test runs go test once and returns the packages that ended.
 func (r *runner) test(ctx context.Context, flags, packages []string) ([]*packageRun, bool, error) {
 	line := slices.Concat([]string{r.goCommand, "test", "-json"}, flags, packages)
-	if r.nice {
-		if _, err := exec.LookPath("nice"); err == nil {
-			line = slices.Concat([]string{"nice", "-n", "5"}, line)
-		}
-	}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Stderr = r.dir, r.errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -3,6 +3,7 @@
 import { base, get, Problem, problemOf, problemOfJSON, unreachable, type Written } from './api';
 import { heard } from './clock';
 import { connection } from './connection';
+import { eventsOf } from './events';
 
 // News is a picture of a topic, or the reason why it is stale.
 interface News {
@@ -203,18 +204,12 @@ class Stream {
         this.#alive = arm;
         arm();
       });
-      let parts: string[] = [];
+      const ended = eventsOf();
       for (;;) {
         const { done, value } = await Promise.race([reader.read(), dead]);
         if (done) break;
         this.#alive();
-        const texts = value.split('\n\n');
-        for (const [i, text] of texts.entries()) {
-          parts.push(text);
-          if (i === texts.length - 1) break; // It continues with the next part.
-          this.#event(parts.join(''));
-          parts = [];
-        }
+        for (const text of ended(value)) this.#event(text);
       }
       void reader.cancel();
     } catch {

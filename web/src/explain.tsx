@@ -2,7 +2,7 @@
 
 import { segment } from './api';
 import { useGet } from './data';
-import { isRun, RunName, Said } from './names';
+import { isRun, Named, RunName, Said } from './names';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { localized, Time } from './time';
@@ -20,7 +20,7 @@ export function Explain({ thing }: { thing: string }) {
             <>
               <Empty>
                 {explanation.nothing}
-                {explanation.ended?.detail && <>: <Said text={explanation.ended.detail} /></>}.
+                {explanation.ended?.detail && <>: {explanation.ended.outcome === 'skipped' ? <Said text={explanation.ended.detail} /> : explanation.ended.detail}</>}.
               </Empty>
               <Remedies of={explanation.ended?.actions} />
             </>
@@ -136,7 +136,7 @@ export function linkOfThing(kind: string, name: string): string | undefined {
 
 // ObjectLink links the object of a code.
 function ObjectLink({ code, object }: { code: string; object: string }) {
-  if (isRun(object)) return <Said text={object} />;
+  if (isRun(object)) return <Named object={object} />;
   const link = linkOf(code, object);
   return link ? <a href={link}>{object}</a> : <span>{object}</span>;
 }

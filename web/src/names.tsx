@@ -4,60 +4,93 @@ import { Fragment } from 'preact';
 import { clock } from './clock';
 import { runHref } from './route';
 import { itemHref } from './runs';
-import { localized, partsOf, useZone } from './time';
+import { Middle } from './table/text';
+import { localized, partsOf, useZone, zoneOf } from './time';
+import { offsetOf } from './timeline/zone';
 import './names.css';
 
-// The start is a part of the id: 2026-11-27T02:40:00Z, or 20261127T024000 and random digits.
-const started = /^(.*?)[-/](?:(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)|(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)-([0-9a-f]+))(.*)$/;
-const infixes: Record<string, string> = { detect: 'dry run', adhoc: 'submitted' };
+// The start is a part of the id: 2026-11-27T02:40:00Z, 20261127T024000 and random digits, or 20261127t024000.123.
+const started = /^(.*?)[- ](?:(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)|(\d{4})(\d\d)(\d\d)[Tt](\d\d)(\d\d)(\d\d)(?:-([0-9a-f]+)|(\.\d{3})))((?:\/.*)?)$/;
+const infixes: Record<string, string> = { detect: 'dry run', adhoc: 'submitted', 'adhoc-retry': 'retry' };
+const infixed = /^(.*?)-(adhoc-retry|adhoc|detect)(?:-(.*))?$/;
 const week = 6 * 86_400_000;
 
 // runName is scrub Tue 02:40. Seconds are left out of a full minute; a run that may share its second with another has
-// the first of its random digits.
+// the first of its random digits, or its milliseconds. In the hour that winter time repeats, the offset tells which.
 export function runName(id: string): string {
-  const bare = id.replace(/^(group|dag)\//, '');
-  const [, of = '', iso, year, month, day, hour, minute, second, unique, inside = ''] = started.exec(bare) ?? [];
-  const at = iso ?? (year && `${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  if (!at || Number.isNaN(Date.parse(at))) return bare.replace('/', ' ').replace(/-(adhoc|detect)-/, (_, infix: string) => ` ${infixes[infix]} `);
+  const bare = id.replace(/^group\//, '').replace(/^dag\/([^/]+)\//, '$1 ');
+  const [, of = '', iso, year, month, day, hour, minute, second, unique, ms = '', inside = ''] = started.exec(bare) ?? [];
+  const at = Date.parse(iso ?? `${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  const [, name = of, infix = '', rest] = (id.startsWith('group/') && infixed.exec(Number.isNaN(at) ? bare : of)) || [];
+  const kind = infix && ` ${infixes[infix]}`;
+  if (Number.isNaN(at)) return rest ? `${name}${kind} ${rest}` : bare;
   const p = partsOf(new Date(at));
-  const age = clock() - Date.parse(at);
-  const date = Math.abs(age) < week ? p.weekday : `${p.day} ${p.month}${Math.abs(age) < 50 * week ? '' : ` ${p.year}`}`;
-  const [, name = of, infix = ''] = /^(.*)-(adhoc|detect)$/.exec(of) ?? [];
-  return `${name} ${date} ${p.hour}:${p.minute}${p.second === '00' ? '' : `:${p.second}`}${infix && ` ${infixes[infix]}`}${unique ? ` ${unique.slice(0, 4)}` : ''}${inside}`;
+  const age = Math.abs(clock() - at);
+  const date = age < week ? p.weekday : `${p.day} ${p.month}${age < 50 * week ? '' : ` ${p.year}`}`;
+  return `${name} ${date} ${p.hour}:${p.minute}${p.second === '00' && !ms ? '' : `:${p.second}${ms}`}${repeated(at)}${kind}${unique ? ` ${unique.slice(0, 4)}` : ''}${inside}`;
 }
 
-// RunName links a run, or one of its items.
-export function RunName({ id, item, bold }: { id: string; item?: string | undefined; bold?: boolean }) {
+// repeated is the offset of an instant whose local time there is twice.
+function repeated(at: number): string {
+  const hour = 3_600_000;
+  const offsetAt = offsetOf(zoneOf());
+  const offset = offsetAt(at);
+  if (offset - offsetAt(at + hour) !== hour && offsetAt(at - hour) - offset !== hour) return '';
+  const minutes = Math.abs(offset) / 60_000;
+  const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
+  return ` ${offset < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
+}
+
+export const itemName = (id: string, item: string | undefined) => (item ? `${item} of ${runName(id)}` : runName(id));
+
+// RunName links a run, or one of its items. In a row of a list it is cut in the middle.
+export function RunName({ id, item, bold, row }: { id: string; item?: string | undefined; bold?: boolean; row?: boolean }) {
   useZone();
+  const [name, path] = [itemName(id, item), item ? `${id}/${item}` : id];
   return (
-    <a class={bold ? 'run strong' : 'run'} href={item ? itemHref(id, item) : runHref(id)} title={item ? `${id}/${item}` : id}>
-      {item && `${item} of `}
-      {runName(id)}
+    <a class={bold ? 'run strong' : 'run'} href={item ? itemHref(id, item) : runHref(id)} title={path}>
+      {row ? <Middle of={name} last={20} whole={24} title={path} /> : name}
     </a>
   );
 }
 
-// named matches runs and their items in a text of the API.
-const named = /(?:group\/[\w.-]+?-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|group\/[\w.-]+-(?:adhoc|detect)-[\w.-]*\w|dag\/[\w.-]+\/[\w.-]*\w)(?:\/[\w./-]*\w)?/g;
-
 export const isRun = (object: string) => /^(group|dag)\//.test(object);
 
-// Said is a text of the API: its runs are links, its instants are in the chosen zone.
-export function Said({ text }: { text: string }) {
-  useZone();
-  const parts: preact.ComponentChildren[] = [];
+// ofRun cuts the item of a run off its path.
+const ofRun = /^((?:group|dag\/[^/]+)\/.+?)(?:\/([^/]+))?$/;
+
+// Named is an object of the API that isRun. The path of a DAG is a run, since that of a sub-DAG extends its parent's;
+// with task it may be a task.
+export function Named({ object, task, row = false }: { object: string; task?: boolean; row?: boolean }) {
+  const [, run = object, item] = (task || object.startsWith('group/') ? ofRun.exec(object) : undefined) ?? [];
+  return <RunName id={run} item={item} row={row} />;
+}
+
+// named matches runs and their items in a sentence of the API. A dot at the end of an id is one at the end of the
+// sentence, unless more punctuation follows.
+const named = /(?<![\w/])(?:group\/[\w.-]+?-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|group\/[\w.-]+-(?:adhoc|detect)-[\w.-]*[\w-]|dag\/[\w.-]+\/[\w.-]*[\w-])(?:\/[\w./-]*[\w-])?(?:\.(?=[:,;)"']))?/g;
+
+// ofSentence cuts a text into words and runs.
+export function ofSentence(text: string): (string | { found: string; run: string; item: string | undefined })[] {
+  const parts: ReturnType<typeof ofSentence> = [];
   let at = 0;
   for (const { 0: found, index } of text.matchAll(named)) {
-    const run = /^(group\/[^/]+|dag\/[^/]+\/[^/]+)(?:\/(.+))?$/.exec(found);
-    if (!run?.[1]) continue;
-    parts.push(localized(text.slice(at, index)), <RunName id={run[1]} item={run[2]} />);
+    const [, run, item] = ofRun.exec(found) ?? [];
+    if (!run) continue;
+    parts.push(text.slice(at, index), { found, run, item });
     at = index + found.length;
   }
-  parts.push(localized(text.slice(at)));
+  return [...parts, text.slice(at)];
+}
+
+// Said is a sentence of the API: its runs are links, its instants are in the chosen zone. What a program said is shown
+// as it is, without Said.
+export function Said({ text }: { text: string }) {
+  useZone();
   return (
     <>
-      {parts.map((part, i) => (
-        <Fragment key={i}>{part}</Fragment>
+      {ofSentence(text).map((part, i) => (
+        <Fragment key={i}>{typeof part === 'string' ? localized(part) : <RunName id={part.run} item={part.item} />}</Fragment>
       ))}
     </>
   );

@@ -11,6 +11,7 @@ import { chords, keys, pages } from './keys';
 import { runName } from './names';
 import { go, href, runHref } from './route';
 import { itemHref } from './runs';
+import { useZone } from './time';
 import type { FoundItems, JobTypeList, RunList, WorkerList } from './types';
 import { actsOnJobType, actsOnWorker } from './verbs';
 import './palette.css';
@@ -61,6 +62,7 @@ function useHits(text: string): Hit[] {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
   const runs = useGet<RunList>('/runs?limit=200', false);
+  const zone = useZone();
   const key = useSettled(text.trim());
   const found = useGet<FoundItems>(key.length >= shortestKey ? `/items${query({ key, limit: 20 })}` : undefined, false);
   return useMemo(() => {
@@ -124,7 +126,7 @@ function useHits(text: string): Hit[] {
     const first = things.find((hit) => hit.acts && hit.acts.length > 0);
     const actions = (first?.acts ?? []).map((act): Hit => ({ id: `act ${act.title}`, group: `Actions on ${first?.name}`, sign: 'i-right', name: act.label, more: act.title, act }));
     return [...things, ...actions, ...ofPages];
-  }, [text, key, types.data, workers.data, runs.data, found.data]);
+  }, [text, key, zone, types.data, workers.data, runs.data, found.data]);
 }
 
 export function Palette({ sheet, close }: { sheet: boolean; close: () => void }) {

@@ -57,13 +57,30 @@ export function Page({
   );
 }
 
-// Copy puts a text into the clipboard. A page without TLS has none: the text can be selected elsewhere.
+// Copy puts a text into the clipboard. A page without TLS has none: the text is selected where it stands before the
+// button, or in the button's place.
 export function Copy({ of }: { of: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(of).then(() => setCopied(true), () => setCopied(false));
+  const [did, setDid] = useState<'Copy' | 'Copied' | 'shown'>('Copy');
+  const copy = async (event: MouseEvent) => {
+    const before = (event.currentTarget as HTMLElement).previousElementSibling;
+    try {
+      await navigator.clipboard.writeText(of);
+      setDid('Copied');
+    } catch {
+      if (before?.textContent === of) getSelection()?.selectAllChildren(before);
+      else setDid('shown');
+    }
+  };
+  if (did === 'shown') {
+    return (
+      <code class="copied" tabIndex={-1} ref={(e) => { e?.focus(); e && getSelection()?.selectAllChildren(e); }}>
+        {of}
+      </code>
+    );
+  }
   return (
-    <button type="button" class="small copy" onClick={copy} title={of} aria-label={`Copy: ${of.slice(0, 60)}`}>
-      {copied ? 'Copied' : 'Copy'}
+    <button type="button" class="small copy" onClick={copy} onBlur={() => setDid('Copy')} title={of} aria-label={`${did}: ${of.slice(0, 60)}`}>
+      {did}
     </button>
   );
 }

@@ -262,7 +262,7 @@ test('a row that is cut shows its whole text to the keyboard', options, async ()
   await narrow.waitForSelector('.row');
   await narrow.focus('[aria-label=Runs]');
   await narrow.keyboard.press('j');
-  await until('a tip with day and zone', () => narrow.$eval('.tip', (e) => /\w{3} \d+ \w{3} 20\d\d, \d\d:\d\d:\d\d UTC/.test(e.textContent)));
+  await until('a tip with day and zone', () => narrow.$eval('#tip', (e) => /\w{3} \d+ \w{3} 20\d\d, \d\d:\d\d:\d\d UTC/.test(e.textContent)));
   await narrow.close();
 });
 

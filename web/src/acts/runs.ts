@@ -2,7 +2,7 @@
 import { type ComponentChildren, h } from 'preact';
 import type { Act } from '../action';
 import { quote } from '../api';
-import { RunName } from '../names';
+import { RunName, runName } from '../names';
 import { runPath } from '../runs';
 import type { Run, RunRef } from '../types';
 import { filled, flag, signal, update } from './shell';
@@ -11,7 +11,7 @@ const why = { name: 'note', label: 'Why', hint: 'Kept with the run, where it is 
 
 export const cancelRun = (id: string, kind: Run['kind']): Act => ({
   label: 'Cancel',
-  title: `Cancel ${id}?`,
+  title: `Cancel ${runName(id)}?`,
   effect: 'Jobs that run are stopped, the rest never starts. What has ended stays as it is.',
   danger: true,
   fields: [{ ...why, name: 'reason' }],
@@ -23,7 +23,7 @@ export const cancelRun = (id: string, kind: Run['kind']): Act => ({
 
 export const pauseRun = (id: string): Act => ({
   label: 'Pause',
-  title: `Pause ${id}?`,
+  title: `Pause ${runName(id)}?`,
   effect: 'No more jobs start until it is resumed. What runs continues.',
   fields: [why],
   request: ({ note }) => ({ method: 'POST', path: `${runPath(id)}/pause`, body: filled({ note }) }),
@@ -33,7 +33,7 @@ export const pauseRun = (id: string): Act => ({
 
 export const resumeRun = (id: string): Act => ({
   label: 'Resume',
-  title: `Resume ${id}?`,
+  title: `Resume ${runName(id)}?`,
   effect: 'Jobs start again at once.',
   request: () => ({ method: 'POST', path: `${runPath(id)}/resume` }),
   roundsman: () => `roundsman resume ${quote(id)}`,
@@ -43,7 +43,7 @@ export const resumeRun = (id: string): Act => ({
 export const retryRun = (id: string, preview: ComponentChildren, failed = 0): Act => ({
   label: failed > 0 ? `Retry ${failed.toLocaleString('en')} failed` : 'Retry',
   verb: 'Retry',
-  title: `Retry ${id}?`,
+  title: `Retry ${runName(id)}?`,
   effect: preview,
   each: 'A new run of each executes what failed again. What was done does not run again.',
   request: () => ({ method: 'POST', path: `${runPath(id)}/retry` }),
@@ -58,7 +58,7 @@ export const retryRun = (id: string, preview: ComponentChildren, failed = 0): Ac
 
 export const releaseRun = (id: string): Act => ({
   label: 'Release',
-  title: `Let ${id} end?`,
+  title: `Let ${runName(id)} end?`,
   effect: 'It is held because something failed. It ends as it is now.',
   request: () => ({ method: 'POST', path: `${runPath(id)}/release` }),
   roundsman: () => `roundsman resume ${quote(id)} --kind failure`,
@@ -67,7 +67,7 @@ export const releaseRun = (id: string): Act => ({
 
 export const addTasks = (id: string): Act => ({
   label: 'Add tasks',
-  title: `Add tasks to ${id}?`,
+  title: `Add tasks to ${runName(id)}?`,
   effect: 'They run as if they had been in the DAG from the start. A task may need any other, and be needed by one that has not begun.',
   fields: [
     {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { useGet } from '../data';
-import { isRun, Said } from '../names';
+import { isRun, Named } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { exact, localized, Time } from '../time';
@@ -150,6 +150,6 @@ function AuditObject({ entry }: { entry: AuditEntry }) {
   const jobType = object.match(/^jobtype\/([^/]+)/)?.[1] ?? (entry.object === '' ? entry.job_type : undefined);
   if (worker) return <a href={href('workers', worker)}>{object}</a>;
   if (jobType) return <a href={href('job-types', jobType)}>{object}</a>;
-  if (isRun(object)) return <Said text={object} />;
+  if (isRun(object)) return <Named object={object} row />;
   return <span title={object}>{object}</span>;
 }

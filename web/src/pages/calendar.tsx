@@ -2,7 +2,7 @@
 import { query } from '../api';
 import { useGet } from '../data';
 import { later } from '../later';
-import { isRun, RunName } from '../names';
+import { isRun, Named, RunName } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { dayOf, span, Time, Took, useZone } from '../time';
@@ -126,7 +126,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                   {
                     name: 'Of',
                     show: (tick) =>
-                      tick.object && (isRun(tick.object) ? <RunName id={tick.object} /> : tick.object),
+                      tick.object && (isRun(tick.object) ? <Named object={tick.object} row /> : tick.object),
                     width: '10rem',
                     optional: true,
                   },
@@ -191,7 +191,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                     width: '6rem',
                     optional: true,
                   },
-                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} />, width: '18rem', optional: true },
+                  { name: 'Run', show: (tick) => tick.run && <RunName id={tick.run} row />, width: '18rem', optional: true },
                 ]}
               />
             </Section>

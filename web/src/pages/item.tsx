@@ -10,12 +10,13 @@ import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
-import { Both, localized, span, Time, Took } from '../time';
+import { Both, localized, span, Time, Took, useZone } from '../time';
 import type { ItemDetail, Snapshot } from '../types';
 import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
 export function ItemPage({ run, id, params }: { run: string; id: string; params: URLSearchParams }) {
+  useZone();
   const found = useGet<ItemDetail>(itemPath(run, id));
   const of = useGet<Snapshot>(runPath(run));
   const workflow = of.data?.workflow_id;
@@ -66,7 +67,8 @@ function headOf(item: ItemDetail, id: string): Head {
         {(item.attempt ?? 0) > 1 && ` · attempt ${item.attempt}`}
       </>
     ),
-    cause: item.error || (item.standing.ended ? item.summary : item.waiting),
+    // What a program said is shown as it is.
+    cause: item.error || item.standing.ended ? <>{item.error || item.summary}</> : item.waiting,
   };
 }
 

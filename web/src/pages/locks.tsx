@@ -4,7 +4,7 @@ import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
-import { RunName, Said } from '../names';
+import { isRun, itemName, Named, RunName } from '../names';
 import { setParams } from '../route';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
@@ -29,7 +29,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
   return (
     <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
       {why !== '' && (
-        <Section title="Who blocks it" note={<Said text={why} />}>
+        <Section title="Who blocks it" note={isRun(why) ? <Named object={why} task /> : why}>
           <Explain thing={why} />
           <p>
             <button type="button" class="small" onClick={() => setParams({ why: '' })}>
@@ -141,7 +141,7 @@ function Uses({ of, none, more = 0, waits = false }: { of: Use[]; none: string; 
             <Time at={use.since} />
           </small>{' '}
           {waits && (
-            <button type="button" class="small" onClick={() => setParams({ why: thingOf(use) })} aria-label={`Who blocks ${thingOf(use)}`}>
+            <button type="button" class="small" onClick={() => setParams({ why: thingOf(use) })} aria-label={`Who blocks ${itemName(use.workflow_id, use.for)}`}>
               Who blocks it
             </button>
           )}

@@ -8,7 +8,7 @@ import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing, Prose } from '../explain';
 import { later } from '../later';
-import { isRun, RunName, runName, Said } from '../names';
+import { isRun, Named, RunName, runName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { isOpen } from '../runs';
@@ -76,7 +76,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
     return {
       id: `${need.code}${need.name}${need.of}${need.object}`,
       role: 'person',
-      what: isRun(need.name) ? <RunName id={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
+      what: isRun(need.name) ? <Named object={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
       why: (
         <>

@@ -84,5 +84,5 @@ function Things({ of }: { of: PastGrant }) {
 }
 
 function Holder({ of }: { of: PastGrant }) {
-  return <RunName id={of.workflow_id} item={of.for} />;
+  return <RunName id={of.workflow_id} item={of.for} row />;
 }

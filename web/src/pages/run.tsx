@@ -16,7 +16,7 @@ import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { Both, clockOf, localized, span, Time, Took, useNow } from '../time';
+import { Both, clockOf, localized, span, Time, Took, useNow, useZone } from '../time';
 import type { Explanation, Item, Reason, RunFailures, Snapshot } from '../types';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
 import { plural } from '../words';
@@ -27,6 +27,7 @@ import { Preview } from './retry';
 const RunTimeline = later(() => import('../timeline/run').then((m) => m.RunTimeline));
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
+  useZone();
   const found = useGet<Snapshot>(runPath(id));
   const run = found.data;
   const failures = useGet<RunFailures>(run && (run.progress?.failed ?? 0) > 0 ? `${runPath(run.workflow_id)}/failures` : undefined, run !== undefined && isOpen(run));
@@ -78,7 +79,15 @@ function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
     id: run.workflow_id,
     state: { word: failed > 0 ? `${state}, ${failed.toLocaleString('en')} of ${(run.progress?.total ?? 0).toLocaleString('en')} failed` : state, role },
     age: isOpen(run) ? <Took from={run.started_at} /> : run.ended_at && <Time at={run.ended_at} />,
-    cause: first ? `${failed === 1 ? '' : `${first.count.toLocaleString('en')} of ${plural(failed, 'failure')}: `}${first.message}` : cause,
+    // What a program said is shown as it is.
+    cause: first ? (
+      <>
+        {failed > 1 && `${first.count.toLocaleString('en')} of ${plural(failed, 'failure')}: `}
+        {first.message}
+      </>
+    ) : (
+      cause
+    ),
   };
 }
 

@@ -163,7 +163,7 @@ function Jobs({ of, jobType, since }: { of: string; jobType: string; since: stri
               columns={[
                 { name: 'Job', show: (item) => <a href={itemHref(item.run.workflow_id, item.id)}>{item.id}</a> },
                 { name: 'State', show: (item) => <State word={item.standing.state} role={item.standing.role} /> },
-                { name: 'Run', show: (item) => <RunName id={item.run.workflow_id} /> },
+                { name: 'Run', show: (item) => <RunName id={item.run.workflow_id} row /> },
                 { name: 'Detail', show: (item) => item.error || localized(item.waiting ?? '') || item.summary, wide: true, optional: true },
                 { name: 'Worker', show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>, optional: true },
                 { name: 'Took', show: (item) => item.started_at && <Took from={item.started_at} to={item.ended_at} />, number: true, optional: true },
@@ -251,9 +251,7 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
       columns={[
         {
           name: 'Run',
-          show: (run) => (
-            <RunName id={run.workflow_id} />
-          ),
+          show: (run) => <RunName id={run.workflow_id} row />,
           width: '26rem',
           sort: 'run',
           value: (run) => run.workflow_id,

@@ -27,13 +27,14 @@ export function tipOfRuns() {
   addEventListener('focusout', ({ target }) => {
     if (target instanceof HTMLElement && target.matches('a.run')) hideTip();
   });
+  addEventListener('hashchange', hideTip); // Its link is removed without a focusout.
+  addEventListener('keydown', ({ key }) => key === 'Escape' && hideTip());
 }
 
 function show(texts: string[], of: HTMLElement) {
   hideTip();
   if (texts.length === 0) return;
   tip = document.createElement('div');
-  tip.className = 'tip';
   tip.id = 'tip';
   for (const text of texts) {
     const line = document.createElement('p');

@@ -2,11 +2,11 @@
 import { useMemo } from 'preact/hooks';
 import { query } from '../api';
 import { useGet } from '../data';
-import { runName } from '../names';
+import { itemName } from '../names';
 import { pastHref } from '../pages/past';
 import { runHref } from '../route';
 import { itemHref } from '../runs';
-import { brief, exact, span, useNow } from '../time';
+import { brief, exact, span, useNow, useZone } from '../time';
 import type { LaneList, PastGrantList, PoolList, ThingList, Use } from '../types';
 import { Section } from '../ui';
 import { chosenTime } from './brush';
@@ -19,11 +19,11 @@ type Kind = 'lane' | 'pool' | 'object';
 // least is the shortest wait that is shown, in milliseconds.
 const least = 1000;
 
-const nameOf = (workflow: string, item: string | undefined) => (item ? `${item} of ${runName(workflow)}` : runName(workflow));
 const linkOf = (workflow: string, item: string | undefined) => (item ? itemHref(workflow, item) : runHref(workflow));
 
 export function GrantsTimeline({ params }: { params: URLSearchParams }) {
   const now = useNow();
+  const zone = useZone();
   const kind = (['lane', 'pool', 'object'] as const).find((one) => params.get(one));
   const only = kind && (params.get(kind) ?? '');
   const past = useGet<PastGrantList>(`/past-grants${query({ limit: 1000, ...(kind && { [kind]: only }) })}`);
@@ -41,7 +41,7 @@ export function GrantsTimeline({ params }: { params: URLSearchParams }) {
     };
     for (const grant of past.data?.grants ?? []) {
       const [asked, from, to] = [grant.requested_at, grant.granted_at, grant.released_at].map((at) => Date.parse(at)) as [number, number, number];
-      const who = nameOf(grant.workflow_id, grant.for);
+      const who = itemName(grant.workflow_id, grant.for);
       const link = linkOf(grant.workflow_id, grant.for);
       const things: [Kind, string][] = [...(grant.lane ? [['lane', grant.lane] as [Kind, string]] : []), ...(grant.pools ?? []).map(({ pool }): [Kind, string] => ['pool', pool]), ...(grant.objects ?? []).map(({ name }): [Kind, string] => ['object', name])];
       for (const [of, name] of things) {
@@ -50,15 +50,15 @@ export function GrantsTimeline({ params }: { params: URLSearchParams }) {
       }
     }
     const uses = (of: Kind, name: string, holders: Use[], waiting: Use[]) => {
-      for (const use of holders) add(of, name, { id: `holds ${use.workflow_id} ${use.id}`, from: Date.parse(use.since), to: undefined, role: 'running', look: 'past', href: linkOf(use.workflow_id, use.for), text: `${nameOf(use.workflow_id, use.for)} holds ${of} ${name} since ${exact(use.since)}` });
-      for (const use of waiting) add(of, name, { id: `waits ${use.workflow_id} ${use.id}`, from: Date.parse(use.since), to: undefined, role: 'waiting', look: 'past', href: linkOf(use.workflow_id, use.for), text: `${nameOf(use.workflow_id, use.for)} waits for ${of} ${name} since ${exact(use.since)}` });
+      for (const use of holders) add(of, name, { id: `holds ${use.workflow_id} ${use.id}`, from: Date.parse(use.since), to: undefined, role: 'running', look: 'past', href: linkOf(use.workflow_id, use.for), text: `${itemName(use.workflow_id, use.for)} holds ${of} ${name} since ${exact(use.since)}` });
+      for (const use of waiting) add(of, name, { id: `waits ${use.workflow_id} ${use.id}`, from: Date.parse(use.since), to: undefined, role: 'waiting', look: 'past', href: linkOf(use.workflow_id, use.for), text: `${itemName(use.workflow_id, use.for)} waits for ${of} ${name} since ${exact(use.since)}` });
     };
     for (const lane of lanes.data?.lanes ?? []) uses('lane', lane.name, lane.holder ? [lane.holder] : [], lane.waiting ?? []);
     for (const pool of pools.data?.pools ?? []) uses('pool', pool.name, pool.holders ?? [], pool.waiting ?? []);
     for (const thing of objects.data?.objects ?? []) uses('object', thing.name, thing.holders ?? [], thing.waiting ?? []);
     const order = ['lane', 'pool', 'object'];
     return [...found.values()].sort((a, b) => order.indexOf(a.name.split(' ')[0] ?? '') - order.indexOf(b.name.split(' ')[0] ?? '') || a.name.localeCompare(b.name, 'en', { numeric: true }));
-  }, [past.data, lanes.data, pools.data, objects.data, kind, only]);
+  }, [past.data, lanes.data, pools.data, objects.data, kind, only, zone]);
   if (rows.length === 0) return null;
   const { grants, kept = 0, released = 0, next } = past.data ?? {};
   const oldest = grants?.at(-1)?.released_at;

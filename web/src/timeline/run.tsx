@@ -2,6 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { roleOf, spoken } from '../design/state';
 import { useSettled } from '../graph/settled';
+import { runName } from '../names';
 import { href } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { clockOf, exact, span, useNow } from '../time';
@@ -63,7 +64,7 @@ function Times({ run, times, by, params, dag, children }: {
   const rows = useMemo(() => rowsOf(run, times, by, limited ? now : undefined), [run.workflow_id, times, by, limited && now]);
   return (
     <Timeline
-      label={`Times of ${run.workflow_id}`}
+      label={`Times of ${runName(run.workflow_id)}`}
       rows={rows}
       whole={wholeOf(times, now)}
       brush={chosenTime(params)}

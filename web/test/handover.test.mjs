@@ -37,6 +37,7 @@ test('a link shows the same rows in a second browser, as of its time', options, 
   const context = page.browserContext();
   await context.overridePermissions(new URL(stage.base).origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']);
   await page.bringToFront();
+  for (const part of ['button.i-link', '.toast']) await page.waitForSelector(part);
   await page.keyboard.press('y');
   await until('that it is copied', () => page.$eval('.toast', (e) => /The link is copied/.test(e.textContent)));
   const link = await page.evaluate(() => navigator.clipboard.readText());
@@ -61,7 +62,7 @@ test('a link shows the same rows in a second browser, as of its time', options, 
   await until('a clock that moves', async () => (await live()) !== before, 150_000);
   assert.equal(await ages(), first);
   await other.evaluate(() => document.querySelector('.asof button').click());
-  await until('the later run', async () => (await rows(other)).some((name) => /^compact submitted/.test(name)));
+  await until('the later run', async () => (await rows(other)).some((name) => /^compact .*submitted/.test(name)));
   assert.deepEqual(other.faults, []);
   await other.close();
 });
@@ -91,7 +92,7 @@ test('a job is found by its key in a running run, and in an old one behind 200 n
   await page.keyboard.type('needle');
   await until('a way to older runs', () => page.$$eval('.hit', (all) => all.some((e) => /Search older runs for the key needle/.test(e.textContent))));
   await page.keyboard.press('Enter');
-  await until('the old job', () => page.$eval('[aria-label="Jobs by key"]', (e) => /compact-adhoc/.test(e.textContent) && /completed/.test(e.textContent)));
+  await until('the old job', () => page.$eval('[aria-label="Jobs by key"]', (e) => /compact .* submitted/.test(e.textContent) && /completed/.test(e.textContent)));
   await page.evaluate(() => document.querySelector('[aria-label="Jobs by key"] a').click());
   await until('its page', () => page.$eval('h1', (e) => /^job-\d+$/.test(e.textContent)));
   await stage.open(page, 'runs?key=no-such-key');

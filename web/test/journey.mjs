@@ -29,12 +29,15 @@ export class Journey {
     await page.keyboard.press('/');
     await page.waitForSelector('.palette[open] input');
     await page.keyboard.type(text);
-    const texts = () => page.$$eval('.hit', (all) => all.map((e) => e.innerText.replaceAll('\n', ' ')));
-    const at = await until(`a hit ${hit}`, async () => {
-      const i = (await texts()).findIndex((one) => hit.test(one));
-      return i >= 0 && { i };
+    const hits = () => page.$$eval('.hit', (all) => all.map((e) => ({ text: e.innerText.replaceAll('\n', ' '), chosen: e.getAttribute('aria-selected') === 'true' })));
+    // Hits that come later move the others: Enter is pressed only if the chosen one is meant.
+    await until(`a hit ${hit} is chosen`, async () => {
+      const all = await hits();
+      const [at, from] = [all.findIndex((one) => hit.test(one.text)), all.findIndex((one) => one.chosen)];
+      if (at < 0 || from < 0) return false;
+      for (let i = from; i !== at; i += Math.sign(at - from)) await page.keyboard.press(at > from ? 'ArrowDown' : 'ArrowUp');
+      return hit.test((await hits()).find((one) => one.chosen)?.text ?? '');
     });
-    for (let i = 0; i < at.i; i++) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await until('the palette is closed', async () => !(await page.$('.palette[open]')));
     this.searches += 1;

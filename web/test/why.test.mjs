@@ -169,7 +169,7 @@ test('its worker is drained', options, async () => {
   // The line of the command waits for the jobs that run there.
   await fetch(`${stage.base}api/v1/workers/node-b/drain`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"reason": "reboot"}' });
   await stage.shell('roundsman start on_b');
-  await open('on_b', 'WORKER_CORDONED').catch(() => open('on_b', 'NO_WORKER'));
+  await open('on_b', 'WORKER_CORDONED');
   const found = await why('on_b', 'WORKER_CORDONED');
   assert.match(found.text, /node-b/);
   await journey.click('Uncordon', '.reasons');

@@ -113,8 +113,11 @@ func (s *site) plainWorkers(ids ...string) map[string]*sites.Process {
 	return started
 }
 
+// Where no worker is killed, one of a busy machine may be silent for long.
+const ofKilledWorker, ofBusyWorker = jobtype.Duration(4 * time.Second), jobtype.Duration(30 * time.Second)
+
 // plainGroup starts a group of plain jobs whose open jobs are 300.
-func (s *site) plainGroup(jobs, after int) client.WorkflowRun {
+func (s *site) plainGroup(jobs, after int, heartbeatTimeout jobtype.Duration) client.WorkflowRun {
 	s.T.Helper()
 	params, err := json.Marshal(plainParams{Book: s.bookPath(), Jobs: jobs, After: after, Go: s.goPath()})
 	require.NoError(s.T, err)
@@ -122,7 +125,7 @@ func (s *site) plainGroup(jobs, after int) client.WorkflowRun {
 		ID: "group/plain", TaskQueue: contract.ControlQueue, WorkflowExecutionTimeout: time.Hour,
 	}, contract.JobGroupWorkflow, contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: contract.JobTypeSpec{
 		Name: "plain", Handler: "plain", Params: params, Policy: jobtype.Policy{
-			MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: slotsOfPlain, PerWorkerExecutionConcurrency: slotsOfPlain, HeartbeatTimeout: jobtype.Duration(4 * time.Second),
+			MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: slotsOfPlain, PerWorkerExecutionConcurrency: slotsOfPlain, HeartbeatTimeout: heartbeatTimeout,
 		}.WithDefaults(),
 	}})
 	require.NoError(s.T, err)
@@ -194,7 +197,7 @@ func TestADetectorDiesBetweenAPageAndItsUpdate(t *testing.T) {
 	const jobs = 2400
 	s := newSite(t)
 	workers := s.plainWorkers("node-a", "node-b")
-	run := s.plainGroup(jobs, 300)
+	run := s.plainGroup(jobs, 300, ofKilledWorker)
 	detector := s.awaitBook("the first page was sent", func(b book) bool { return len(b.of("waits")) > 0 }).of("waits")[0].worker
 	s.control.Signal(t, syscall.SIGSTOP)
 	s.letGo()
@@ -216,7 +219,7 @@ func TestTheControlPlaneDiesWithABacklog(t *testing.T) {
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
-	run := s.plainGroup(jobs, 0)
+	run := s.plainGroup(jobs, 0, ofBusyWorker)
 	for _, ended := range []int{50, 700, 1500} {
 		s.awaitBook(fmt.Sprintf("%d jobs have ended", ended), func(b book) bool { return len(b.of("end")) >= ended })
 		s.control.Kill()
@@ -238,7 +241,7 @@ func TestALostPage(t *testing.T) {
 	const jobs = 2400
 	s := newSite(t)
 	s.plainWorkers("node-a")
-	run := s.plainGroup(jobs, 0)
+	run := s.plainGroup(jobs, 0, ofBusyWorker)
 	s.awaitBook("jobs run", func(b book) bool { return len(b.of("start")) == slotsOfPlain })
 	ref := starter.RunRef{WorkflowID: run.GetID()}
 	answer, err := s.Client.Temporal().QueryWorkflow(t.Context(), ref.WorkflowID, "", contract.QueryJobs, contract.JobsQueryInput{Limit: 1})
@@ -280,7 +283,7 @@ func TestABacklogIsReset(t *testing.T) {
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
-	run := s.plainGroup(jobs, 0)
+	run := s.plainGroup(jobs, 0, ofBusyWorker)
 	s.awaitBook("jobs have ended", func(b book) bool { return len(b.of("end")) >= 500 })
 	for range 2 { // The second time the group has ended.
 		s.resetToFirstJob(run.GetID())

@@ -79,7 +79,7 @@ export function Copy({ of }: { of: string }) {
     );
   }
   return (
-    <button type="button" class="small copy" onClick={copy} onBlur={() => setDid('Copy')} title={of} aria-label={`${did}: ${of.slice(0, 60)}`}>
+    <button type="button" class="small copy" onClick={copy} onBlur={() => setDid((now) => (now === 'Copied' ? 'Copy' : now))} title={of} aria-label={`${did}: ${of.slice(0, 60)}`}>
       {did}
     </button>
   );

@@ -99,3 +99,42 @@ test('a job is found by its key in a running run, and in an old one behind 200 n
   await until('that all were searched', () => page.evaluate(() => /No run that is kept has a job with this key: \d+ runs searched/.test(document.body.innerText)));
   assert.deepEqual(page.faults, []);
 });
+
+test('the id of a run is copied, or selected on a page without a clipboard, and told to the keyboard', options, async () => {
+  const run = await stage.runDAG('copied');
+  const context = await stage.browser.createBrowserContext();
+  await context.overridePermissions(new URL(stage.base).origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']);
+  const other = await stage.page({ context });
+  await stage.open(other, `runs/${key(run)}`);
+  const label = () => other.$eval('.title .copy', (e) => e.getAttribute('aria-label'));
+  await other.bringToFront();
+  await other.click('.title .copy');
+  await until('that it is copied', async () => (await label()) === `Copied: ${run}`);
+  assert.equal(await other.evaluate(() => navigator.clipboard.readText()), run);
+  await other.$eval('.title .copy', (e) => e.blur());
+  await until('that it can be copied again', async () => (await label()) === `Copy: ${run}`);
+
+  const shown = () => other.$('#tip');
+  const told = async () => {
+    await other.keyboard.press('Tab');
+    await other.$eval(`a.run[title="${run}"]`, (a) => a.focus());
+    return until('its id', () => other.$eval('#tip', (e) => ({ text: e.textContent, position: getComputedStyle(e).position })));
+  };
+  await stage.open(other, '');
+  await other.waitForSelector(`a.run[title="${run}"]`);
+  assert.deepEqual(await told(), { text: run, position: 'fixed' });
+  await other.keyboard.press('Escape');
+  assert.equal(await shown(), null);
+  await told();
+  await other.keyboard.press('Enter');
+  await until('the page of the run', () => other.$eval('h1', (e) => e.textContent === 'steps copied'));
+  assert.equal(await shown(), null, 'it goes with its page');
+
+  await other.evaluateOnNewDocument(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  await other.reload();
+  await other.waitForSelector('.title .copy');
+  await other.click('.title .copy');
+  await until('that it is selected', async () => (await other.evaluate(() => getSelection().toString())) === run);
+  assert.deepEqual(other.faults, []);
+  await other.close();
+});

@@ -33,7 +33,7 @@ async function touched(session, from, to) {
 
 // Address, the picture, and what a zoom and a pan change in it.
 const pictures = [
-  ['calendar', '.tl-body', () => [...document.querySelectorAll('.tl-axis > :not(.tl-clock)')].map((e) => `${e.textContent} ${e.getAttribute('style')}`).join()],
+  ['calendar', '.tl-body', () => [...document.querySelectorAll('.tl-axis > :not(.tl-clock)')].map((e) => e.textContent).join()],
   ['runs/dag~steps~touched', '.graph svg', () => document.querySelector('.graph svg > g').getAttribute('transform')],
   ['runs/dag~wide~touched?view=map', '.cells canvas', () => document.querySelector('.cells canvas').toDataURL()],
 ];

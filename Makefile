@@ -134,6 +134,10 @@ internal/edge/console/assets/app/index.html: web/node_modules/.package-lock.json
 web-check: ## Types and lint of the console, and its size; skipped where Node.js is missing
 	@$(if $(HAS_NODE),$(MAKE) web web-size && npm --prefix web run --silent check,echo "web-check: skipped, no Node.js 20 or newer")
 
+.PHONY: web-figures
+web-figures: build ## Console: every page at three widths in both themes, an idle minute, a tab that stays open (minutes)
+	@cd web && FULL=1 node --test --test-concurrency=1 test/whole.test.mjs test/idle.test.mjs test/heap.test.mjs test/sizes.test.mjs
+
 # All that a browser loads, as it travels. Issue after issue adds a little: this says when it is too much.
 MAX_WEB_BYTES := 400000
 # What the first page needs: itself, what it names, and the font of all text.

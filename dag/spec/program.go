@@ -147,6 +147,7 @@ func (p *Program) ForItem(i dag.Index, text string) bool {
 	if isText(a.Item, text) {
 		return true
 	}
+	//workflowcheck:ignore a disjunction does not depend on the order
 	for _, value := range a.Matrix {
 		if isText(value, text) {
 			return true

@@ -119,6 +119,19 @@ func TestWordsOfExecStart(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestALineMayHaveSeveralCommands(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][]string{
+		"/bin/rm -rf /x ; /bin/b":      {"/bin/rm -rf /x", "/bin/b"},
+		`/bin/sh -c 'a ; b' ; /bin/c`:  {"/bin/sh -c 'a ; b'", "/bin/c"},
+		"/bin/find /x -exec rm {} \\;": {"/bin/find /x -exec rm {} \\;"},
+		"/bin/a;b":                     {"/bin/a;b"},
+		"/bin/a ;":                     {"/bin/a"},
+	} {
+		assert.Equal(t, want, divided(line), line)
+	}
+}
+
 // TestAShellReadsWordsAsSystemd: only what systemd replaces is a variable of the shell, too.
 func TestAShellReadsWordsAsSystemd(t *testing.T) {
 	t.Parallel()

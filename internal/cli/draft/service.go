@@ -74,8 +74,11 @@ func (e *entry) program(lines []string) error {
 	if len(lines) == 0 {
 		return errors.New("it has no ExecStart=")
 	}
-	var steps []string
+	var all, steps []string
 	for _, line := range lines {
+		all = append(all, divided(line)...)
+	}
+	for _, line := range all {
 		signs := line[:len(line)-len(strings.TrimLeft(line, "@-:+!|"))]
 		line = line[len(signs):]
 		if strings.Contains(signs, ":") {
@@ -99,7 +102,7 @@ func (e *entry) program(lines []string) error {
 		shell[i] = line
 	}
 	if len(steps) > 1 {
-		e.note("%d lines of ExecStart= are joined by &&", len(steps))
+		e.note("%d commands of ExecStart= are joined by &&", len(steps))
 		e.command = []string{"/bin/sh", "-c", strings.Join(shell, " && ")}
 		return nil
 	}
@@ -117,6 +120,22 @@ func (e *entry) program(lines []string) error {
 		e.command[i] = literal(e.command[i])
 	}
 	return nil
+}
+
+// divided divides a line at each ; that is a word of its own, as systemd does.
+func divided(line string) (all []string) {
+	quote, begun := rune(0), 0
+	for at, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case quote == 0 && strings.HasPrefix(line[at:], " ; "):
+			all, begun = append(all, line[begun:at]), at+len(" ; ")
+		}
+	}
+	return append(all, strings.TrimSuffix(line[begun:], " ;"))
 }
 
 // split divides a line into words as systemd does: quotes group, a backslash takes the next sign.

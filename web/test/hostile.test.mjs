@@ -44,7 +44,7 @@ after(() => stage?.down());
 async function sound(route) {
   await stage.open(page, route);
   const found = await page.evaluate(() => ({
-    wide: document.documentElement.scrollWidth - innerWidth,
+    wide: Math.max(0, document.documentElement.scrollWidth - innerWidth),
     images: document.querySelectorAll('img, main b:not([class])').length,
     title: document.title,
     violations: window.violations,

@@ -304,13 +304,13 @@ test('approve, reject, retry and skip a task', { skip, timeout: 600_000 }, async
 
 test('approve from the first page', { skip, timeout: 600_000 }, async () => {
   const run = await stage.runDAG('first-page');
-  const rows = () => page.$$eval('section.ask .work li', (all) => all.map((row) => row.querySelector('.what a')?.title));
+  const rows = () => page.$$eval('section.ask .work li', (all) => all.map((row) => `${row.querySelector('.what a')?.title} ${row.querySelector('.code')?.textContent}`));
   await stage.open(page, '');
-  await until('its row', async () => (await rows()).includes(run));
+  await until('its row', async () => (await rows()).includes(`${run} AWAITING_APPROVAL`));
   const approved = await act('', 'Approve', { Why: 'agreed' });
   const [, of] = /^(dag\/steps\/[^/]+)\/go-ahead$/.exec(approved.entry.object);
   await until('the approval', async () => (await stage.get(`/runs/${key(of)}/items/go-ahead`)).state === 'completed');
-  await until('the row is gone', async () => !(await rows()).includes(of));
+  await until('the row is gone', async () => !(await rows()).includes(`${of} AWAITING_APPROVAL`));
 });
 
 test('approve a task of a sub-DAG from the page of its parent', { skip, timeout: 600_000 }, async () => {

@@ -65,6 +65,8 @@ for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
     if (!process.env.FULL && width !== (dark ? 390 : 1440)) continue;
     test(`every page at ${width} px in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 900_000 }, async () => {
       const page = await stage.page({ width, height, dark });
+      // A color on its way from one to another is none of the page's.
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
       await page.evaluateOnNewDocument(() => {
         [window.shifts, window.shifted] = [[], []];
         new PerformanceObserver((list) => {

@@ -256,7 +256,7 @@ function Running() {
                     </span>
                     {(run.standing.cause || (run.progress?.total ?? 0) > 0) && (
                       <p class="why">
-                        {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause].filter(Boolean).join(', ')}
+                        {[run.progress && run.progress.total > 0 && `${run.progress.ended.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`, run.standing.cause && localized(run.standing.cause)].filter(Boolean).join(', ')}
                       </p>
                     )}
                     {run.progress && run.progress.total > 0 && <Parts of={run.progress} name={runName(run.workflow_id)} />}

@@ -237,6 +237,22 @@ func (p *inProcess) harass(ref starter.RunRef, random *rand.Rand, jobs int) {
 	}
 }
 
+// unpauseJobs ends the pauses of activities. One that was paused before its worker took it starts no sooner.
+func (p *inProcess) unpauseJobs(ref starter.RunRef) {
+	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), ref.WorkflowID, "")
+	if err != nil {
+		return
+	}
+	for _, activity := range described.GetPendingActivities() {
+		if activity.GetPaused() {
+			_, _ = p.client.Temporal().WorkflowService().UnpauseActivity(p.t.Context(), &workflowservice.UnpauseActivityRequest{
+				Namespace: p.client.Namespace(), Execution: &commonpb.WorkflowExecution{WorkflowId: ref.WorkflowID},
+				Activity: &workflowservice.UnpauseActivityRequest_Id{Id: activity.GetActivityId()},
+			})
+		}
+	}
+}
+
 // unpause ends a pause by Temporal itself, if there is one.
 func (p *inProcess) unpause(ref starter.RunRef) {
 	_, _ = p.client.Temporal().WorkflowService().UnpauseWorkflowExecution(p.t.Context(), &workflowservice.UnpauseWorkflowExecutionRequest{
@@ -247,6 +263,7 @@ func (p *inProcess) unpause(ref starter.RunRef) {
 // calm reverts all requests that would keep the group from its end.
 func (p *inProcess) calm(ref starter.RunRef) {
 	p.unpause(ref)
+	p.unpauseJobs(ref)
 	if err := p.client.Runs().Resume(p.t.Context(), ref); err != nil {
 		assert.ErrorIs(p.t, err, starter.ErrAlreadyEnded)
 	}

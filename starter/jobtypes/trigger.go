@@ -143,12 +143,16 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 		if action == nil && time.Since(sent) > foreignActionAge {
 			action = firstNew(before, now.info)
 		}
+		running := starter.RefsOf(now.info.GetRunningWorkflows())
+		own := slices.IndexFunc(running, func(r starter.RunRef) bool { return r.WorkflowID == workflowID })
 		switch {
+		case own >= 0: // The server may skip a request that was sent again, before it lists the first one's group.
+			return Triggered{RunRef: running[own]}, nil
 		case action != nil:
 			result := action.GetStartWorkflowResult()
 			return Triggered{RunRef: starter.RunRef{WorkflowID: result.GetWorkflowId(), RunID: result.GetRunId()}}, nil
 		case now.info.GetOverlapSkipped() > before.GetOverlapSkipped():
-			return Triggered{}, &AlreadyRunningError{JobType: name, Running: starter.RefsOf(now.info.GetRunningWorkflows()), Waits: now.info.GetBufferSize() > 0}
+			return Triggered{}, &AlreadyRunningError{JobType: name, Running: running, Waits: now.info.GetBufferSize() > 0}
 		case len(now.info.GetRunningWorkflows()) > 0 && buffered(before, now):
 			return Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}, Buffered: true}, nil
 		}

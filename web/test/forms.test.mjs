@@ -227,7 +227,7 @@ test('a key is created, used, rotated and revoked', { skip, timeout: 600_000 }, 
     assert.match(shown, /^rmk_/);
     await page.keyboard.press('Escape');
     await until('no dialog', async () => (await page.$('dialog[open]')) === null);
-    assert.ok(!(await page.content()).includes(shown), 'it is shown once');
+    await until('that it is shown once', async () => !(await page.content()).includes(shown));
     return shown;
   };
   await stage.open(page, 'access');

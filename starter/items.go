@@ -1,17 +1,12 @@
 package starter
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
@@ -322,82 +317,3 @@ func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
 	}
 	return items[at], nil
 }
-
-// ItemByKey returns the job of a run with this dedupe key, or the one task with it.
-func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, error) {
-	items, total, err := r.Items(ctx, ref, ItemFilter{DedupeKey: key, Limit: namedMatches})
-	if err != nil {
-		return Item{}, err
-	}
-	return OfKey(ref.WorkflowID, key, items, total)
-}
-
-// namedMatches is how many tasks the error about several of them names.
-const namedMatches = 10
-
-// OfKey chooses the item with a key from the matches in one run. Of a DAG there must be one: an action on another
-// task than was meant cannot be undone.
-func OfKey(workflowID, key string, items []Item, total int) (Item, error) {
-	if len(items) == 0 {
-		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: action.See(action.ListItems, action.Args{"run": workflowID})}
-	}
-	if total > 1 && items[0].Kind != KindJob {
-		var named []string
-		for _, item := range items[:min(len(items), namedMatches)] {
-			named = append(named, ItemRef{Run: RunRef{WorkflowID: workflowID}, ID: item.ID}.String())
-		}
-		more := ""
-		if left := total - len(named); left > 0 {
-			more = fmt.Sprintf("\n  and %d more", left)
-		}
-		return Item{}, Invalidf("the key %s means %d tasks: write RUN/TASK for one of them:\n  %s%s", key, total, strings.Join(named, "\n  "), more)
-	}
-	// Without the run's own id, since the run may continue as new.
-	items[0].Run = RunRef{WorkflowID: workflowID}
-	return items[0], nil
-}
-
-// ItemSearch narrows [Runs.Search].
-type ItemSearch struct {
-	// Runs selects the runs to search; the newest first, at most Runs.Limit.
-	Runs RunFilter
-	// States and DedupeKey are as in [ItemFilter]. Worker keeps the items that this worker runs
-	// or ran last.
-	States            []string
-	DedupeKey, Worker string
-	// Limit is the most items returned. Default 200.
-	Limit int
-}
-
-// Search lists items of several runs, those of the newest run first. The error names the runs
-// that did not answer; the result has the items of the others.
-func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
-	runs, err := r.List(ctx, search.Runs)
-	if err != nil {
-		return nil, err
-	}
-	return r.SearchAmong(ctx, runs, search)
-}
-
-// SearchAmong is [Runs.Search] in these runs.
-func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([]Item, error) {
-	found, faults := make([][]Item, len(runs)), make([]error, len(runs))
-	var asking errgroup.Group
-	asking.SetLimit(countParallel)
-	for i, run := range runs {
-		asking.Go(func() error {
-			items, _, err := r.Items(ctx, RunRef{WorkflowID: run.WorkflowID}, ItemFilter{States: search.States, DedupeKey: search.DedupeKey, Limit: searchedItems})
-			if err != nil {
-				faults[i] = fmt.Errorf("run %s was not searched: %w", run.WorkflowID, err)
-			}
-			found[i] = slices.DeleteFunc(items, func(item Item) bool { return search.Worker != "" && item.Worker != search.Worker })
-			return nil
-		})
-	}
-	_ = asking.Wait() // Errors are in faults.
-	all := slices.Concat(found...)
-	return all[:min(len(all), cmp.Or(search.Limit, itemsLimit))], errors.Join(faults...)
-}
-
-// searchedItems bounds the items of one run that a search reads.
-const searchedItems = 10_000

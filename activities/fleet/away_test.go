@@ -35,7 +35,7 @@ func TestOnlyASilentLocalWorkerIsGone(t *testing.T) {
 	assert.True(t, away(s), "nothing is known")
 }
 
-// TestAYoungProcessHasNoViewOfTheServer: it was not there, so it cannot exclude an outage.
+// TestAYoungProcessHasNoViewOfTheServer: a process that has just started cannot exclude an outage before its start.
 func TestAYoungProcessHasNoViewOfTheServer(t *testing.T) {
 	t.Parallel()
 	in := contract.ServerAwayInput{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, Silent: jobtype.Duration(time.Minute), Within: jobtype.Duration(time.Hour)}

@@ -136,7 +136,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// tell acts as the registry: it stores the report and observes again.
+// tell stores a report and observes again, as the registry does.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation

@@ -83,8 +83,8 @@ export function ofSentence(text: string): (string | { found: string; run: string
   return [...parts, text.slice(at)];
 }
 
-// Said is a sentence of the API: its runs are links, its instants are in the chosen zone. What a program said is shown
-// as it is, without Said.
+// Said is a sentence of the API: its runs are links, its instants are in the chosen zone. The output of a program is shown
+// unchanged, without Said.
 export function Said({ text }: { text: string }) {
   useZone();
   return (

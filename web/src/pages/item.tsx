@@ -67,7 +67,7 @@ function headOf(item: ItemDetail, id: string): Head {
         {(item.attempt ?? 0) > 1 && ` · attempt ${item.attempt}`}
       </>
     ),
-    // What a program said is shown as it is.
+    // The output of a program is shown unchanged.
     cause: item.error || item.standing.ended ? <>{item.error || item.summary}</> : item.waiting,
   };
 }

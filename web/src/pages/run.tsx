@@ -79,7 +79,7 @@ function headOf(run: Snapshot, failures: RunFailures | undefined): Head {
     id: run.workflow_id,
     state: { word: failed > 0 ? `${state}, ${failed.toLocaleString('en')} of ${(run.progress?.total ?? 0).toLocaleString('en')} failed` : state, role },
     age: isOpen(run) ? <Took from={run.started_at} /> : run.ended_at && <Time at={run.ended_at} />,
-    // What a program said is shown as it is.
+    // The output of a program is shown unchanged.
     cause: first ? (
       <>
         {failed > 1 && `${first.count.toLocaleString('en')} of ${plural(failed, 'failure')}: `}

@@ -83,16 +83,20 @@ class Stream {
     if (!this.#open?.topics.includes(topic)) this.#soon(after);
     return () => {
       all.delete(listener);
-      if (all.size > 0) return;
-      setTimeout(() => {
-        if (all.size > 0 || this.#listeners.get(topic) !== all) return;
-        this.#listeners.delete(topic);
-        this.#latest.delete(topic);
-        this.#digests.delete(topic);
-        this.#denied.delete(topic);
-        this.#soon(settle);
-      }, keepFor);
+      if (all.size === 0) this.#release(topic, all);
     };
+  }
+
+  // release forgets a topic that nobody has viewed for a while. Its timer keeps no listener, since that keeps a page.
+  #release(topic: string, all: Set<Listener>) {
+    setTimeout(() => {
+      if (all.size > 0 || this.#listeners.get(topic) !== all) return;
+      this.#listeners.delete(topic);
+      this.#latest.delete(topic);
+      this.#digests.delete(topic);
+      this.#denied.delete(topic);
+      this.#soon(settle);
+    }, keepFor);
   }
 
   // picture returns the newest picture of a topic. Without a stream it sends the request for the same data.

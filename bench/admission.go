@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -103,18 +104,18 @@ func (b *bench) compareTrips(ctx context.Context, c *cluster, askers, trips int)
 			return err
 		}
 		after, same := c.length(ctx)
-		b.logf("admission %d askers: %.0f/s, bare %.0f/s, p50 %.1f ms, worst %.0f ms", askers, rate, base, percentile(took, 0.5), percentile(took, 1))
+		b.logf("admission %d askers: %.0f/s, bare %.0f/s, p50 %.1f ms, worst %.0f ms", askers, rate, base, figure.Percentile(took, 0.5), figure.Percentile(took, 1))
 		if rep == 0 {
 			continue
 		}
 		ours, bare = append(ours, rate), append(bare, base)
-		p50s, p99s, worst = append(p50s, percentile(took, 0.5)), append(p99s, percentile(took, 0.99)), append(worst, percentile(took, 1))
+		p50s, p99s, worst = append(p50s, figure.Percentile(took, 0.5)), append(p99s, figure.Percentile(took, 0.99)), append(worst, figure.Percentile(took, 1))
 		if run == same {
 			events = append(events, float64(after-before)/float64(askers*trips))
 		}
 	}
 	return b.compared(fmt.Sprintf("admission_%d", askers), askers*trips, "grants/s", ours, bare, map[string]float64{
-		"p50_ms": round(median(p50s)), "p99_ms": round(median(p99s)), "worst_ms": round(percentile(worst, 1)), "events_per_grant": round(median(events)),
+		"p50_ms": figure.Round(figure.Median(p50s)), "p99_ms": figure.Round(figure.Median(p99s)), "worst_ms": figure.Round(figure.Percentile(worst, 1)), "events_per_grant": figure.Round(figure.Median(events)),
 	})
 }
 
@@ -181,10 +182,10 @@ func laneHandover(ctx context.Context, b *bench) error {
 			return err
 		}
 		if rep > 0 {
-			p50s, all = append(p50s, percentile(gaps, 0.5)), append(all, gaps...)
+			p50s, all = append(p50s, figure.Percentile(gaps, 0.5)), append(all, gaps...)
 		}
 	}
-	return b.values("lane_handover_p50", groups-1, "ms", p50s, map[string]float64{"p99": round(percentile(all, 0.99))})
+	return b.values("lane_handover_p50", groups-1, "ms", p50s, map[string]float64{"p99": figure.Round(figure.Percentile(all, 0.99))})
 }
 
 // turn holds the start of a group's detection and the release of its lane.

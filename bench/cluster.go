@@ -36,7 +36,7 @@ type cluster struct {
 
 // startCluster starts the server with state in memory, and n worker processes.
 func startCluster(ctx context.Context, b *bench, n, slots int) (*cluster, error) {
-	server, err := testsuite.Launch()
+	server, err := b.launch()
 	if err != nil {
 		return nil, err
 	}

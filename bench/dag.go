@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/cputime"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
@@ -79,7 +80,7 @@ type dagBench struct {
 }
 
 func startDAGBench(ctx context.Context, b *bench) (*dagBench, error) {
-	server, err := testsuite.Launch()
+	server, err := b.launch()
 	if err != nil {
 		return nil, err
 	}
@@ -311,9 +312,9 @@ func (b *bench) reportDAG(ctx context.Context, d *dagBench, n int, random bool, 
 		name = "dag_random"
 	}
 	if err := b.compared(name+"_rate", n, "tasks/s", rate, bareRate, map[string]float64{
-		"events_per_task": round(float64(facts.events) / float64(n)), "workflow_runs": float64(facts.runs),
+		"events_per_task": figure.Round(float64(facts.events) / float64(n)), "workflow_runs": float64(facts.runs),
 		"longest_history": float64(facts.longest), "failed_workflow_tasks": float64(facts.failedTasks),
-		"worker_peak_mb": round(peak), "bare_worker_peak_mb": round(barePeak),
+		"worker_peak_mb": figure.Round(peak), "bare_worker_peak_mb": figure.Round(barePeak),
 	}); err != nil {
 		return err
 	}
@@ -345,9 +346,9 @@ func dagChainBench(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		p50s, p99s = append(p50s, percentile(steps, 0.5)), append(p99s, percentile(steps, 0.99))
+		p50s, p99s = append(p50s, figure.Percentile(steps, 0.5)), append(p99s, figure.Percentile(steps, 0.99))
 	}
-	return b.values("dag_chain_p50", n, "ms", p50s, map[string]float64{"p99": round(median(p99s))})
+	return b.values("dag_chain_p50", n, "ms", p50s, map[string]float64{"p99": figure.Round(figure.Median(p99s))})
 }
 
 // steps returns the milliseconds between the scheduling of successive tasks.

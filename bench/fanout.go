@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/bench/noop"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -141,7 +142,7 @@ func (b *bench) compareFanout(ctx context.Context, c *cluster, routing jobtype.R
 		events, bareEvents = append(events, group.events/fanoutJobs), append(bareEvents, base.events/fanoutJobs)
 	}
 	return b.compared("fanout_"+string(routing), fanoutJobs, "jobs/s", ours, bare, map[string]float64{
-		"events_per_job": round(median(events)), "events_per_job_bare": round(median(bareEvents)),
+		"events_per_job": figure.Round(figure.Median(events)), "events_per_job_bare": figure.Round(figure.Median(bareEvents)),
 	})
 }
 
@@ -196,7 +197,7 @@ func bytesPerJob(ctx context.Context, b *bench) error {
 			}
 			bytes, seconds = append(bytes, group.bytes/fanoutJobs), append(seconds, group.seconds)
 		}
-		if err := b.values("history_bytes_per_job_"+name+"_settings", fanoutJobs, "bytes/job", bytes, map[string]float64{"seconds": round(median(seconds))}); err != nil {
+		if err := b.values("history_bytes_per_job_"+name+"_settings", fanoutJobs, "bytes/job", bytes, map[string]float64{"seconds": figure.Round(figure.Median(seconds))}); err != nil {
 			return err
 		}
 	}

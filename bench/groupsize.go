@@ -6,14 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/cputime"
-	"github.com/roundsman/roundsman/bench/histories"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/bench/noop"
+	"github.com/roundsman/roundsman/bench/whole"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -47,7 +49,7 @@ func groupSizes(ctx context.Context, b *bench) error {
 				b.logf("group of %d, %d at once: control plane %.2f ms, server %.2f ms per job, %.0f jobs/s", n, parallel, cost.control, cost.server, cost.rate)
 				control, server, rate = append(control, cost.control), append(server, cost.server), append(rate, cost.rate)
 			}
-			more := map[string]float64{"server_ms_per_job": round(median(server)), "jobs_per_s": round(median(rate))}
+			more := map[string]float64{"server_ms_per_job": figure.Round(figure.Median(server)), "jobs_per_s": figure.Round(figure.Median(rate))}
 			if err := b.values(fmt.Sprintf("group_control_plane_ms_per_job_%d_at_once", parallel), n, "ms/job", control, more); err != nil {
 				return err
 			}
@@ -143,24 +145,28 @@ func wholeGroups(ctx context.Context, b *bench, row string, params noop.Params, 
 	}
 	defer c.stop()
 	b.logf("server %s", c.server.Address())
+	var smallest float64
 	for _, params.N = range sizes {
-		if err := c.wholeGroup(ctx, b, row, params); err != nil {
+		cost, err := c.wholeGroup(ctx, b, row, params, smallest)
+		if err != nil {
 			return err
 		}
+		smallest = cmp.Or(smallest, cost)
 	}
 	return nil
 }
 
-func (c *cluster) wholeGroup(ctx context.Context, b *bench, row string, params noop.Params) error {
+// wholeGroup returns the milliseconds of the control plane per job. Those of the smallest group are 0 for that group.
+func (c *cluster) wholeGroup(ctx context.Context, b *bench, row string, params noop.Params, smallest float64) (float64, error) {
 	spec, err := groupSpec(jobtype.RoutingWorker, params.N, 64)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if spec.Params, err = json.Marshal(params); err != nil {
-		return err
+		return 0, err
 	}
 	if err := cputime.ResetPeak(os.Getpid()); err != nil {
-		return err
+		return 0, err
 	}
 	var group finished
 	used, err := c.spent(func() (err error) {
@@ -168,25 +174,28 @@ func (c *cluster) wholeGroup(ctx context.Context, b *bench, row string, params n
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	peak, err := cputime.PeakMB(os.Getpid())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	server, err := cputime.PeakMB(c.server.PID())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	history, err := histories.Measure(ctx, c.temporal, group.workflow)
+	more, err := whole.Figures(ctx, c.client, group.workflow, params.N)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	n := float64(params.N)
-	return b.values(row, params.N, "jobs/s", []float64{n / group.seconds}, map[string]float64{
-		"control_plane_ms_per_job": round(used.control * 1000 / n), "server_ms_per_job": round(used.server * 1000 / n), "workers_ms_per_job": round(used.workers * 1000 / n),
-		"control_plane_peak_mb": round(peak), "server_peak_mb": round(server), "seconds": round(group.seconds), "runs_of_the_workflow": history.Runs,
-		"history_bytes_per_job": round(history.Bytes / n), "history_bytes_per_job_without_activities": round(history.OwnBytes / n), "history_events_per_job": round(history.Events / n), "longest_workflow_task_s": history.LongestTask.Seconds(),
-		"failed_workflow_tasks": history.FailedTasks,
+	cost := used.control * 1000 / n
+	maps.Copy(more, map[string]float64{
+		"control_plane_ms_per_job": figure.Round(cost), "server_ms_per_job": figure.Round(used.server * 1000 / n), "workers_ms_per_job": figure.Round(used.workers * 1000 / n),
+		"control_plane_peak_mb": figure.Round(peak), "server_peak_mb": figure.Round(server), "seconds": figure.Round(group.seconds),
 	})
+	if smallest > 0 {
+		more["cost_to_smallest"] = figure.Round(cost / smallest)
+	}
+	return cost, b.values(row, params.N, "jobs/s", []float64{n / group.seconds}, more)
 }

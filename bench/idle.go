@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/bench/cputime"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -52,13 +53,13 @@ func idle(ctx context.Context, b *bench) error {
 		return err
 	}
 	more := map[string]float64{
-		"server_cpu_at_rest_percent": round(resting * 100), "fleet_events_in_30s": fleetAfter - fleetBefore,
-		"control_plane_cpu_ms_per_minute_at_rest": round(used.control * 1000 / idleWatch.Minutes()),
-		"worker_cpu_ms_per_minute_at_rest":        round(worker * 1000 / idleWatch.Minutes()),
+		"server_cpu_at_rest_percent": figure.Round(resting * 100), "fleet_events_in_30s": fleetAfter - fleetBefore,
+		"control_plane_cpu_ms_per_minute_at_rest": figure.Round(used.control * 1000 / idleWatch.Minutes()),
+		"worker_cpu_ms_per_minute_at_rest":        figure.Round(worker * 1000 / idleWatch.Minutes()),
 	}
 	for name, tick := range map[string]emptyTick{"open": open, "exclusive": exclusive} {
-		more["events_per_group_"+name], more["cpu_ms_per_group_"+name] = tick.events, round(tick.serverMS)
-		more["control_plane_cpu_ms_per_group_"+name], more["ms_per_group_"+name] = round(tick.controlMS), round(tick.tookMS)
+		more["events_per_group_"+name], more["cpu_ms_per_group_"+name] = tick.events, figure.Round(tick.serverMS)
+		more["control_plane_cpu_ms_per_group_"+name], more["ms_per_group_"+name] = figure.Round(tick.controlMS), figure.Round(tick.tookMS)
 	}
 	if err := b.values("idle_events_per_hour", idleTypes, "events/h", []float64{open.events * idleTicksPerHour}, more); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error
 		}
 	}
 	after, err := c.cpu()
-	return emptyTick{median(events), (after.server - before.server) * 1000 / idleGroups, (after.control - before.control) * 1000 / idleGroups, median(took)}, err
+	return emptyTick{figure.Median(events), (after.server - before.server) * 1000 / idleGroups, (after.control - before.control) * 1000 / idleGroups, figure.Median(took)}, err
 }
 
 // cpu is the CPU time in seconds of the server, of the control plane, which is this process, and of the worker processes.

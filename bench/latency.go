@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -53,7 +54,7 @@ func stepLatency(ctx context.Context, b *bench) error {
 		if err := run.Get(ctx, &steps); err != nil {
 			return err
 		}
-		p50s, p99s = append(p50s, percentile(steps, 0.5)), append(p99s, percentile(steps, 0.99))
+		p50s, p99s = append(p50s, figure.Percentile(steps, 0.5)), append(p99s, figure.Percentile(steps, 0.99))
 	}
-	return b.values("step_latency_p50", chainSteps, "ms", p50s, map[string]float64{"p99": round(median(p99s))})
+	return b.values("step_latency_p50", chainSteps, "ms", p50s, map[string]float64{"p99": figure.Round(figure.Median(p99s))})
 }

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/bench/histories"
 	"github.com/roundsman/roundsman/contract"
 	core "github.com/roundsman/roundsman/internal/engine/run"
@@ -96,10 +97,10 @@ func placement(ctx context.Context, b *bench) error {
 		return list
 	}
 	rate := func(run placementRun) float64 { return placementJobs / run.seconds }
-	more := map[string]float64{"jobs_per_s_bare_ahead": round(median(column("bare_ahead", rate)))}
+	more := map[string]float64{"jobs_per_s_bare_ahead": figure.Round(figure.Median(column("bare_ahead", rate)))}
 	for name, suffix := range map[string]string{"ours": "", "bare": "_bare", "bare_ahead": "_bare_ahead"} {
-		more["slots_used_percent"+suffix] = round(median(column(name, func(run placementRun) float64 { return run.busy })))
-		more["slots_used_percent_while_jobs_ran"+suffix] = round(median(column(name, func(run placementRun) float64 { return run.busyInside })))
+		more["slots_used_percent"+suffix] = figure.Round(figure.Median(column(name, func(run placementRun) float64 { return run.busy })))
+		more["slots_used_percent_while_jobs_ran"+suffix] = figure.Round(figure.Median(column(name, func(run placementRun) float64 { return run.busyInside })))
 	}
 	return b.compared("placement", placementJobs, "jobs/s", column("ours", rate), column("bare", rate), more)
 }

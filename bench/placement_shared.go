@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -49,7 +50,7 @@ func placementSharedFleet(ctx context.Context, b *bench) error {
 		beside, alone = append(beside, sharedFleetJobs/group.seconds), append(alone, sharedFleetJobs/base.seconds)
 		replaced = append(replaced, float64(group.replaced))
 	}
-	return b.compared("placement_shared_fleet", sharedFleetJobs, "jobs/s", beside, alone, map[string]float64{"placed_again": round(median(replaced))})
+	return b.compared("placement_shared_fleet", sharedFleetJobs, "jobs/s", beside, alone, map[string]float64{"placed_again": figure.Round(figure.Median(replaced))})
 }
 
 type sharedRun struct {

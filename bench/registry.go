@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/bench/cputime"
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/jobtype"
@@ -53,7 +54,7 @@ func beControl(ctx context.Context, o options) error {
 // registry1000 measures the cost of a registry of 1,000 healthy workers without changes. This process sends their
 // heartbeats.
 func registry1000(ctx context.Context, b *bench) error {
-	server, err := testsuite.Launch()
+	server, err := b.launch()
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (c *cluster) watchRegistry(ctx context.Context, b *bench, controlPID int, c
 	}
 	seconds := time.Since(began).Seconds()
 	return b.values("registry_1000", crowdSize, "events/h", []float64{(laterEvents - events) * 3600 / seconds}, map[string]float64{
-		"control_cpu_percent": round(100 * (laterControl - control) / seconds), "server_cpu_percent": round(100 * (laterServer - server) / seconds),
+		"control_cpu_percent": figure.Round(100 * (laterControl - control) / seconds), "server_cpu_percent": figure.Round(100 * (laterServer - server) / seconds),
 		"refused_beats": float64(crowd.Faults.Load()),
 	})
 }

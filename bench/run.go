@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/roundsman/roundsman/testsuite"
 )
 
 // options of one run of the program.
@@ -23,6 +25,15 @@ type options struct {
 	jobs int
 	// shared are job types whose shared queue the child polls in addition to its own.
 	shared string
+	// postgres is the connection string of the servers' database; empty keeps their state in memory.
+	postgres string
+}
+
+func (o options) launch() (*testsuite.Server, error) {
+	if o.postgres == "" {
+		return testsuite.Launch()
+	}
+	return testsuite.Launch(testsuite.WithArgs("--postgres", o.postgres))
 }
 
 // measurement is one benchmark. It prints any number of lines.
@@ -74,6 +85,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.only, "only", "", "run only these measurements, separated by commas")
 	flags.IntVar(&o.reps, "reps", 5, "counted runs of each kind, after one that is not counted")
 	flags.IntVar(&o.jobs, "jobs", 0, "jobs of group_million; 0: 1,000,000")
+	flags.StringVar(&o.postgres, "postgres", "", "connection string of an empty PostgreSQL database for the server; without it, its state is in memory")
 	flags.StringVar(&o.child, "child", "", "internal: be a child process")
 	flags.StringVar(&o.childID, "id", "", "internal: the child's id")
 	flags.StringVar(&o.address, "address", "", "internal: the server's address")
@@ -116,7 +128,7 @@ func report(stderr io.Writer, err error) int {
 }
 
 func usage(w io.Writer, flags *flag.FlagSet) {
-	_, _ = fmt.Fprintln(w, "Usage: go run ./bench [-only NAME,...] [-reps N]\n\nMeasurements:")
+	_, _ = fmt.Fprintln(w, "Usage: go run ./bench [-only NAME,...] [-reps N] [-postgres DSN]\n\nMeasurements:")
 	for _, m := range measurements() {
 		_, _ = fmt.Fprintf(w, "  %-13s %s\n", m.name, m.help)
 	}

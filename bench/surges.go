@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/bench/surge"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -23,7 +24,7 @@ func fleetSurge(ctx context.Context, b *bench) error {
 		online, started = append(online, times.Online), append(started, times.Started)
 		noticed, restarted = append(noticed, times.Noticed), append(restarted, times.Restarted)
 	}
-	if err := b.values("fleet_start", remoteWorkers, "s", online, map[string]float64{"beating_s": round(median(started))}); err != nil {
+	if err := b.values("fleet_start", remoteWorkers, "s", online, map[string]float64{"beating_s": figure.Round(figure.Median(started))}); err != nil {
 		return err
 	}
 	if err := b.values("fleet_kill", remoteWorkers, "s", noticed, nil); err != nil {
@@ -72,5 +73,5 @@ func dagSurge(ctx context.Context, b *bench) error {
 		b.logf("dag_surge: slowest query %.2f s, all in %.2f s", slowest, all)
 		longest, took = append(longest, slowest), append(took, all)
 	}
-	return b.values("dag_surge", surge.Proposals, "s", longest, map[string]float64{"all_s": round(median(took))})
+	return b.values("dag_surge", surge.Proposals, "s", longest, map[string]float64{"all_s": figure.Round(figure.Median(took))})
 }

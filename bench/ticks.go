@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -79,9 +80,9 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 	}
 	due := tickTypes * watched.Seconds() / tickEvery.Seconds()
 	return b.values("ticks_1000_"+name, tickTypes, "% of the ticks", []float64{100 * completed / due}, map[string]float64{
-		"completed": completed, "skipped": skipped, "due": round(due),
-		"server_cores": round((after.server - before.server) / watched.Seconds()), "control_plane_cores": round((after.control - before.control) / watched.Seconds()),
-		"plan_s": round(applied.plan.Seconds()), "apply_s": round(applied.apply.Seconds()), "list_s": round(listed.Seconds()),
+		"completed": completed, "skipped": skipped, "due": figure.Round(due),
+		"server_cores": figure.Round((after.server - before.server) / watched.Seconds()), "control_plane_cores": figure.Round((after.control - before.control) / watched.Seconds()),
+		"plan_s": figure.Round(applied.plan.Seconds()), "apply_s": figure.Round(applied.apply.Seconds()), "list_s": figure.Round(listed.Seconds()),
 	})
 }
 

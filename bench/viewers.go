@@ -22,6 +22,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/roundsman/roundsman/bench/figure"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/feed"
@@ -82,7 +83,7 @@ func viewers(ctx context.Context, b *bench) error {
 		return err
 	}
 	if err := b.values("viewers_idle_calls", manyViewers, "calls/s", []float64{many.calls}, map[string]float64{
-		"ten": few.calls, "visibility": many.visibility, "ten_visibility": few.visibility, "rss_delta_mb": round((after.RSS - before.RSS) / (1 << 20)),
+		"ten": few.calls, "visibility": many.visibility, "ten_visibility": few.visibility, "rss_delta_mb": figure.Round((after.RSS - before.RSS) / (1 << 20)),
 	}); err != nil {
 		return err
 	}
@@ -100,15 +101,10 @@ func viewers(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	if err := b.values("viewers_own_change", manyViewers, "s", own, map[string]float64{"p95": quantile(own, 0.95), "max": slices.Max(own)}); err != nil {
+	if err := b.values("viewers_own_change", manyViewers, "s", own, map[string]float64{"p95": figure.Round(figure.Percentile(own, 0.95)), "max": slices.Max(own)}); err != nil {
 		return err
 	}
-	return b.values("viewers_change_of_others", manyViewers, "s", others, map[string]float64{"p95": quantile(others, 0.95), "max": slices.Max(others)})
-}
-
-func quantile(list []float64, q float64) float64 {
-	list = slices.Sorted(slices.Values(list))
-	return round(list[min(len(list)-1, int(float64(len(list))*q))])
+	return b.values("viewers_change_of_others", manyViewers, "s", others, map[string]float64{"p95": figure.Round(figure.Percentile(others, 0.95)), "max": slices.Max(others)})
 }
 
 func (c *cluster) applyTypes(ctx context.Context) error {
@@ -153,7 +149,7 @@ func (a *audience) cost(ctx context.Context, n int) (rate, used, error) {
 		return rate{}, used{}, err
 	}
 	ended, err := a.usage(ctx)
-	per := func(n int64) float64 { return round(float64(n) / viewersWatch.Seconds()) }
+	per := func(n int64) float64 { return figure.Round(float64(n) / viewersWatch.Seconds()) }
 	return rate{per(ended.Calls - began.Calls), per(ended.Visibility - began.Visibility)}, ended, err
 }
 

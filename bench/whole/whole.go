@@ -1,0 +1,72 @@
+// Package whole measures a group that has run to its end: its histories, their replay, and the lists of its jobs.
+package whole
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/roundsman/roundsman/bench/cputime"
+	"github.com/roundsman/roundsman/bench/figure"
+	"github.com/roundsman/roundsman/bench/histories"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite/replay"
+)
+
+// Figures returns those of a group of n jobs.
+func Figures(ctx context.Context, client *starter.Client, workflow string, n int) (map[string]float64, error) {
+	history, err := histories.Measure(ctx, client.Temporal(), workflow)
+	if err != nil {
+		return nil, err
+	}
+	jobs := float64(n)
+	found := map[string]float64{
+		"runs_of_the_workflow": history.Runs, "history_bytes_per_job": figure.Round(history.Bytes / jobs),
+		"history_bytes_per_job_without_activities": figure.Round(history.OwnBytes / jobs), "history_events_per_job": figure.Round(history.Events / jobs),
+		"longest_workflow_task_s": history.LongestTask.Seconds(), "failed_workflow_tasks": history.FailedTasks,
+	}
+	if found["longest_replay_cpu_s"], err = replayCPU(ctx, client, history); err != nil {
+		return nil, err
+	}
+	return found, lists(ctx, client.Runs(), workflow, n, found)
+}
+
+// replayCPU replays the largest history. This process does nothing else then.
+func replayCPU(ctx context.Context, client *starter.Client, of histories.Sum) (float64, error) {
+	history, err := replay.Fetch(ctx, client.Temporal(), of.Largest.GetWorkflowId(), of.Largest.GetRunId())
+	if err != nil {
+		return 0, err
+	}
+	before, err := cputime.Seconds(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
+	if err := replay.Play(history); err != nil {
+		return 0, err
+	}
+	after, err := cputime.Seconds(os.Getpid())
+	return figure.Round(after - before), err
+}
+
+// lists measures how long parts of the list of jobs take.
+func lists(ctx context.Context, runs starter.Runs, workflow string, n int, found map[string]float64) error {
+	for name, filter := range map[string]starter.ItemFilter{
+		"list_s":        {},
+		"list_end_s":    {Offset: n - 200},
+		"list_state_s":  {States: []string{contract.JobFailed}},
+		"find_number_s": {ID: fmt.Sprintf("job-%05d", n/2)},
+	} {
+		began := time.Now()
+		items, total, err := runs.Items(ctx, starter.RunRef{WorkflowID: workflow}, filter)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		found[name] = figure.Round(time.Since(began).Seconds())
+		if want := map[string]int{"list_s": n, "list_end_s": n, "find_number_s": 1}[name]; total != want || (len(items) == 0) != (want == 0) {
+			return fmt.Errorf("%s: %d of %d jobs, want %d", name, len(items), total, want)
+		}
+	}
+	return nil
+}

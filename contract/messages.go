@@ -242,8 +242,10 @@ type WaitReason struct {
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail,omitempty"`
-	// Items counts the jobs or tasks with this reason, in the views of a whole run.
-	Items int `json:"items,omitempty"`
+	// Items counts the jobs or tasks with this reason, in the views of a whole run. Item is the
+	// first of them, if they are jobs.
+	Items int    `json:"items,omitempty"`
+	Item  string `json:"item,omitempty"`
 }
 
 // String renders the reason in one line: code, object, end of the wait, cause.
@@ -292,6 +294,8 @@ type GroupStatus struct {
 	Phases []GroupPhase `json:"phases,omitempty"`
 	// Waits lists the reasons of waiting jobs, most jobs first, at most 20.
 	Waits []WaitReason `json:"waits,omitempty"`
+	// DAGJobs are the running jobs that are runs of DAGs, the first 20.
+	DAGJobs []string `json:"dag_jobs,omitempty"`
 	// Lane is the exclusive lane of the group, if any.
 	Lane string `json:"lane,omitempty"`
 	// DAG is the name of the DAG that each job is a run of; empty: a handler executes the jobs.

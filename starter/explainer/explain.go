@@ -37,6 +37,10 @@ type Explanation struct {
 	// Pace compares a run with the usual duration; for a job type, its newest open run, or else
 	// its last run.
 	Pace *contract.Pace `json:"pace,omitempty"`
+	// Run is the snapshot of the group that is explained or has the job; for a job type, of its
+	// newest open run. Item is the job.
+	Run  *starter.Snapshot `json:"-"`
+	Item string            `json:"-"`
 }
 
 // Kinds of things that can be explained.
@@ -73,6 +77,7 @@ type explainer struct {
 	// ended is the end of the thing, nil while it is open. pace is that of the first queried run.
 	ended *Ended
 	pace  *contract.Pace
+	open  *starter.Snapshot
 	// receiver has the deliveries, if the thing is a receiver; receivers has all names.
 	receiver  *Receiver
 	receivers []string
@@ -92,7 +97,7 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 	}
 	explanation.State = explain.State(facts)
 	explanation.Reasons = explain.Why(facts)
-	explanation.Ended, explanation.Pace, explanation.Receiver = e.ended, e.pace, e.receiver
+	explanation.Ended, explanation.Pace, explanation.Receiver, explanation.Run = e.ended, e.pace, e.receiver, e.open
 	if len(explanation.Reasons) == 0 {
 		explanation.Reasons, explanation.Nothing = []explain.Reason{}, explain.Nothing(facts)
 	}

@@ -13,11 +13,8 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-// explainPending bounds the pending jobs read of a run, explainRuns the open runs of a job type.
-const (
-	explainPending = 200
-	explainRuns    = 20
-)
+// explainRuns bounds the queried open runs of a job type.
+const explainRuns = 20
 
 // jobType reports whether the job type exists, and adds its facts.
 func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
@@ -97,13 +94,16 @@ func (e *explainer) run(ctx context.Context, found *Explanation, ref starter.Run
 	return e.holds(ctx, facts)
 }
 
-// runFacts queries one run, and the waits of its pending jobs.
+// runFacts queries one run. Its status has the waits of its jobs, however many there are.
 func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *explain.Facts) (explain.RunFacts, error) {
 	shown, err := e.client.Runs().Show(ctx, ref)
 	if err != nil {
 		return explain.RunFacts{}, err
 	}
 	e.pace = cmp.Or(e.pace, shown.Pace)
+	if shown.Open() && e.open == nil {
+		e.open = &shown
+	}
 	if !shown.Open() && e.ended == nil {
 		e.ended = endedRun(shown)
 	}
@@ -118,35 +118,15 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 		return run, nil
 	}
 	run.Answer = answerOf(*shown.Group)
-	if run.Answer.Running > len(shown.Active) { // The others are runs of DAGs and have no activity.
-		e.innerRuns(ctx, ref, facts)
+	for _, job := range shown.Group.DAGJobs {
+		e.inner(ctx, contract.SubDAGWorkflowID(ref.WorkflowID, job), facts)
 	}
-	if shown.Group.Pending == 0 {
-		return run, nil
-	}
-	pending, total, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobPending, contract.JobHeld, contract.JobRecalling}, Limit: explainPending})
-	if err != nil && !noteDown(facts, err) {
-		return run, err
-	}
-	run.MorePending = max(0, total-len(pending))
-	for _, job := range pending {
-		run.Pending = append(run.Pending, itemFacts(job))
-	}
-	return run, nil
-}
-
-// innerRuns adds the waits of DAGs that are jobs of a group.
-func (e *explainer) innerRuns(ctx context.Context, ref starter.RunRef, facts *explain.Facts) {
-	running, _, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: explainPending})
-	if err != nil {
-		e.client.Logger().Debug("list the running jobs", "run", ref.WorkflowID, "error", err.Error())
-		return
-	}
-	for _, job := range running {
-		if job.Active == nil {
-			e.inner(ctx, contract.SubDAGWorkflowID(ref.WorkflowID, job.ID), facts)
+	for _, wait := range shown.Group.Waits {
+		if wait.Items > 0 {
+			run.Pending = append(run.Pending, explain.ItemFacts{ID: wait.Item, State: contract.JobPending, More: wait.Items - 1, Waits: []contract.WaitReason{wait}})
 		}
 	}
+	return run, nil
 }
 
 func answerOf(status contract.GroupStatus) *explain.RunAnswer {
@@ -162,11 +142,12 @@ func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.
 	if err != nil {
 		return err
 	}
-	found.Kind, found.Name = kindJob, ref.String()
+	found.Kind, found.Name, found.Item = kindJob, ref.String(), ref.ID
 	shown, err := e.client.Runs().Describe(ctx, ref.Run)
 	if err != nil {
 		return err
 	}
+	e.open = &shown
 	facts.Run = &explain.RunFacts{
 		ID: ref.Run.WorkflowID, JobType: shown.JobType, Open: shown.Open(), Outcome: string(shown.Outcome), StartedAt: shown.Started,
 	}

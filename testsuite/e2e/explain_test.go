@@ -72,7 +72,7 @@ func TestExplainFindsThings(t *testing.T) {
 			assert.Empty(t, found.Reasons, thing)
 		}
 		assert.Equal(t, len(found.Reasons) == 0, found.Nothing != "", thing)
-		found.Reasons, found.Pace, found.Nothing = nil, nil, ""
+		found.Reasons, found.Pace, found.Nothing, found.Run, found.Item = nil, nil, "", nil, ""
 		assert.Equal(t, want, found, thing)
 	}
 	for _, missing := range []string{"thing", "things/r/c", "nothing/r", "things-9", "group/things-9", "things-1/job-00009"} {

@@ -16,20 +16,20 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
-	"github.com/roundsman/roundsman/starter/refs"
 )
 
 const (
 	// silentAfter is the silence from which a job counts as silent: several heartbeats of the slowest kind.
 	silentAfter = 30 * time.Second
-	// summaryJobs bounds the named running jobs, maxWaiting the counted waiting ones.
+	// summaryJobs bounds the named running jobs.
 	summaryJobs = 5
-	maxWaiting  = 1000
 )
 
 // activity is the current activity of a run: the summary of an explanation.
 type activity struct {
-	Running []jobActivity `json:"running"`
+	// Running are the jobs whose worker has begun, InFlight counts those that were sent as well.
+	Running  []jobActivity `json:"running"`
+	InFlight int           `json:"in_flight"`
 	// Silent counts running jobs without a recent report.
 	Silent  int             `json:"silent"`
 	Waiting []waitingReason `json:"waiting"`
@@ -55,47 +55,42 @@ type waitingReason struct {
 
 // activityOf returns the activity of the open run of an explanation, nil without one.
 func activityOf(ctx context.Context, client *starter.Client, e explainer.Explanation, now time.Time) *activity {
-	ref, one := runOf(ctx, client, e)
-	if ref.WorkflowID == "" {
+	if e.Run == nil || !e.Run.Open() {
 		return nil
 	}
-	snapshot, err := client.Runs().Show(ctx, ref)
-	if err != nil || !snapshot.Open() {
-		return nil // The explanation itself reports the fault.
+	found := runningNow(e.Run.Active, e.Item, now)
+	if group := e.Run.Group; group != nil {
+		found.InFlight, found.Waiting = max(found.InFlight, group.Running), waitingFor(*group)
 	}
-	patience := time.Duration(0)
-	if known, err := jobtypes.Of(client).Get(ctx, snapshot.JobType); err == nil {
-		patience = known.Spec.Policy.HeartbeatTimeout.Std()
-	}
-	found := runningNow(snapshot.Active, one, patience, now)
-	if one == "" {
-		jobs, _, err := client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobPending}, Limit: maxWaiting})
-		if err == nil {
-			found.Waiting = waitingFor(jobs)
-		}
+	if found.Silent > 0 {
+		found.lostAfter(patience(ctx, client, *e.Run))
 	}
 	return &found
 }
 
-// runOf returns the run of an explanation, and its job if there is one.
-func runOf(ctx context.Context, client *starter.Client, e explainer.Explanation) (ref starter.RunRef, job string) {
-	if e.Kind == "job" {
-		if item, err := refs.Of(client).Item(ctx, e.Name); err == nil {
-			return item.Run, item.ID
+// patience is the silence after which a job of the run counts as lost; 0: unknown.
+func patience(ctx context.Context, client *starter.Client, run starter.Snapshot) time.Duration {
+	if run.Group != nil {
+		return run.Group.Policy.HeartbeatTimeout.Std()
+	}
+	known, err := jobtypes.Of(client).Get(ctx, run.JobType)
+	if err != nil {
+		return 0
+	}
+	return known.Spec.Policy.HeartbeatTimeout.Std()
+}
+
+// lostAfter sets when the silent jobs count as lost.
+func (a *activity) lostAfter(patience time.Duration) {
+	for i := range a.Running {
+		if job := &a.Running[i]; patience > 0 && !job.SilentSince.IsZero() {
+			job.Until = job.SilentSince.Add(patience)
 		}
 	}
-	if e.Kind != "run" && e.Kind != "job type" {
-		return starter.RunRef{}, ""
-	}
-	ref, err := refs.Of(client).Run(ctx, e.Name)
-	if err != nil || ref.Kind() == starter.KindDAG {
-		return starter.RunRef{}, ""
-	}
-	return ref, ""
 }
 
 // runningNow lists the jobs on workers, the longest silence first.
-func runningNow(active []starter.ActiveItem, one string, patience time.Duration, now time.Time) activity {
+func runningNow(active []starter.ActiveItem, one string, now time.Time) activity {
 	found := activity{Running: []jobActivity{}, Waiting: []waitingReason{}}
 	for _, job := range active {
 		if !job.Started || one != "" && job.ID != one {
@@ -112,12 +107,10 @@ func runningNow(active []starter.ActiveItem, one string, patience time.Duration,
 		if !last.IsZero() && now.Sub(last) >= silentAfter {
 			shown.SilentSince = last
 			found.Silent++
-			if patience > 0 {
-				shown.Until = last.Add(patience)
-			}
 		}
 		found.Running = append(found.Running, shown)
 	}
+	found.InFlight = len(found.Running)
 	slices.SortStableFunc(found.Running, func(a, b jobActivity) int {
 		if a.SilentSince.IsZero() != b.SilentSince.IsZero() {
 			return cmp.Compare(b.SilentSince.Unix(), a.SilentSince.Unix())
@@ -127,24 +120,33 @@ func runningNow(active []starter.ActiveItem, one string, patience time.Duration,
 	return found
 }
 
-func waitingFor(jobs []starter.Item) []waitingReason {
-	waiting := []waitingReason{}
-	for _, job := range jobs {
-		reason := waitingReason{Code: "QUEUED"}
-		if job.Wait != nil {
-			reason = waitingReason{Code: job.Wait.Code, Object: job.Wait.Object}
-			if explain.OwnPace(explain.Code(job.Wait.Code)) { // The detail names the setting, and nothing else does.
-				reason.Detail = job.Wait.Detail
-			}
+// waitingFor counts the waiting jobs of a group by their wait.
+func waitingFor(group contract.GroupStatus) []waitingReason {
+	waiting, rest := []waitingReason{}, group.Pending
+	add := func(reason waitingReason) {
+		at := slices.IndexFunc(waiting, func(w waitingReason) bool { return w.Code == reason.Code && w.Object == reason.Object })
+		if at < 0 {
+			waiting = append(waiting, reason)
+			return
+		}
+		waiting[at].Count += reason.Count
+	}
+	for _, wait := range group.Waits {
+		if wait.Items == 0 {
+			continue
+		}
+		rest -= wait.Items
+		reason := waitingReason{Code: wait.Code, Object: wait.Object, Count: wait.Items}
+		if explain.OwnPace(explain.Code(wait.Code)) { // The detail names the setting, and nothing else does.
+			reason.Detail = wait.Detail
 		}
 		if reason.Code == string(contract.CodeResources) { // Its object is the job's own request.
 			reason.Object = ""
 		}
-		at := slices.IndexFunc(waiting, func(w waitingReason) bool { return w.Code == reason.Code && w.Object == reason.Object })
-		if at < 0 {
-			at, waiting = len(waiting), append(waiting, reason)
-		}
-		waiting[at].Count++
+		add(reason)
+	}
+	if rest > 0 {
+		add(waitingReason{Code: "QUEUED", Count: rest})
 	}
 	slices.SortStableFunc(waiting, func(a, b waitingReason) int { return cmp.Compare(b.Count, a.Count) })
 	return waiting
@@ -152,10 +154,10 @@ func waitingFor(jobs []starter.Item) []waitingReason {
 
 // lines returns the activity as lines of text.
 func (a *activity) lines(now time.Time) []string {
-	if a == nil || len(a.Running)+len(a.Waiting) == 0 {
+	if a == nil || a.InFlight+len(a.Waiting) == 0 {
 		return nil
 	}
-	head := fmt.Sprintf("%d running", len(a.Running))
+	head := fmt.Sprintf("%d running", a.InFlight)
 	if a.Silent > 0 {
 		head += fmt.Sprintf(", %d of them silent", a.Silent)
 	}
@@ -172,7 +174,7 @@ func (a *activity) lines(now time.Time) []string {
 	lines := []string{head}
 	for i, job := range a.Running {
 		if i == summaryJobs {
-			lines = append(lines, fmt.Sprintf("  and %d more", len(a.Running)-i))
+			lines = append(lines, fmt.Sprintf("  and %d more", a.InFlight-i))
 			break
 		}
 		line := "  " + job.Job + " on " + cmp.Or(job.Worker, "an unknown worker")

@@ -78,6 +78,8 @@ type Reason struct {
 	Actions []action.Action `json:"actions"`
 	// Actor is who can change the state, if no action has a request that does.
 	Actor string `json:"actor,omitempty"`
+	// more counts the other things with the same reason.
+	more int
 }
 
 // Holder is a run, or a job or task of a run.

@@ -42,11 +42,7 @@ func Why(f Facts) []Reason {
 	for _, inner := range f.Inner {
 		reasons = append(reasons, of(inner.Name, inner.Reasons)...)
 	}
-	least := ""
-	if f.Run != nil && f.Run.MorePending > 0 || slices.ContainsFunc(f.Runs, func(r RunFacts) bool { return r.MorePending > 0 }) {
-		least = "at least "
-	}
-	return ordered(reasons, least)
+	return ordered(reasons)
 }
 
 // State returns the state of the thing in one word.
@@ -123,9 +119,8 @@ func of(what string, reasons []Reason) []Reason {
 	return reasons
 }
 
-// ordered sorts by code. Equal reasons become one entry with their number, after the prefix
-// least.
-func ordered(reasons []Reason, least string) []Reason {
+// ordered sorts by code. Equal reasons become one entry with their number.
+func ordered(reasons []Reason) []Reason {
 	rank := map[Code]int{}
 	for i, code := range Codes() {
 		rank[code] = i
@@ -134,7 +129,7 @@ func ordered(reasons []Reason, least string) []Reason {
 		code   Code
 		object string
 	}
-	known, also := map[thing]int{}, map[int]int{}
+	known := map[thing]int{}
 	kept := reasons[:0]
 	for _, one := range reasons {
 		key := thing{one.Code, one.Object}
@@ -147,11 +142,13 @@ func ordered(reasons []Reason, least string) []Reason {
 			known[key] = len(kept)
 			kept = append(kept, one)
 		case kept[at].Of != one.Of:
-			also[at]++
+			kept[at].more += 1 + one.more
 		}
 	}
-	for at, n := range also { // Each has its own index.
-		kept[at].Detail += fmt.Sprintf(" (and %s%d more wait for it)", least, n)
+	for at := range kept {
+		if n := kept[at].more; n > 0 {
+			kept[at].Detail, kept[at].more = kept[at].Detail+fmt.Sprintf(" (and %d more wait for it)", n), 0
+		}
 	}
 	slices.SortStableFunc(kept, func(a, b Reason) int { return cmp.Compare(rank[a.Code], rank[b.Code]) })
 	return kept
@@ -229,6 +226,9 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 	}
 	for _, item := range run.Pending {
 		held := slices.DeleteFunc(f.ofItem(run, item), func(r Reason) bool { return answer.Running > 0 && OwnPace(r.Code) })
+		for i := range held {
+			held[i].more = item.More
+		}
 		reasons = append(reasons, of(run.ID+"/"+item.ID, held)...)
 	}
 	for _, deduped := range answer.Deduped {

@@ -74,9 +74,8 @@ type RunFacts struct {
 	StartedAt    time.Time
 	// Answer is nil if the run did not respond.
 	Answer *RunAnswer
-	// Pending are the most urgent pending items. MorePending counts the others.
-	Pending     []ItemFacts
-	MorePending int
+	// Pending has one entry for each wait of its pending items.
+	Pending []ItemFacts
 }
 
 // RunAnswer is a run's own report.
@@ -97,6 +96,8 @@ type RunAnswer struct {
 type ItemFacts struct {
 	ID, State string
 	Key       string
+	// More counts the other items of the run with the same waits.
+	More int
 	// Waits is empty for an item that waits for nothing. An upstream_failed item has ended, but
 	// keeps its unmet need.
 	Waits []contract.WaitReason

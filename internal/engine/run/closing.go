@@ -17,7 +17,7 @@ func (e *Engine) SetClosing(now time.Time, closing Closing) {
 	}
 	e.closing = closing
 	e.retryLate(now)
-	for _, it := range e.sortedItems() {
+	for _, it := range byID(e.items) {
 		switch {
 		case it.inFlight() || it.Phase == PhaseLost || it.Phase == PhaseLate:
 		case !e.fits(it, latest(now, it.ReadyAt)):
@@ -32,7 +32,7 @@ func (e *Engine) retryLate(now time.Time) {
 	if e.late == 0 {
 		return
 	}
-	for _, it := range e.sortedItems() {
+	for _, it := range byID(e.items) {
 		if it.Phase == PhaseLate {
 			e.leave(it)
 			e.enqueue(it, it.ReadyAt, now)

@@ -318,8 +318,6 @@ func (e *Engine) watch() {
 // Watching reports whether the run has subscribed to the fleet.
 func (e *Engine) Watching() bool { return e.fleet.watching }
 
-func (e *Engine) sortedItems() []*item { return byID(e.items) }
-
 func byID(m map[int]*item) []*item {
 	list := make([]*item, 0, len(m))
 	//workflowcheck:ignore sorted right below

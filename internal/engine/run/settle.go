@@ -6,7 +6,7 @@ import "time"
 // retry. A second call replaces state and reason.
 func (e *Engine) Stop(now time.Time, state State, reason string) {
 	e.stopped, e.stopReason, e.suspended = state, reason, false
-	for _, it := range e.sortedItems() {
+	for _, it := range byID(e.items) {
 		if !it.inFlight() {
 			e.settle(it, state, reason, now)
 		}

@@ -93,7 +93,7 @@ const maxBaggage = 384 << 10
 func (e *Engine) itemsToTravel() []*item {
 	var list []*item
 	baggage := 0
-	for _, it := range e.sortedItems() {
+	for _, it := range byID(e.items) {
 		if e.reoffer && it.pristine() {
 			continue
 		}

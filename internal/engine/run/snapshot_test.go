@@ -78,7 +78,7 @@ func FuzzRestore(f *testing.F) {
 					e.Apply(now, Ended{Item: d.Item, Attempt: d.Attempt})
 				}
 			}
-			for _, it := range e.sortedItems() {
+			for _, it := range byID(e.items) {
 				e.WaitOf(it.ID, now)
 			}
 			wake := e.NextWake()

@@ -262,7 +262,7 @@ func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
 
 // Missing names the kind of worker that items wait for; "" if every item has one.
 func (e *Engine) Missing() string {
-	for _, it := range e.sortedItems() {
+	for _, it := range byID(e.items) {
 		if it.class != nil && !it.class.noWorkerSince.IsZero() {
 			return e.missing(it.class)
 		}

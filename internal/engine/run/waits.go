@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,32 +19,28 @@ type Waiting struct {
 	Item, Items int
 }
 
-// Waits groups the items that do not run by their wait, largest group first. It visits one item
+// Waits groups the items that do not run by their wait, largest group first. It explains one item
 // of each class, and all items without a class.
-func (e *Engine) Waits(now time.Time) []Waiting {
+func (e *Engine) Waits(now time.Time) []*Waiting {
 	type cause struct {
 		code           contract.Code
 		object, detail string
 	}
-	var list []Waiting
-	known := map[cause]int{}
+	found := map[cause]*Waiting{}
 	add := func(it *item, n int) {
 		w := e.WaitOf(it.ID, now)
-		if w.Code == "" {
-			return
-		}
 		c := cause{code: w.Code, object: w.Object}
 		if w.Ask > 0 {
 			c.detail = w.Detail
 		}
-		at, told := known[c]
-		if !told {
-			at = len(list)
-			known[c] = at
-			list = append(list, Waiting{Wait: w, Item: it.ID})
+		first := found[c]
+		if first == nil {
+			first = &Waiting{Wait: w, Item: it.ID}
+			found[c] = first
 		}
-		first := &list[at]
-		first.Items += n
+		if first.Items += n; it.ID < first.Item {
+			first.Item, first.Ask, first.Detail = it.ID, w.Ask, w.Detail
+		}
 		if w.Since.Before(first.Since) {
 			first.Since = w.Since
 		}
@@ -51,24 +48,33 @@ func (e *Engine) Waits(now time.Time) []Waiting {
 			first.Until = w.Until
 		}
 	}
-	classes := make([]*class, 0, len(e.classes))
-	//workflowcheck:ignore sorted right below
+	//workflowcheck:ignore sorted below
 	for _, c := range e.classes {
-		if len(c.items) > 0 {
-			classes = append(classes, c)
+		if it := c.head(); it != nil {
+			add(it, len(c.items))
 		}
 	}
-	slices.SortFunc(classes, func(a, b *class) int { return cmp.Compare(a.key, b.key) })
-	for _, c := range classes {
-		add(c.items[0], len(c.items))
-	}
-	for _, it := range e.sortedItems() {
+	//workflowcheck:ignore sorted below
+	for _, it := range e.items {
 		if it.class == nil {
 			add(it, 1)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Waiting) int { return cmp.Compare(b.Items, a.Items) })
-	return list
+	delete(found, cause{}) // These items run.
+	//workflowcheck:ignore sorted here
+	return slices.SortedFunc(maps.Values(found), func(a, b *Waiting) int { return cmp.Or(cmp.Compare(b.Items, a.Items), cmp.Compare(a.Item, b.Item)) })
+}
+
+// Elsewhere returns the first items in flight that take no worker's slot.
+func (e *Engine) Elsewhere(most int) (ids []int) {
+	//workflowcheck:ignore sorted right below
+	for id, it := range e.flight {
+		if it.Want.Nowhere {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids[:min(len(ids), most)]
 }
 
 // MainWait returns the item whose wait stands for the others: the first of the largest class, or

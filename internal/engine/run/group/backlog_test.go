@@ -130,6 +130,7 @@ func (w *world) act() {
 		w.take(w.step(Tick{}))
 	case n == 18:
 		w.take(w.step(Paused{}))
+		w.checkWaits()
 		w.take(w.step(Resumed{}))
 	default:
 		w.take(w.step(Tick{}))
@@ -148,6 +149,7 @@ func (w *world) check() {
 	require.Equal(w.t, []int{states[StateCompleted], states[StateFailed], states[StateCanceled]}, []int{c.Completed, c.Failed, c.Canceled})
 	if w.g.Phase() != PhaseEnded {
 		require.Equal(w.t, w.total-len(w.ends), w.g.jobs.left())
+		w.checkWaits()
 	}
 	job := 1 + w.rng.IntN(w.total)
 	listed, err := w.g.Jobs(contract.JobsQueryInput{JobID: contract.JobID(job)}, w.now)
@@ -157,6 +159,25 @@ func (w *world) check() {
 		_, runs := w.running[job]
 		require.Equal(w.t, map[bool]string{true: contract.JobRunning, false: contract.JobPending}[runs], listed.Jobs[0].State)
 	}
+}
+
+// checkWaits: each pending job has exactly one of the reasons, and one of its jobs is named.
+func (w *world) checkWaits() {
+	status := w.g.Status(w.now)
+	require.Equal(w.t, w.total-len(w.ends)-len(w.running), status.Pending)
+	n := 0
+	for _, wait := range status.Waits {
+		n += wait.Items
+		if status.Wait != nil {
+			continue
+		}
+		found, err := w.g.Jobs(contract.JobsQueryInput{JobID: wait.Item}, w.now)
+		require.NoError(w.t, err)
+		require.Len(w.t, found.Jobs, 1, wait)
+		require.NotNil(w.t, found.Jobs[0].Wait, wait)
+		require.Equal(w.t, []string{wait.Code, wait.Object}, []string{found.Jobs[0].Wait.Code, found.Jobs[0].Wait.Object})
+	}
+	require.Equal(w.t, status.Pending, n, "%+v", status.Waits)
 }
 
 // remembered are the ends of all jobs in the record.

@@ -276,7 +276,7 @@ func (g *Group) waitingText(wait run.Wait) string {
 	return wait.Detail
 }
 
-// maxWaits bounds the reasons of a status.
+// maxWaits bounds the reasons of a status, and the jobs that it names.
 const maxWaits = 20
 
 // Waits says what the jobs that do not run wait for. A wait of the group as a
@@ -287,20 +287,34 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 		return []contract.WaitReason{*whole}
 	}
 	var list []contract.WaitReason
+	add := func(reason *contract.WaitReason, number, items int) {
+		if reason == nil {
+			return
+		}
+		reason.Item, reason.Items = contract.JobID(number), items
+		at := slices.IndexFunc(list, func(w contract.WaitReason) bool { return w.Code == reason.Code && w.Object == reason.Object })
+		if at >= 0 {
+			list[at].Items += items
+			return
+		}
+		list = append(list, *reason)
+	}
 	for _, w := range g.engine.Waits(now) {
 		j := g.jobs.open.Get(w.Item)
 		if j == nil || len(list) == maxWaits {
 			continue
 		}
 		if reason := reasonOf(g.waitOf(j, now), w.Item); reason != nil {
-			reason.Items, reason.Since, reason.Until = w.Items, w.Since, w.Until
-			list = append(list, *reason)
+			reason.Since, reason.Until = w.Since, w.Until
+			add(reason, w.Item, w.Items)
 		}
 	}
-	if n := g.jobs.backlog.Len(); n > 0 && g.begun && !g.leaving {
-		reason := reasonOf(g.backlogWait(g.turnAt), 0)
-		reason.Items = n
-		list = append(list, *reason)
+	if late := g.lateJobs(); len(late) > 0 {
+		add(reasonOf(g.waitOf(late[0], now), late[0].N), late[0].N, len(late))
+	}
+	if first, n := g.jobs.backlog.List(0, 0, 1); n > 0 && g.begun {
+		one := &job{N: first[0].Number, CreatedAt: g.turnAt}
+		add(reasonOf(g.waitOf(one, now), one.N), one.N, n)
 	}
 	return list
 }
@@ -321,6 +335,9 @@ func (g *Group) Status(now time.Time) contract.GroupStatus {
 	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
 	s.Targets, s.Detecting, s.Phases = len(g.detect.Targets), len(g.detect.Open), g.phases
 	s.Explanations, s.ModifiedAt = g.detect.Explained, g.engine.ChangedAt()
+	for _, n := range g.engine.Elsewhere(maxWaits) {
+		s.DAGJobs = append(s.DAGJobs, contract.JobID(n))
+	}
 	for _, w := range g.engine.Workers(theWork, now) {
 		s.Workers = append(s.Workers, contract.GroupWorker{
 			ID: w.ID, State: w.State, Usable: w.Reason == "", Reason: w.Reason, Running: w.InFlight, Slots: w.Slots, Others: w.Others,

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
 	pagestore "github.com/roundsman/roundsman/internal/temporal/pages"
@@ -44,8 +46,8 @@ func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	return ItemDetail{Item: item, ItemHistory: history}, err
 }
 
-// History reads the attempts at an item from the history of its run and of the runs before a
-// continue-as-new. It takes at most answerTimeout.
+// History reads the attempts at an item from the history of its run, from the workflow run in which
+// the item ended back to its first attempt. It takes at most answerTimeout.
 func (r Runs) History(ctx context.Context, item Item) (ItemHistory, error) {
 	found, err := r.Histories(ctx, item.Recorded(), []Item{item})
 	return *found[item.ID], err
@@ -61,13 +63,48 @@ func (i Item) Recorded() RunRef {
 
 // Histories is [Runs.History] of several items of one run, which is read once.
 func (r Runs) Histories(ctx context.Context, ref RunRef, items []Item) (map[string]*ItemHistory, error) {
-	found, err := r.histories(ctx, ref, items, func(found map[string]*ItemHistory) bool {
-		return !slices.ContainsFunc(items, func(item Item) bool { return len(found[item.ID].Attempts) < max(item.Attempt, 1) })
+	found, err := r.histories(ctx, r.linkOf(ctx, ref, items), items, func(found map[string]*ItemHistory) bool {
+		return !slices.ContainsFunc(items, func(item Item) bool { return len(found[item.ID].Attempts) < item.attempts() })
 	})
 	if err != nil {
 		return found, fmt.Errorf("read the attempts at %s from the history of its run: %w", items[0].Ref(), runError(ref, err))
 	}
 	return found, nil
+}
+
+// attempts is the number of attempts in the history. Only a task may have one that it does not count.
+func (i Item) attempts() int {
+	if i.Kind == KindJob {
+		return i.Attempt
+	}
+	return max(i.Attempt, 1)
+}
+
+// listedAfter is the time after which the server lists a workflow run.
+const listedAfter = time.Minute
+
+// linkOf returns the workflow run in which the last of the items ended: a group of 1,000,000 jobs continues as
+// new a hundred times. It returns ref for items that are open, or have just ended.
+func (r Runs) linkOf(ctx context.Context, ref RunRef, items []Item) RunRef {
+	var last time.Time
+	for _, item := range items {
+		if !item.Ended() || item.EndedAt.IsZero() {
+			return ref
+		}
+		if item.EndedAt.After(last) {
+			last = item.EndedAt
+		}
+	}
+	if time.Since(last) < listedAfter {
+		return ref
+	}
+	found, err := r.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: 1, Query: fmt.Sprintf("WorkflowId = '%s' AND StartTime <= '%s'", strings.ReplaceAll(ref.WorkflowID, "'", "''"), last.UTC().Format(time.RFC3339Nano)),
+	})
+	if err != nil || len(found.GetExecutions()) == 0 {
+		return ref
+	}
+	return RunRef{WorkflowID: ref.WorkflowID, RunID: found.GetExecutions()[0].GetExecution().GetRunId()}
 }
 
 // histories reads the history of items, from the newest workflow run back, until enough

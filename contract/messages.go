@@ -171,6 +171,8 @@ type JobsQueryInput struct {
 	// JobID or DedupeKey select one job. DedupeKey also matches a proposal in a batch.
 	JobID     string `json:"job_id,omitempty"`
 	DedupeKey string `json:"dedupe_key,omitempty"`
+	// Worker selects the jobs that it runs or ran last.
+	Worker string `json:"worker,omitempty"`
 	// Offset and Limit select a page. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`

@@ -72,22 +72,25 @@ func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 // SearchAmong is [Runs.Search] in these runs.
 func (r Runs) SearchAmong(ctx context.Context, runs []Run, search ItemSearch) ([]Item, error) {
 	found, faults := make([][]Item, len(runs)), make([]error, len(runs))
+	limit := cmp.Or(search.Limit, itemsLimit)
 	var asking errgroup.Group
 	asking.SetLimit(countParallel)
 	for i, run := range runs {
 		asking.Go(func() error {
-			items, _, err := r.Items(ctx, RunRef{WorkflowID: run.WorkflowID}, ItemFilter{States: search.States, DedupeKey: search.DedupeKey, Limit: searchedItems})
+			var err error
+			found[i], _, err = r.Items(ctx, RunRef{WorkflowID: run.WorkflowID}, ItemFilter{
+				States: search.States, DedupeKey: search.DedupeKey, Worker: search.Worker, Limit: min(limit, searchedItems), First: true,
+			})
 			if err != nil {
 				faults[i] = fmt.Errorf("run %s was not searched: %w", run.WorkflowID, err)
 			}
-			found[i] = slices.DeleteFunc(items, func(item Item) bool { return search.Worker != "" && item.Worker != search.Worker })
 			return nil
 		})
 	}
 	_ = asking.Wait() // Errors are in faults.
 	all := slices.Concat(found...)
-	return all[:min(len(all), cmp.Or(search.Limit, itemsLimit))], errors.Join(faults...)
+	return all[:min(len(all), limit)], errors.Join(faults...)
 }
 
-// searchedItems bounds the items of one run that a search reads.
+// searchedItems bounds the items of one run that a search returns.
 const searchedItems = 10_000

@@ -119,8 +119,12 @@ type ItemFilter struct {
 	ID string
 	// DedupeKey keeps the job with this key, the task with this id, and the tasks of fan-outs for this item.
 	DedupeKey string
+	// Worker keeps the items that this worker runs or ran last.
+	Worker string
 	// Offset and Limit select a page of the matches; Limit 0 means 200.
 	Offset, Limit int
+	// First ends the reading of ended jobs at Limit: the total may miss further ones.
+	First bool
 	// Work adds [Item.Work].
 	Work bool
 }
@@ -167,14 +171,20 @@ func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter
 	if described.Kind == KindDAG {
 		list = r.tasks
 	}
-	if !filter.selectsAssigned() {
+	assigned, ofWorker := filter.selectsAssigned(), filter.Worker != "" && described.Kind == KindDAG
+	if !assigned && !ofWorker {
 		return list(ctx, described, filter)
 	}
-	// The run does not distinguish the two states, so all items are read.
+	// The run does not distinguish the two states, or the workers of tasks, so all items are read.
 	wide := filter
-	wide.States, wide.Offset, wide.Limit = append(slices.Clone(filter.States), contract.JobRunning), 0, All
+	wide.Offset, wide.Limit = 0, All
+	if assigned {
+		wide.States = append(slices.Clone(filter.States), contract.JobRunning)
+	}
 	items, _, err := list(ctx, described, wide)
-	items = slices.DeleteFunc(items, func(item Item) bool { return !slices.Contains(filter.States, item.State) })
+	items = slices.DeleteFunc(items, func(item Item) bool {
+		return assigned && !slices.Contains(filter.States, item.State) || ofWorker && item.Worker != filter.Worker
+	})
 	from := min(filter.Offset, len(items))
 	return items[from:min(from+min(filter.Limit, len(items)), len(items))], len(items), err
 }
@@ -191,11 +201,11 @@ func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) (
 	if err != nil {
 		return nil, 0, err
 	}
-	choice.Work = filter.Work
+	choice.Work, choice.Worker, choice.First = filter.Work, filter.Worker, filter.First
 	held := func(offset, limit int) (contract.JobsQueryResult, error) {
 		// Pinned, so that pages of one list come from one workflow run.
 		return query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
-			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Offset: offset, Limit: limit, Work: filter.Work,
+			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Worker: filter.Worker, Offset: offset, Limit: limit, Work: filter.Work,
 		})
 	}
 	if !described.Open() {

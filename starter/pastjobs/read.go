@@ -28,6 +28,10 @@ type Filter struct {
 	// Number keeps one job, Key those of a dedupe key.
 	Number int
 	Key    string
+	// Worker keeps the jobs that it ran last.
+	Worker string
+	// First reads no more pages than Limit needs: the total may miss further jobs.
+	First bool
 	// Work adds the work of jobs that were not done.
 	Work bool
 	// Offset and Limit page through the rest.
@@ -47,7 +51,7 @@ func (f Filter) count(page contract.RecordPage) (n int, known bool) {
 	if f.Number > 0 && (f.Number < page.First || f.Number > page.Last) {
 		n = 0
 	}
-	return n, n == 0 || !f.single()
+	return n, n == 0 || !f.single() && f.Worker == ""
 }
 
 // matches counts the jobs of an entry that the filter chooses. If it chooses one of several, j
@@ -57,6 +61,8 @@ func (f Filter) matches(j *record.Job) int {
 	case f.Number > 0 && (f.Number < j.N || f.Number > j.N+j.More):
 		return 0
 	case f.Key != "" && j.Key != f.Key && !slices.ContainsFunc(j.Items, func(i jobtype.BatchItem) bool { return i.DedupeKey == f.Key }):
+		return 0
+	case f.Worker != "" && j.Worker != f.Worker:
 		return 0
 	case len(f.States) > 0 && !slices.Contains(f.States, j.State):
 		return 0
@@ -68,7 +74,28 @@ func (f Filter) matches(j *record.Job) int {
 
 // listed returns the jobs of the record that the filter chooses, and how many it chooses in
 // all: page after page, in each of them by number.
-func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) ([]contract.JobView, int, error) {
+func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) (views []contract.JobView, total int, err error) {
+	for at := 0; ; at += parallelReads {
+		end := min(at+parallelReads, len(of.Pages))
+		some := contract.ItemRecord{Pages: of.Pages[at:end]}
+		if end == len(of.Pages) {
+			some.Rest = of.Rest
+		}
+		rest := f
+		rest.Offset, rest.Limit = max(f.Offset-total, 0), f.Limit-len(views)
+		more, n, err := rest.listedIn(ctx, run, some)
+		if err != nil {
+			return nil, 0, err
+		}
+		views, total = append(views, more...), total+n
+		if end == len(of.Pages) || f.First && len(views) >= f.Limit {
+			return views, total, nil
+		}
+	}
+}
+
+// listedIn is listed of a few pages, which are read at once.
+func (f Filter) listedIn(ctx context.Context, run Run, of contract.ItemRecord) ([]contract.JobView, int, error) {
 	parts, err := f.parts(ctx, run, of)
 	if err != nil {
 		return nil, 0, err

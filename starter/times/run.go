@@ -214,7 +214,7 @@ type WorkerTimes struct {
 
 const (
 	// searchedRuns bounds the newest runs whose items are read for a worker, searchedItems the items of each, and
-	// searchedAtOnce the runs that are read at the same time: neither a run nor its record can select by worker.
+	// searchedAtOnce the runs that are read at the same time.
 	searchedRuns   = 20
 	searchedItems  = 10_000
 	searchedAtOnce = 4
@@ -235,7 +235,7 @@ func OfWorker(ctx context.Context, runs starter.Runs, id string, since time.Time
 	asking.SetLimit(searchedAtOnce)
 	for i, run := range newest {
 		asking.Go(func() error {
-			items, total, err := runs.Items(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, starter.ItemFilter{Limit: searchedItems})
+			items, total, err := runs.Items(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, starter.ItemFilter{Worker: id, Limit: searchedItems})
 			if err == nil && total > len(items) {
 				err = fmt.Errorf("the first %d of %d items were read", len(items), total)
 			}

@@ -172,7 +172,7 @@ func (g *Group) listBacklog(in contract.JobsQueryInput, number, limit int, now t
 		return
 	}
 	result.Proposals = g.jobs.backlog.Table()
-	if in.DedupeKey != "" || len(in.States) > 0 && !slices.Contains(in.States, contract.JobPending) {
+	if in.DedupeKey != "" || in.Worker != "" || len(in.States) > 0 && !slices.Contains(in.States, contract.JobPending) {
 		return
 	}
 	list, total := g.jobs.backlog.List(number, max(in.Offset-result.Total, 0), limit-len(result.Jobs))

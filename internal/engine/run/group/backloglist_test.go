@@ -36,6 +36,8 @@ func TestTheListsOfAnOpenGroupAreWhole(t *testing.T) {
 		one := s.query(contract.JobsQueryInput{JobID: contract.JobID(57)})
 		require.Len(t, one.Jobs, 1)
 		assert.Equal(t, []string{contract.JobID(57), rest}, []string{one.Jobs[0].JobID, one.Jobs[0].State})
+		assert.Equal(t, running, s.query(contract.JobsQueryInput{Worker: "a"}).Total)
+		assert.Zero(t, s.query(contract.JobsQueryInput{Worker: "b"}).Total)
 		states := s.query(contract.JobsQueryInput{Brief: true})
 		assert.Equal(t, 100, states.Total)
 		require.Len(t, states.Map, 100)

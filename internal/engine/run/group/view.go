@@ -50,6 +50,9 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		if len(in.States) > 0 && !slices.Contains(in.States, string(g.stateOf(j))) {
 			continue
 		}
+		if item, _ := g.engine.View(j.N); in.Worker != "" && cmp.Or(item.Worker, j.Worker) != in.Worker {
+			continue
+		}
 		first, count := j.N, 1+j.More
 		if number != 0 {
 			first, count = number, 1

@@ -119,15 +119,24 @@ const ofKilledWorker, ofBusyWorker = jobtype.Duration(4 * time.Second), jobtype.
 // plainGroup starts a group of plain jobs whose open jobs are 300.
 func (s *site) plainGroup(jobs, after int, heartbeatTimeout jobtype.Duration) client.WorkflowRun {
 	s.T.Helper()
+	return s.launchPlain(contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: s.plainSpec(jobs, after, heartbeatTimeout)})
+}
+
+func (s *site) plainSpec(jobs, after int, heartbeatTimeout jobtype.Duration) contract.JobTypeSpec {
+	s.T.Helper()
 	params, err := json.Marshal(plainParams{Book: s.bookPath(), Jobs: jobs, After: after, Go: s.goPath()})
 	require.NoError(s.T, err)
+	return contract.JobTypeSpec{Name: "plain", Handler: "plain", Params: params, Policy: jobtype.Policy{
+		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: slotsOfPlain, PerWorkerExecutionConcurrency: slotsOfPlain, HeartbeatTimeout: heartbeatTimeout,
+	}.WithDefaults()}
+}
+
+// launchPlain starts group/plain.
+func (s *site) launchPlain(in contract.JobGroupInput) client.WorkflowRun {
+	s.T.Helper()
 	run, err := s.Client.Temporal().ExecuteWorkflow(s.T.Context(), client.StartWorkflowOptions{
 		ID: "group/plain", TaskQueue: contract.ControlQueue, WorkflowExecutionTimeout: time.Hour,
-	}, contract.JobGroupWorkflow, contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: contract.JobTypeSpec{
-		Name: "plain", Handler: "plain", Params: params, Policy: jobtype.Policy{
-			MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: slotsOfPlain, PerWorkerExecutionConcurrency: slotsOfPlain, HeartbeatTimeout: heartbeatTimeout,
-		}.WithDefaults(),
-	}})
+	}, contract.JobGroupWorkflow, in)
 	require.NoError(s.T, err)
 	return run
 }

@@ -19,7 +19,12 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
-const visibilityLooks = 3
+// visibilityLooks bounds the looks at the list of an entity's runs while it is behind, lookShare the pause
+// between them: a share of the usual lag.
+const (
+	visibilityLooks = 20
+	lookShare       = 4
+)
 
 type recorderClient struct {
 	Runs
@@ -87,64 +92,101 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 	if err := answer.QueryResult.Get(&result.Log); err != nil {
 		return result, fmt.Errorf("read what run %s of the audit log has: %w", previous, err)
 	}
-	result.Entry = c.howItEnded(ctx, contract.AuditWorkflowID, previous)
-	return result, nil
-}
-
-// EntityEnd is [contract.EntityEndActivity]. It changes nothing.
-func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
-	var result contract.EntityEndResult
-	for _, runID := range in.Passed {
-		if entry := c.howItEnded(ctx, in.WorkflowID, runID); entry != nil {
-			result.Passed = append(result.Passed, *entry)
-		}
-	}
-	found, err := c.closedRun(ctx, in.WorkflowID, in.RunID)
-	if err == nil && found != "" && !slices.Contains(in.Passed, found) {
-		result.Entry = c.howItEnded(ctx, in.WorkflowID, found)
-	}
+	result.Entry, err = c.howItEnded(ctx, contract.AuditWorkflowID, previous)
 	return result, err
 }
 
-// closedRun returns the newest closed run of an entity except the asking one. Visibility lags,
-// so it looks more than once before it returns none.
-func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (string, error) {
-	for look := 1; ; look++ {
-		found, err := c.listedRun(ctx, workflowID, asking)
-		if err != nil || found != "" || look == visibilityLooks {
-			return found, err
+// EntityEnd is [contract.EntityEndActivity]. It changes nothing. Two processes may have started
+// runs after the same ended one; then an earlier run is missing in in.Passed.
+func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
+	var result contract.EntityEndResult
+	closed, err := c.closedRuns(ctx, in.WorkflowID, in.RunID)
+	if err != nil {
+		return result, err
+	}
+	missed := 0
+	for missed < len(closed) && !slices.Contains(in.Passed, closed[missed]) {
+		missed++
+	}
+	if len(in.Passed) == 0 {
+		missed = min(missed, 1) // The end of an older run is in the log already.
+	}
+	for i, runID := range slices.Concat(closed[:missed], in.Passed) {
+		entry, err := c.howItEnded(ctx, in.WorkflowID, runID)
+		switch {
+		case err != nil:
+			return result, err
+		case entry == nil:
+		case i == 0 && missed > 0:
+			result.Entry = entry
+		default:
+			result.Passed = append(result.Passed, *entry)
 		}
-		if err := rpc.NextEvent(ctx, time.After(c.visibilityLag)); err != nil {
-			return "", err
+	}
+	return result, nil
+}
+
+// closedRun returns the newest closed run of an entity except the asking one.
+func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (string, error) {
+	closed, err := c.closedRuns(ctx, workflowID, asking)
+	if err != nil || len(closed) == 0 {
+		return "", err
+	}
+	return closed[0], nil
+}
+
+// closedRuns returns the newest closed runs of an entity except the asking one, the newest first. Visibility
+// lags, so it looks again until visibility shows that the asking run is the only open one.
+func (c *Control) closedRuns(ctx context.Context, workflowID, asking string) ([]string, error) {
+	for look := 1; ; look++ {
+		closed, current, err := c.listedRuns(ctx, workflowID, asking)
+		if err != nil || current || look == visibilityLooks {
+			return closed, err
+		}
+		if err := rpc.NextEvent(ctx, time.After(c.visibilityLag/lookShare)); err != nil {
+			return nil, err
 		}
 	}
 }
 
-func (c *Control) listedRun(ctx context.Context, workflowID, asking string) (string, error) {
+func (c *Control) listedRuns(ctx context.Context, workflowID, asking string) (closed []string, current bool, err error) {
 	listed, err := c.raw.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: activity.GetInfo(ctx).Namespace, PageSize: 10,
-		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'", workflowID),
+		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'ContinuedAsNew'", workflowID),
 	})
 	if err != nil {
-		return "", fmt.Errorf("look for earlier runs of %s: %w", workflowID, err)
+		return nil, false, fmt.Errorf("look for earlier runs of %s: %w", workflowID, err)
 	}
+	seen, behind := false, false
 	for _, execution := range listed.GetExecutions() {
-		if id := execution.GetExecution().GetRunId(); id != asking {
-			return id, nil
+		switch id := execution.GetExecution().GetRunId(); {
+		case id == asking:
+			seen = true
+		case execution.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || execution.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_PAUSED:
+			behind = true
+		default:
+			closed = append(closed, id)
 		}
 	}
-	return "", nil
+	return closed, seen && !behind, nil
 }
 
-// howItEnded returns who ended a run of an entity; nil if unknown.
-func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *contract.AuditEntry {
+// howItEnded returns who ended a run of an entity; nil if the server no longer has the run, or if the entity
+// continued.
+func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) (*contract.AuditEntry, error) {
 	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {
-		return nil
+		return nil, nil
 	}
 	last, err := events.Next()
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("read how run %s of %s ended: %w", runID, workflowID, err)
+	}
+	if last.GetWorkflowExecutionContinuedAsNewEventAttributes() != nil {
+		return nil, nil
 	}
 	entry := &contract.AuditEntry{
 		ID: "ended|" + runID, At: last.GetEventTime().AsTime(), Kind: contract.AuditOperator,
@@ -163,5 +205,5 @@ func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *con
 			entry.Via, entry.Auth = auditlog.Origin(identity)
 		}
 	}
-	return entry
+	return entry, nil
 }

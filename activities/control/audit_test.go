@@ -36,10 +36,11 @@ type auditServer struct {
 	// status of the log's newest run; unspecified means none.
 	status enums.WorkflowExecutionStatus
 	// log is the query result of the closed run, last its last event, listed the runs in
-	// visibility.
+	// visibility, the running one first.
 	log    []byte
 	last   *historypb.HistoryEvent
 	listed []string
+	later  []string // from the second look on
 	looked int
 	read   int
 	fault  error
@@ -79,8 +80,15 @@ func (s auditCalls) GetWorkflowExecutionHistoryReverse(_ context.Context, in *wo
 func (s auditCalls) ListWorkflowExecutions(context.Context, *workflowservice.ListWorkflowExecutionsRequest, ...grpc.CallOption) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	s.server.looked++
 	found := &workflowservice.ListWorkflowExecutionsResponse{}
-	for _, id := range s.server.listed {
-		found.Executions = append(found.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{WorkflowId: contract.AuditWorkflowID, RunId: id}})
+	for i, id := range s.server.listed {
+		status := enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		if i == 0 {
+			status = enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		}
+		found.Executions = append(found.Executions, &workflowpb.WorkflowExecutionInfo{Status: status, Execution: &commonpb.WorkflowExecution{WorkflowId: contract.AuditWorkflowID, RunId: id}})
+	}
+	if len(s.server.later) > 0 {
+		s.server.listed, s.server.later = s.server.later, nil
 	}
 	return found, nil
 }
@@ -246,12 +254,16 @@ func TestTerminatedLogIsTakenOver(t *testing.T) {
 	result, err = s.adopt(t, contract.AdoptAuditInput{Previous: "gone"})
 	require.NoError(t, err)
 	assert.Equal(t, contract.AdoptAuditResult{}, result, "the server has it no more")
+	s.asked, s.listed, s.later = nil, []string{"before", "older"}, []string{"me", "before", "older"}
+	_, err = s.adopt(t, contract.AdoptAuditInput{RunID: "me"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"before"}, s.asked, "the log before still looks open; the one before that lacks its entries")
 	s.listed, s.looked = nil, 0
 	result, err = s.adopt(t, contract.AdoptAuditInput{RunID: "me"})
 	require.NoError(t, err)
 	assert.Equal(t, contract.AdoptAuditResult{}, result, "there was none")
-	assert.Equal(t, 3, s.looked, "visibility lags")
+	assert.Equal(t, 20, s.looked, "visibility lags")
 	_, err = s.adopt(t, contract.AdoptAuditInput{RunID: "me", First: true})
 	require.NoError(t, err)
-	assert.Equal(t, 3, s.looked, "its starter knows")
+	assert.Equal(t, 20, s.looked, "its starter knows")
 }

@@ -1,19 +1,18 @@
 package entity
 
 import (
-	"time"
-
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
-// endLimit is how long a new entity tries to learn who ended the one before it.
-const endLimit = 5 * time.Minute
+// endAttempts bounds the attempts to learn who ended the run before: about five minutes of a running control
+// plane. A limit of time would also count while no control plane runs.
+const endAttempts = 30
 
 func callEntityEnd(ctx workflow.Context, in contract.EntityEndInput) workflow.Future {
 	options := callopts.ControlOptions("who ended the run before?")
-	options.ScheduleToCloseTimeout = endLimit
+	options.RetryPolicy.MaximumAttempts = endAttempts
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.EntityEndActivity, in)
 }

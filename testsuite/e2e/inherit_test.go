@@ -2,17 +2,22 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // TestAdmissionIsTerminatedAgainAndAgain: a changed pool size, a disabled key and the fences outlive 40
@@ -35,17 +40,18 @@ func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	temporal := p.client.Temporal()
 	activities := control.New(temporal, contract.FleetConfig{}, control.WithConverter(starter.DataConverter()))
-	var ended []string
-	for range 40 {
+	ended := map[string]bool{}
+	for i := range 40 {
 		require.NoError(t, activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}))
 		pause(ctx, time.Duration(random.IntN(3)*random.IntN(40))*time.Millisecond)
 		described, err := temporal.DescribeWorkflowExecution(ctx, contract.AdmissionWorkflowID, "")
 		require.NoError(t, err)
 		run := described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
-		if temporal.TerminateWorkflow(ctx, contract.AdmissionWorkflowID, run, "again") == nil {
-			ended = append(ended, run)
-		}
+		reason := fmt.Sprintf("again %d", i)
+		err = temporal.TerminateWorkflow(ctx, contract.AdmissionWorkflowID, run, reason)
+		ended[reason] = err == nil
 	}
+	maps.DeleteFunc(ended, func(_ string, did bool) bool { return !did })
 	require.Greater(t, len(ended), 20)
 	require.NoError(t, activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}))
 	testsuite.WaitFor(t, 30*time.Second, "admission answers", func() bool {
@@ -63,13 +69,68 @@ func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		n := 0
 		for _, entry := range log.Entries {
-			if entry.Action == contract.AdmissionWorkflowID+contract.AuditTerminated {
-				n++
-			}
+			delete(ended, entry.Detail)
 		}
-		return n == len(ended)
+		return len(ended) == 0
+	})
+}
+
+// stalled is a client that stops before it starts a workflow, until it may go on.
+type stalled struct {
+	client.Client
+	stopped, resume chan struct{}
+}
+
+func (s stalled) ExecuteWorkflow(ctx context.Context, options client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
+	close(s.stopped)
+	<-s.resume
+	return s.Client.ExecuteWorkflow(ctx, options, workflow, args...)
+}
+
+// TestTwoProcessesStartAdmission: a process that starts admission late, from what the last run but one left, hides no
+// termination.
+func TestTwoProcessesStartAdmission(t *testing.T) {
+	t.Parallel()
+	server := replay.StartServer(t)
+	dialed, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), Identity: "test"})
+	require.NoError(t, err)
+	t.Cleanup(dialed.Close)
+	temporal := dialed.Temporal()
+	start := func(c control.Client) error {
+		return control.New(c, contract.FleetConfig{}, control.WithConverter(starter.DataConverter())).EnsureAdmission(t.Context(), contract.EnsureAdmissionInput{})
+	}
+	terminate := func(reason string) {
+		require.NoError(t, temporal.TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", reason))
+	}
+	require.NoError(t, start(temporal))
+	terminate("the first")
+	late := stalled{temporal, make(chan struct{}), make(chan struct{})}
+	ended := make(chan error)
+	go func() { ended <- start(late) }()
+	<-late.stopped
+	require.NoError(t, start(temporal))
+	terminate("the second")
+	close(late.resume)
+	require.NoError(t, <-ended)
+
+	running, err := app.StartControl(t.Context(), app.ControlOptions{Client: dialed, Logger: testsuite.Quiet()})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		defer cancel()
+		require.NoError(t, running.Stop(ctx))
+	})
+	missing := map[string]bool{"the first": true, "the second": true}
+	testsuite.WaitFor(t, 60*time.Second, "both terminations are in the audit log", func() bool {
+		log, err := dialed.Audit().Read(t.Context(), contract.AuditFilter{})
+		if err != nil {
+			return false
+		}
+		for _, entry := range log.Entries {
+			delete(missing, entry.Detail)
+		}
+		return len(missing) == 0
 	})
 }
 

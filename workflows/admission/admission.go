@@ -226,6 +226,7 @@ func (a *run) continueAsNew() error {
 		return fmt.Errorf("continue as new: %w", err)
 	}
 	in := contract.AdmissionInput{Inherited: a.inherited, Audit: a.loop.Audit.State()}
+	in.Inherited.Passed = a.loop.Passed()
 	in.Undelivered, in.Unanswered = a.outbox.state()
 	if a.asking != nil {
 		in.LateSince = a.asking.LateSince

@@ -34,6 +34,9 @@ type model struct {
 	gone    map[string]bool
 	audit   []contract.AuditEntry
 	asked   []contract.AskHoldersInput
+	// ended is the end of the runs before, passed lists the runs whose end was queried.
+	ended  contract.EntityEndResult
+	passed []string
 }
 
 func newModel(t *testing.T) *model {
@@ -46,8 +49,9 @@ func newModel(t *testing.T) *model {
 		b.audit = append(b.audit, in.Entries...)
 		return nil
 	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
-	b.RegisterActivityWithOptions(func(context.Context, contract.EntityEndInput) (contract.EntityEndResult, error) {
-		return contract.EntityEndResult{}, nil
+	b.RegisterActivityWithOptions(func(_ context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
+		b.passed = append(b.passed, in.Passed...)
+		return b.ended, nil
 	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
 	b.RegisterActivityWithOptions(func(_ context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
 		b.mu.Lock()

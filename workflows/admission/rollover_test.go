@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -61,4 +63,24 @@ func TestAdmissionEndsARunBeforeTheServerRefusesSignals(t *testing.T) {
 	}
 	b.play(contract.AdmissionInput{})
 	assert.Equal(t, 80, sent)
+}
+
+// TestAnEndNotRecordedYetTravels: a run that must end before it has learned how the run before it ended passes the
+// task on.
+func TestAnEndNotRecordedYetTravels(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	b.OnActivity(contract.EntityEndActivity, mock.Anything, mock.Anything).Return(contract.EntityEndResult{}, nil).After(time.Hour)
+	b.SetContinueAsNewSuggested(true)
+	b.SetCurrentHistoryLength(40_000)
+	b.at(time.Second, wants("a", contract.AdmissionItem{ID: "lane", Lane: "x"}))
+	in, state := b.play(contract.AdmissionInput{Inherited: contract.Inherited{From: "before", Passed: []string{"before"}}})
+
+	second := newModel(t)
+	second.ended = contract.EntityEndResult{Passed: []contract.AuditEntry{{ID: "ended|before", Action: "admission.terminate"}}}
+	next, _ := second.play(in, state...)
+	assert.Equal(t, []string{"before"}, second.passed)
+	require.NotEmpty(t, second.audit)
+	assert.Equal(t, "admission.terminate", second.audit[0].Action)
+	assert.Empty(t, next.Inherited.Passed, "it is recorded")
 }

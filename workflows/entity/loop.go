@@ -54,7 +54,7 @@ func New(ctx workflow.Context, options Options) *Loop {
 	l.Audit = recorder.New(detached, recorder.EntityPace, contract.AuditEntry{})
 	l.Audit.Restore(options.Audit)
 	l.passed = options.Passed
-	if !options.Continued {
+	if !options.Continued || len(options.Passed) > 0 {
 		l.predecessor = callEntityEnd(detached, contract.EntityEndInput{
 			WorkflowID: options.Name, RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Passed: options.Passed,
 		})

@@ -94,6 +94,30 @@ func TestCancelIsRecordedAndIgnored(t *testing.T) {
 	assert.True(t, m.records[0].Origins[0].Cancel, "who it was is read from the history")
 }
 
+// TestTheEndOfTheRunBeforeIsRecorded: a run does not continue as new before it has recorded how the run before it
+// ended, and the search for that has no limit of time: a control plane may be away for days.
+func TestTheEndOfTheRunBeforeIsRecorded(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	failures := 0
+	m.RegisterActivityWithOptions(func(ctx context.Context, _ contract.EntityEndInput) (contract.EntityEndResult, error) {
+		assert.GreaterOrEqual(t, activity.GetInfo(ctx).ScheduleToCloseTimeout, 10*time.Minute, "the environment's own limit")
+		if failures++; failures < 25 {
+			return contract.EntityEndResult{}, assert.AnError
+		}
+		return contract.EntityEndResult{Entry: &contract.AuditEntry{Action: "counter.terminate"}, Passed: []contract.AuditEntry{{Action: "before that"}}}, nil
+	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
+	m.RegisterDelayedCallback(m.CancelWorkflow, time.Second)
+	m.end(t)
+	var actions []string
+	for _, record := range m.records {
+		for _, entry := range record.Entries {
+			actions = append(actions, entry.Action)
+		}
+	}
+	assert.ElementsMatch(t, []string{"counter.cancel", "counter.terminate", "before that"}, actions)
+}
+
 // TestWaitingWritesNothing: a hundred messages with the same deadline cost one
 // timer, and none is canceled.
 func TestWaitingWritesNothing(t *testing.T) {

@@ -50,5 +50,5 @@ func (l *Loop) Full(limits Limits, idle bool) bool {
 		l.timers.SetBy(l.ctx, quietAt)
 		return false
 	}
-	return idle && l.Audit.Idle()
+	return idle && l.predecessor == nil && l.Audit.Idle()
 }

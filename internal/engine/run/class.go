@@ -35,6 +35,8 @@ type class struct {
 	possible int
 	// noWorkerSince is the loss of the last possible worker; zero while there is one.
 	noWorkerSince time.Time
+	// recovering means that it was lost in an incomplete view.
+	recovering bool
 	// failAt is the time at which the first item has waited too long for a worker.
 	failAt time.Time
 	// tryAt is the time of the next trial of a worker that seems full.

@@ -26,7 +26,7 @@ func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 		e.touchLacking()
 		f.changes++
 	}
-	f.incomplete = v.Incomplete
+	f.wasIncomplete, f.incomplete = f.incomplete, v.Incomplete
 	seenNow := 0
 	for i := range v.Workers {
 		seen := &v.Workers[i]

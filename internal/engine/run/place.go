@@ -276,7 +276,8 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	switch {
 	case c.possible > 0:
 		if !c.noWorkerSince.IsZero() {
-			e.noteWait(contract.CodeNoWorker, c.items[0].ID, e.missing(c), c.noWorkerSince, now)
+			code, detail := explain.Lacking(c.recovering && (e.fleet.incomplete || e.fleet.wasIncomplete), e.missing(c))
+			e.noteWait(code, c.items[0].ID, detail, c.noWorkerSince, now)
 			c.noWorkerSince = time.Time{}
 		}
 		return
@@ -295,7 +296,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 		return
 	}
 	if c.noWorkerSince.IsZero() {
-		c.noWorkerSince, c.failAt = now, time.Time{}
+		c.noWorkerSince, c.failAt, c.recovering = now, time.Time{}, e.fleet.incomplete
 		e.failInTime(c, c.items)
 	}
 }

@@ -56,6 +56,8 @@ type savedClass struct {
 	Class string    `json:"class"`
 	Since time.Time `json:"since"`
 	Fail  time.Time `json:"fail,omitzero"`
+	// Recovering: the registry was incomplete.
+	Recovering bool `json:"recovering,omitempty"`
 }
 
 // Snapshot returns the state. It shares memory with the engine: encode it before the next event.
@@ -77,7 +79,7 @@ func (e *Engine) Snapshot() Snapshot {
 	//workflowcheck:ignore sorted right below
 	for key, c := range e.classes {
 		if !c.noWorkerSince.IsZero() && len(c.items) > 0 {
-			s.NoWorker = append(s.NoWorker, savedClass{key, c.noWorkerSince, c.failAt})
+			s.NoWorker = append(s.NoWorker, savedClass{key, c.noWorkerSince, c.failAt, c.recovering})
 		}
 	}
 	slices.SortFunc(s.NoWorker, func(a, b savedClass) int { return cmp.Compare(a.Class, b.Class) })
@@ -187,7 +189,7 @@ func (it *item) fault() string {
 }
 
 func (e *Engine) restoreMissing(c *class, saved savedClass) {
-	c.noWorkerSince, c.failAt = saved.Since, saved.Fail
+	c.noWorkerSince, c.failAt, c.recovering = saved.Since, saved.Fail, saved.Recovering
 	e.timers.Push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 }
 

@@ -148,7 +148,8 @@ type fleet struct {
 	// changes counts the changes that [Engine.Candidates] may show.
 	changes uint64
 	// incomplete means that the newest view is that of a registry which was just rebuilt.
-	incomplete bool
+	// wasIncomplete is the same of the view before it.
+	incomplete, wasIncomplete bool
 	// absent are workers in no view, with the run's attempts there: a rebuilt registry receives
 	// them one by one.
 	absent   map[string]*worker

@@ -22,6 +22,8 @@ const (
 	young = time.Hour
 	// listSize is the number of pages in one list request.
 	listSize = 500
+	// maxFaults bounds the faults that a sweep returns.
+	maxFaults = 5
 )
 
 // Describer looks up runs. The SDK's client implements it.
@@ -59,16 +61,23 @@ func (k *Keeper) Keep(ctx context.Context) {
 	}
 }
 
-// Sweep closes the open pages whose run has ended or never began.
+// Sweep closes the open pages whose run has ended or never began. A page that cannot be closed does not keep it from
+// the others; the error names the first ones.
 func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err error) {
 	over := map[string]bool{}
+	var faults []error
+	failed := func(err error) {
+		if len(faults) < maxFaults {
+			faults = append(faults, err)
+		}
+	}
 	for token := []byte(nil); ; {
 		page, err := k.store.client.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: k.store.namespace, PageSize: listSize, NextPageToken: token,
 			Query: fmt.Sprintf("WorkflowType = '%s' AND %s", contract.PageWorkflow, contract.QueryOpen),
 		})
 		if err != nil {
-			return closed, fmt.Errorf("list the open pages: %w", err)
+			return closed, errors.Join(append(faults, fmt.Errorf("list the open pages: %w", err))...)
 		}
 		for _, info := range page.GetExecutions() {
 			id := info.GetExecution().GetWorkflowId()
@@ -78,19 +87,20 @@ func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err erro
 			}
 			if _, known := over[run]; !known {
 				if over[run], err = k.isOver(ctx, run, now.Sub(info.GetStartTime().AsTime()) > young); err != nil {
-					return closed, err
+					failed(err)
 				}
 			}
 			if !over[run] {
 				continue
 			}
 			if err := k.store.end(ctx, id, "its run has ended"); err != nil {
-				return closed, err
+				failed(err)
+				continue
 			}
 			closed++
 		}
-		if token = page.GetNextPageToken(); len(token) == 0 {
-			return closed, nil
+		if token = page.GetNextPageToken(); len(token) == 0 || ctx.Err() != nil {
+			return closed, errors.Join(faults...)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/roundsman/roundsman/contract"
@@ -91,13 +92,20 @@ func (p *Proposals) List(ctx context.Context, run, page string) ([]jobtype.Propo
 		return list, err
 	})
 	if err != nil {
-		if shared && ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		if shared && ctx.Err() == nil && ended(err) {
 			return p.List(ctx, run, page)
 		}
 		return nil, err
 	}
 	list, _ := read.([]jobtype.Proposal)
 	return list, nil
+}
+
+// ended reports whether a context has ended a call, as the error of the context or of the server's client.
+func ended(err error) bool {
+	_, canceled := errors.AsType[*serviceerror.Canceled](err)
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return canceled || late || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (p *Proposals) find(name string) ([]jobtype.Proposal, bool) {

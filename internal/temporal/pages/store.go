@@ -68,8 +68,12 @@ func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	}
+	events := history.GetHistory().GetEvents()
+	if len(events) == 0 {
+		return nil, fmt.Errorf("read %s: the server returned no event", id)
+	}
 	var data []byte
-	input := history.GetHistory().GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput()
+	input := events[0].GetWorkflowExecutionStartedEventAttributes().GetInput()
 	if err := s.converter.FromPayloads(input, &data); err != nil {
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	}

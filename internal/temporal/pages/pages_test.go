@@ -1,0 +1,268 @@
+package pages_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+var now = time.Date(2026, 11, 27, 6, 0, 0, 0, time.UTC)
+
+// server keeps pages as the Temporal server does.
+type server struct {
+	workflowservice.WorkflowServiceClient
+
+	mu     sync.Mutex
+	pages  map[string]*commonpb.Payloads
+	open   []string
+	ages   map[string]time.Duration
+	runs   map[string]enums.WorkflowExecutionStatus
+	faults map[string]error
+	reads  int
+	// waiting is told of each read, which then waits for release or its own context.
+	waiting, release chan struct{}
+	empty            bool
+}
+
+func newServer() *server {
+	return &server{pages: map[string]*commonpb.Payloads{}, ages: map[string]time.Duration{}, runs: map[string]enums.WorkflowExecutionStatus{}, faults: map[string]error{}}
+}
+
+func (s *server) WorkflowService() workflowservice.WorkflowServiceClient { return s }
+
+func (s *server) store() *pages.Store {
+	return pages.NewStore(s, "default", converter.GetDefaultDataConverter())
+}
+
+func (s *server) ExecuteWorkflow(_ context.Context, options client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(args...)
+	s.pages[options.ID] = payloads
+	if !slices.Contains(s.open, options.ID) {
+		s.open = append(s.open, options.ID)
+	}
+	return nil, err
+}
+
+func (s *server) GetWorkflowExecutionHistory(ctx context.Context, in *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	s.mu.Lock()
+	s.reads++
+	payloads, known := s.pages[in.GetExecution().GetWorkflowId()]
+	waiting, release := s.waiting, s.release
+	s.mu.Unlock()
+	if waiting != nil {
+		waiting <- struct{}{}
+		select {
+		case <-ctx.Done():
+			return nil, serviceerror.NewCanceled(ctx.Err().Error()) // As the SDK's client converts it.
+		case <-release:
+		}
+	}
+	switch {
+	case s.empty:
+		return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
+	case !known:
+		return nil, serviceerror.NewNotFound("deleted")
+	}
+	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: []*historypb.HistoryEvent{{
+		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: payloads},
+		},
+	}}}}, nil
+}
+
+func (s *server) ListWorkflowExecutions(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest, _ ...grpc.CallOption) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	from := 0
+	if token := in.GetNextPageToken(); len(token) > 0 {
+		from = int(token[0])
+	}
+	answer := &workflowservice.ListWorkflowExecutionsResponse{}
+	for _, id := range s.open[from:min(from+2, len(s.open))] {
+		answer.Executions = append(answer.Executions, &workflowpb.WorkflowExecutionInfo{
+			Execution: &commonpb.WorkflowExecution{WorkflowId: id}, StartTime: timestamppb.New(now.Add(-s.ages[id])),
+		})
+	}
+	if from+2 < len(s.open) {
+		answer.NextPageToken = []byte{byte(from + 2)}
+	}
+	return answer, s.faults["list"]
+}
+
+func (s *server) TerminateWorkflowExecution(_ context.Context, in *workflowservice.TerminateWorkflowExecutionRequest, _ ...grpc.CallOption) (*workflowservice.TerminateWorkflowExecutionResponse, error) {
+	id := in.GetWorkflowExecution().GetWorkflowId()
+	if err := s.faults[id]; err != nil {
+		return nil, err
+	}
+	s.runs[id] = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	return nil, nil
+}
+
+// describer looks up the runs of a server.
+type describer struct{ *server }
+
+func (s describer) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if err := s.faults[id]; err != nil {
+		return nil, err
+	}
+	status, known := s.runs[id]
+	if !known {
+		return nil, serviceerror.NewNotFound("no such run")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status}}, nil
+}
+
+func TestAPageIsWhatWasWrittenOrLost(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	page, err := s.store().Put(t.Context(), "group/a", []byte("bytes"))
+	require.NoError(t, err)
+	again, err := s.store().Put(t.Context(), "group/a", []byte("bytes"))
+	require.NoError(t, err)
+	assert.Equal(t, page, again, "a repetition has no effect")
+	data, err := s.store().Get(t.Context(), "group/a", page)
+	require.NoError(t, err)
+	assert.Equal(t, "bytes", string(data))
+
+	_, err = s.store().Get(t.Context(), "group/b", page)
+	require.ErrorIs(t, err, pages.ErrLost, "of another run")
+	s.pages[contract.PageWorkflowID("group/a", page)], err = converter.GetDefaultDataConverter().ToPayloads([]byte("other bytes"))
+	require.NoError(t, err)
+	_, err = s.store().Get(t.Context(), "group/a", page)
+	require.ErrorIs(t, err, pages.ErrLost, "somebody started a workflow with its id")
+	s.pages[contract.PageWorkflowID("group/a", page)] = nil
+	_, err = s.store().Get(t.Context(), "group/a", page)
+	require.ErrorIs(t, err, pages.ErrLost, "or one without input")
+	s.empty = true
+	_, err = s.store().Get(t.Context(), "group/a", page)
+	require.ErrorContains(t, err, "no event")
+	require.NotErrorIs(t, err, pages.ErrLost, "another try may help")
+}
+
+// TestACanceledReaderDisturbsNoOther: readers of a page share one read. The end of the first reader's context fails
+// only the first.
+func TestACanceledReaderDisturbsNoOther(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	packed, err := pages.PackProposals([]jobtype.Proposal{{Summary: "one"}, {Summary: "two"}})
+	require.NoError(t, err)
+	page, err := s.store().Put(t.Context(), "group/a", packed)
+	require.NoError(t, err)
+	s.waiting, s.release = make(chan struct{}), make(chan struct{})
+	reader := pages.NewProposals(s.store())
+	first, cancel := context.WithCancel(t.Context())
+	got := make(chan error)
+	go func() { _, err := reader.List(first, "group/a", page); got <- err }()
+	<-s.waiting
+	const others = 3
+	joined := make(chan error, others)
+	for range others {
+		go func() {
+			proposal, err := reader.Get(t.Context(), "group/a", contract.ProposalRef{Page: page, Position: 1})
+			if err == nil && proposal.Summary != "two" {
+				err = errors.New("another proposal: " + proposal.Summary)
+			}
+			joined <- err
+		}()
+	}
+	go func() {
+		for range s.waiting { // The reads after the first one.
+		}
+	}()
+	time.Sleep(20 * time.Millisecond) // The others join the first read; one that does not is no weaker a test.
+	cancel()
+	require.Error(t, <-got)
+	close(s.release)
+	for range others {
+		require.NoError(t, <-joined)
+	}
+	for _, position := range []int{-1, 2, 1 << 40} {
+		_, err := reader.Get(t.Context(), "group/a", contract.ProposalRef{Page: page, Position: position})
+		require.ErrorIs(t, err, pages.ErrLost)
+	}
+}
+
+// TestManyPages: the readers forget the oldest pages and read them again.
+func TestManyPages(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	reader, cache := pages.NewProposals(s.store()), pages.NewCache(s.store())
+	var names []string
+	for i := range 200 {
+		packed, err := pages.PackProposals([]jobtype.Proposal{{Summary: fmt.Sprint(i)}})
+		require.NoError(t, err)
+		page, err := s.store().Put(t.Context(), "group/a", packed)
+		require.NoError(t, err)
+		names = append(names, page)
+	}
+	for round := range 2 {
+		for i, page := range names {
+			list, err := reader.List(t.Context(), "group/a", page)
+			require.NoError(t, err)
+			assert.Equal(t, fmt.Sprint(i), list[0].Summary)
+			data, err := cache.Get(t.Context(), "group/a", page)
+			require.NoError(t, err)
+			list, err = pages.OpenProposals(data)
+			require.NoError(t, err)
+			assert.Equal(t, fmt.Sprint(i), list[0].Summary)
+		}
+		assert.Equal(t, (round+1)*400, s.reads, "none of 200 is kept until it is read again")
+	}
+	for _, page := range names[190:] {
+		_, err := reader.List(t.Context(), "group/a", page)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 800, s.reads, "the last ones are kept")
+}
+
+// TestSweep: pages of ended runs are closed, whatever happens with others.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	const (
+		running, paused, completed = enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_PAUSED, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	)
+	s.runs = map[string]enums.WorkflowExecutionStatus{"group/ended": completed, "group/runs": running, "group/paused": paused, "group/sub/job-00001": completed, "group/later": completed}
+	s.faults = map[string]error{"group/unknown": errors.New("the server is busy"), "page/group/ended/b": errors.New("cannot be closed")}
+	s.open = []string{
+		"page/group/unknown/a", "page/group/ended/b", "page/group/ended/c", "page/group/runs/d", "page/group/paused/e", "page/group/never/f",
+		"page/group/new/g", "page/group/sub/job-00001/h", "page/", "something else", "page/group/later/i",
+	}
+	for _, id := range s.open {
+		s.ages[id] = 2 * time.Hour
+	}
+	s.ages["page/group/new/g"] = time.Minute
+	closed, err := pages.NewKeeper(s.store(), describer{s}, slog.New(slog.DiscardHandler)).Sweep(t.Context(), now)
+	require.ErrorContains(t, err, "the server is busy")
+	require.ErrorContains(t, err, "cannot be closed")
+	var ended []string
+	for _, id := range s.open {
+		if s.runs[id] == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED {
+			ended = append(ended, id)
+		}
+	}
+	assert.Equal(t, []string{"page/group/ended/c", "page/group/never/f", "page/group/sub/job-00001/h", "page/group/later/i"}, ended)
+	assert.Equal(t, len(ended), closed)
+}

@@ -21,11 +21,13 @@ func jobTypeKeys() []string {
 	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "approvals_keep_lane", "schedule", "windows", "blackouts", "after", "run_if_not_succeeded_for", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
 }
 
-// jobTypeKeys refuses unknown keys. A key of programs gets a hint to the block of the program.
+// jobTypeKeys refuses unknown keys. A key of programs gets a hint to the block of the program, if the handler has one.
 func (r *reader) jobTypeKeys(n *yamlread.Node, path string) {
 	allowed := jobTypeKeys()
+	handler := n.Get("handler")
+	programs := n.Get("dag") == nil && (handler == nil || handler.Literal == contract.CommandHandler)
 	for _, f := range n.Fields {
-		if block := launch.BlockOf(f.Key); block != "" && !slices.Contains(jobTypeKeys(), f.Key) {
+		if block := launch.BlockOf(f.Key); programs && block != "" && !slices.Contains(jobTypeKeys(), f.Key) {
 			r.fault(f.At, join(path, f.Key), "belongs to a program: write it in %s", block)
 			allowed = append(allowed, f.Key)
 		}

@@ -175,9 +175,13 @@ tasks:
 	} {
 		assert.Regexp(t, line, o.Stdout)
 	}
-	report := clitest.Decode[struct{ Files []dag.SpecReport }](h.run("start", path, "--dry-run", "-o", "json", "--config", "other.yaml", "--address", "127.0.0.1:1").OK())
+	report := clitest.Decode[struct{ Files []dag.SpecReport }](h.run("start", path, "--dry-run", "-o", "json", "--config", "other.yaml").OK())
 	require.Len(t, report.Files[0].Commands, 7)
 	assert.Equal(t, []string{"echo", "web-1"}, report.Files[0].Commands[0].Command)
+	for _, flag := range []string{"--address=127.0.0.1:1", "--namespace=prod", "--as=x", "--ignore-window", "--backfill=1h.."} {
+		name, _, _ := strings.Cut(flag, "=")
+		h.run("start", path, "--dry-run", flag).Exits(ui.ExitUsage).Complains(name + " has no effect")
+	}
 	assert.NotContains(t, h.run("validate", path).OK().Stdout, "COMMAND")
 }
 

@@ -33,7 +33,7 @@ type old struct {
 	used []string
 	// drop is a common flag that the line does not have.
 	drop string
-	// offline drops all common flags except for --output: the line connects to nothing.
+	// offline means that the line connects to nothing: it has only --output, and --config changes nothing.
 	offline bool
 }
 
@@ -96,8 +96,12 @@ func (c *commands) forward(ctx *cli.Context, line old) error {
 			continue
 		}
 		if category, ok := flag.(cli.CategorizableFlag); ok && category.GetCategory() == ui.CategoryCommon {
-			if line.offline && name != ui.FlagOutput {
+			switch {
+			case !line.offline || name == ui.FlagOutput:
+			case name == ui.FlagConfig:
 				continue
+			default:
+				return ui.Usagef("--%s has no effect with --dry-run on a file, which asks no server: leave it out", name)
 			}
 			for _, value := range values(ctx, name) {
 				common = append(common, "--"+name+"="+value)

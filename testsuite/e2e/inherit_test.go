@@ -76,7 +76,7 @@ func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// stalled is a client that stops before it starts a workflow, until it may go on.
+// stalled is a client that stops before it starts a workflow, until it may continue.
 type stalled struct {
 	client.Client
 	stopped, resume chan struct{}

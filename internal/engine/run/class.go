@@ -35,17 +35,16 @@ type class struct {
 	possible int
 	// noWorkerSince is the loss of the last possible worker; zero while there is one.
 	noWorkerSince time.Time
-	// recovering means that it was lost in an incomplete view.
-	recovering bool
 	// failAt is the time at which the first item has waited too long for a worker.
 	failAt time.Time
 	// tryAt is the time of the next trial of a worker that seems full.
 	tryAt time.Time
-	// dirty means that the class must be evaluated. at is its place among the ready classes,
+	// dirty means that the class must be evaluated; recovering, that the last possible worker was lost in an
+	// incomplete view. at is its place among the ready classes,
 	// first the order of its first item when it was put there.
-	dirty bool
-	at    int
-	first rankOfItem
+	dirty, recovering bool
+	at                int
+	first             rankOfItem
 }
 
 // Before implements [ranked.Seated].

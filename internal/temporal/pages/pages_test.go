@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -165,6 +166,10 @@ func TestAPageIsWhatWasWrittenOrLost(t *testing.T) {
 // only the first.
 func TestACanceledReaderDisturbsNoOther(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, canceledReader)
+}
+
+func canceledReader(t *testing.T) {
 	s := newServer()
 	packed, err := pages.PackProposals([]jobtype.Proposal{{Summary: "one"}, {Summary: "two"}})
 	require.NoError(t, err)
@@ -191,13 +196,15 @@ func TestACanceledReaderDisturbsNoOther(t *testing.T) {
 		for range s.waiting { // The reads after the first one.
 		}
 	}()
-	time.Sleep(20 * time.Millisecond) // The others join the first read; one that does not is no weaker a test.
+	synctest.Wait() // The others have joined the first read.
 	cancel()
 	require.Error(t, <-got)
 	close(s.release)
 	for range others {
 		require.NoError(t, <-joined)
 	}
+	close(s.waiting)
+	s.waiting = nil
 	for _, position := range []int{-1, 2, 1 << 40} {
 		_, err := reader.Get(t.Context(), "group/a", contract.ProposalRef{Page: page, Position: position})
 		require.ErrorIs(t, err, pages.ErrLost)

@@ -49,8 +49,14 @@ func (f RunFilter) query() (string, error) {
 		if err := jobtype.ValidateName(f.JobType); err != nil {
 			return "", fmt.Errorf("job type: %w", err)
 		}
-		kind = KindGroup
-		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType))
+		term := fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType)
+		if f.SubDAGs && kind != KindGroup {
+			// The run of a job's DAG has the job type in its id only; [RunFilter.keeps] drops those of longer names.
+			term = fmt.Sprintf("(%s OR (%s AND WorkflowId STARTS_WITH '%s-'))", term, types[KindDAG], contract.GroupWorkflowID(f.JobType))
+		} else {
+			kind = KindGroup
+		}
+		terms = append(terms, term)
 	}
 	if len(f.JobTypes) > 0 {
 		names, err := quoted("job type", f.JobTypes)

@@ -219,6 +219,9 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 
 func (f RunFilter) keeps(run Run) bool {
 	if run.Kind == KindDAG {
+		if f.JobType != "" && NameOfRun(run.WorkflowID) != f.JobType {
+			return false
+		}
 		_, unique, standalone := contract.DAGOfWorkflow(run.WorkflowID)
 		return f.SubDAGs || standalone && !strings.Contains(unique, "/")
 	}

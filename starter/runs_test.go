@@ -1,6 +1,8 @@
 package starter_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,6 +140,44 @@ func TestListOfRuns(t *testing.T) {
 	assert.Empty(t, runs)
 	_, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
 	require.ErrorContains(t, err, "must start with a-z")
+}
+
+// TestListOfRunsWithDAGsOfJobs: the runs of a job type's DAGs are its runs, too, and those of other job types are not.
+func TestListOfRunsWithDAGsOfJobs(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	const tick = "-2026-11-20T09:00:00Z"
+	own := []string{
+		"group/dags" + tick, "group/dags" + tick + "/job-00001", "group/dags" + tick + "/job-00001/inner",
+		"group/dags-adhoc-ticket-1/job-00002",
+	}
+	others := []string{"group/dags-up" + tick, "group/dags-up" + tick + "/job-00001", "group/dags-adhoc" + tick + "/job-00001", "dag/dags/1", "dag/dags/1/inner"}
+	for _, id := range slices.Concat(own, others) {
+		kind, options := contract.DAGWorkflow, client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}
+		if !strings.Contains(id, "/job-") && strings.HasPrefix(id, "group/") {
+			kind = contract.JobGroupWorkflow
+			options.TypedSearchAttributes = temporal.NewSearchAttributes(
+				temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(starter.JobTypeOfRun(id)))
+		}
+		_, err := c.Temporal().ExecuteWorkflow(t.Context(), options, kind)
+		require.NoError(t, err)
+	}
+	list := func(filter starter.RunFilter) (ids []string) {
+		runs, err := c.Runs().List(t.Context(), filter)
+		require.NoError(t, err)
+		for _, run := range runs {
+			ids = append(ids, run.WorkflowID)
+		}
+		return ids
+	}
+	testsuite.WaitFor(t, 20*time.Second, "visibility shows all runs", func() bool {
+		shown := list(starter.RunFilter{SubDAGs: true, Limit: starter.All})
+		return !slices.ContainsFunc(slices.Concat(own, others), func(id string) bool { return !slices.Contains(shown, id) })
+	})
+	assert.ElementsMatch(t, own, list(starter.RunFilter{JobType: "dags", SubDAGs: true, Limit: 100}))
+	assert.ElementsMatch(t, own[:1], list(starter.RunFilter{JobType: "dags", Limit: 100}))
+	assert.ElementsMatch(t, own[:1], list(starter.RunFilter{JobType: "dags", SubDAGs: true, Kind: starter.KindGroup, Limit: 100}))
+	assert.ElementsMatch(t, []string{others[3], others[4]}, list(starter.RunFilter{DAG: "dags", SubDAGs: true, Limit: 100}))
 }
 
 func TestControlPlaneDown(t *testing.T) {

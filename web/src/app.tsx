@@ -1,7 +1,8 @@
 // The frame of all pages: navigation, the banner for a server that does not answer, zone and theme.
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './action';
+import { arrive } from './arriving';
 import { useConnection, useLogIn } from './connection';
 import { useGet } from './data';
 import { Bar } from './design/bar';
@@ -86,6 +87,7 @@ export function App() {
     else main.current?.querySelector('h1')?.focus({ preventScroll: true }); // A screen reader then reads the new page.
     toPlace();
   }, [path]);
+  useLayoutEffect(() => main.current ? arrive(main.current) : undefined, [path]);
   useEffect(arrived, [route]);
   useEffect(keepPage, []);
   const [over, setOver] = useState<'search' | 'sheet'>();

@@ -39,7 +39,7 @@ export function later<P extends object>(read: () => Promise<ComponentType<P>>, b
     if (error !== undefined) return <Failure error={error} what="This page cannot be loaded; open it again" />;
     if (height === 0) return null;
     return (
-      <p class="empty" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
+      <p class="empty loading" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
         Loading the page…
       </p>
     );

@@ -155,11 +155,14 @@ export function Loaded<T>({
   }
   if (of.error) return <Failure error={of.error} what={`${what} cannot be shown`} />;
   return (
-    <p class="empty" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
+    <p class="empty loading" aria-busy="true" style={{ minHeight: height && `${height}px` }}>
       Loading {what.toLowerCase()}…
     </p>
   );
 }
+
+// Awaited stands for a part that is only shown if there is something to show.
+export const Awaited = () => <i class="loading" aria-busy="true" hidden />;
 
 export interface Column<T> {
   name: string;

@@ -7,7 +7,7 @@ import { useGet } from '../data';
 import { setParams } from '../route';
 import { itemPath } from '../runs';
 import type { ItemDetail, Printed } from '../types';
-import { Empty, Failure, Section } from '../ui';
+import { Awaited, Empty, Failure, Section } from '../ui';
 import { plural } from '../words';
 import { classOf, type Span } from './ansi';
 import { found, joined, type Line, linesOf, lookOf, most, type Read, shortened } from './lines';
@@ -42,6 +42,7 @@ export function Output({ item, ended, attempt }: { item: ItemDetail; ended: bool
           ))}
         </div>
       )}
+      {printed.isPending && <Awaited />}
       {printed.error && !part && <Failure error={printed.error} what="The output cannot be shown" />}
       {part?.note && <p class="note">{part.note}</p>}
       {part && part.text === '' && !part.note && <Empty>{part.running ? 'It has printed nothing yet.' : 'It has printed nothing.'}</Empty>}

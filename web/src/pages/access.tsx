@@ -7,7 +7,7 @@ import { clock } from '../clock';
 import { useGet } from '../data';
 import { Time } from '../time';
 import type { Access as AccessShown, CreatedKey, Key, KeyList, Me } from '../types';
-import { Empty, Facts, Find, Loaded, Page, Section, State, Table } from '../ui';
+import { Awaited, Empty, Facts, Find, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { logOut } from './login';
 
@@ -50,6 +50,7 @@ export function Access() {
         </>
       }
     >
+      {found.isPending && <Awaited />}
       {refused ? (
         <Section title="API keys">
           <Empty>Your roles do not let you see keys, roles and bindings.</Empty>

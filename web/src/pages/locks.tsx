@@ -8,7 +8,7 @@ import { isRun, itemName, Named, RunName } from '../names';
 import { setParams } from '../route';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
-import { type Head, Loaded, Meter, Page, Section, Table } from '../ui';
+import { Awaited, type Head, Loaded, Meter, Page, Section, Table } from '../ui';
 import { Past, pastHref } from './past';
 
 const GrantsTimeline = later(() => import('../timeline/grants').then((m) => m.GrantsTimeline), false, 160);
@@ -28,6 +28,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
   const why = params.get('why') ?? '';
   return (
     <Page title="Locks and pools" head={headOf(lanes.data, pools.data, objects.data)}>
+      {[lanes, pools, objects].some((one) => one.isPending) && <Awaited />}
       {why !== '' && (
         <Section title="Who blocks it" note={isRun(why) ? <Named object={why} task /> : why}>
           <Explain thing={why} />

@@ -15,7 +15,7 @@ import { isOpen } from '../runs';
 import { localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
-import { Empty, Loaded, Page, Section, Table } from '../ui';
+import { Awaited, Empty, Loaded, Page, Section, Table } from '../ui';
 import { plural } from '../words';
 import './overview.css';
 
@@ -39,13 +39,13 @@ export function Overview() {
     needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
   ];
   return (
-    <Page title="Overview" head={{ state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role }, cause: says.filter(Boolean).join(' ') }}>
+    <Page title="Overview" head={{ state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role }, cause: says.filter(Boolean).join(' ') || '\u00a0' }}>
       <div class="cols">
         <div class="stack">
           <Loaded of={needs} what="What needs a person">
             {({ needs: rows }) => <NeedsPerson rows={rows} />}
           </Loaded>
-          <Checks of={doctor.data} />
+          <Checks of={doctor.data} waits={doctor.isPending} />
           <Failed of={failed} />
         </div>
         <div class="stack">
@@ -100,7 +100,8 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
   );
 }
 
-function Checks({ of }: { of: DoctorReport | undefined }) {
+function Checks({ of, waits }: { of: DoctorReport | undefined; waits: boolean }) {
+  if (waits) return <Awaited />;
   const wrong = (of?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
   if (wrong.length === 0) return null;
   return (
@@ -188,15 +189,18 @@ function Waits({ told }: { told: Set<string> }) {
     ...(pools.data?.pools ?? []).filter((pool) => pool.waiting_count).map((pool) => waits('pool', pool, pool.holders ?? [])),
     ...(types.data?.job_types ?? []).filter((type) => type.standing.stopped && !told.has(type.name)).map(stoppedRow),
   ];
+  const waiting = lanes.isPending || pools.isPending || types.isPending;
   if (rows.length === 0) {
     return (
       <Section title="Waits">
+        {waiting && <Awaited />}
         <Empty>Nothing waits for a lane or a pool.</Empty>
       </Section>
     );
   }
   return (
     <Section title="Waits" note={rows.length}>
+      {waiting && <Awaited />}
       <Work rows={rows.slice(0, most)} fold={rows.length > most && `${rows.length - most} more`} />
     </Section>
   );

@@ -8,7 +8,7 @@ import { runHref } from '../route';
 import { itemHref } from '../runs';
 import { brief, exact, span, useNow, useZone } from '../time';
 import type { LaneList, PastGrantList, PoolList, ThingList, Use } from '../types';
-import { Section } from '../ui';
+import { Awaited, Section } from '../ui';
 import { chosenTime } from './brush';
 import type { Bar, Row } from './layout';
 import { Legend } from './legend';
@@ -59,6 +59,7 @@ export function GrantsTimeline({ params }: { params: URLSearchParams }) {
     const order = ['lane', 'pool', 'object'];
     return [...found.values()].sort((a, b) => order.indexOf(a.name.split(' ')[0] ?? '') - order.indexOf(b.name.split(' ')[0] ?? '') || a.name.localeCompare(b.name, 'en', { numeric: true }));
   }, [past.data, lanes.data, pools.data, objects.data, kind, only, zone]);
+  if ([past, lanes, pools, objects].some((one) => one.isPending)) return <Awaited />;
   if (rows.length === 0) return null;
   const { grants, kept = 0, released = 0, next } = past.data ?? {};
   const oldest = grants?.at(-1)?.released_at;

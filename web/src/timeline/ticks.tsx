@@ -7,7 +7,7 @@ import { RunName } from '../names';
 import { href, runHref } from '../route';
 import { exact, span, Time, useNow } from '../time';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
-import { Failure, Section } from '../ui';
+import { Awaited, Failure, Section } from '../ui';
 import type { Chosen } from './brush';
 import type { Bar, Row, View } from './layout';
 import { Legend } from './legend';
@@ -59,6 +59,7 @@ export function TypeTicks({ name }: { name: string }) {
   const bars = useMemo(() => [...(past.data?.ticks ?? []).map(pastBar), ...(next.data?.ticks ?? []).map(nextBar)], [past.data, next.data]);
   const error = past.error ?? next.error;
   if (error && bars.length === 0) return <Failure error={error} what="Its instants cannot be shown" />;
+  if (past.isPending || next.isPending) return <Awaited />;
   if (bars.length === 0) return null;
   const dropped = past.data?.ticks.findLast((tick) => tick.state === 'skipped' || tick.state === 'missed');
   const from = Math.min(...bars.map((bar) => bar.from), now - hour);

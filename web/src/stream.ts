@@ -57,6 +57,8 @@ class Stream {
   #denied = new Set<string>();
   #open: { topics: string[]; control: AbortController } | undefined;
   #timer: { at: number; of: ReturnType<typeof setTimeout> } | undefined;
+  // away are the topics for which Temporal's server did not answer last.
+  #away = new Set<string>();
   // digests of the pictures at hand, by topic.
   #digests = new Map<string, string>();
   // texts are the pictures of the open stream as they were sent, for patches.
@@ -95,6 +97,7 @@ class Stream {
       this.#latest.delete(topic);
       this.#digests.delete(topic);
       this.#denied.delete(topic);
+      this.#back(topic);
       this.#soon(settle);
     }, keepFor);
   }
@@ -246,11 +249,20 @@ class Stream {
   }
 
   #tell(topic: string, { data, problem }: News) {
-    if (problem?.unreachable) connection.lost('server', problem.message);
-    else if (topic === 'server' && !problem) connection.found('server');
+    if (problem?.unreachable) {
+      this.#away.add(topic);
+      connection.lost('server', problem.message);
+    } else if (!problem || topic !== 'server') this.#back(topic);
     const news: News = { data: data ?? this.#latest.get(topic)?.data, ...(problem ? { problem } : {}) };
     this.#latest.set(topic, news);
     for (const listener of this.#listeners.get(topic) ?? []) listener(news);
+  }
+
+  // back forgets that Temporal's server did not answer for a topic. Its own topic speaks for all that came before.
+  #back(topic: string) {
+    if (topic === 'server') this.#away.clear();
+    else this.#away.delete(topic);
+    if (this.#away.size === 0) connection.found('server');
   }
 
   // sort finds the refused topics, since a stream is refused as a whole.

@@ -208,3 +208,37 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   await shown(page, '.state', 'CORDONED', false);
   await page.close();
 });
+
+test('the banner goes with the answer for the topic that it was about', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await page.evaluateOnNewDocument(() => {
+    const plain = window.fetch;
+    window.fetch = async (...request) => {
+      const response = await plain(...request);
+      if (!/\/events\?/.test(request[0]) || !response.body) return response;
+      const reader = response.body.getReader();
+      const both = new ReadableStream({
+        start: (control) => {
+          window.happens = (event) => control.enqueue(new TextEncoder().encode(`event: change\ndata: ${JSON.stringify(event)}\n\n`));
+          const read = ({ done, value }) => {
+            if (done) return control.close();
+            control.enqueue(value);
+            reader.read().then(read, (cause) => control.error(cause));
+          };
+          reader.read().then(read, (cause) => control.error(cause));
+        },
+        cancel: () => reader.cancel(),
+      });
+      return new Response(both, response);
+    };
+  });
+  await stage.open(page, 'workers');
+  await until('its stream', () => page.evaluate(() => Boolean(window.happens)));
+  const data = await stage.get('/workers?limit=1000&loads=false');
+  // One picture comes late, after the server has answered again.
+  await page.evaluate(() => window.happens({ topic: 'workers', problem: { status: 503, unreachable: true } }));
+  await page.waitForSelector('.banner');
+  await page.evaluate((data) => window.happens({ topic: 'workers', data }), data);
+  await until('no banner', async () => !(await page.$('.banner')));
+  await page.close();
+});

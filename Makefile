@@ -134,9 +134,11 @@ internal/edge/console/assets/app/index.html: web/node_modules/.package-lock.json
 web-check: ## Types and lint of the console, and its size; skipped where Node.js is missing
 	@$(if $(HAS_NODE),$(MAKE) web web-size && npm --prefix web run --silent check,echo "web-check: skipped, no Node.js 20 or newer")
 
+# LOAD is how many processes compute beside the page that waits for events.
+FIGURES := whole latency idle sizes heap typed
 .PHONY: web-figures
 web-figures: build ## Console: every page at three widths in both themes, an idle minute, a tab that stays open (minutes)
-	@cd web && FULL=1 node --test --test-concurrency=1 test/whole.test.mjs test/idle.test.mjs test/heap.test.mjs test/sizes.test.mjs
+	@cd web && FULL=1 node --test --test-concurrency=1 $(FIGURES:%=test/%.test.mjs)
 
 # All that a browser loads, as it travels. Issue after issue adds a little: this says when it is too much.
 MAX_WEB_BYTES := 400000

@@ -54,8 +54,8 @@ export function State({ word, role, title, quiet }: { word: string; role?: Role;
   );
 }
 
-// spoken writes upstream_failed as words. A code in capitals stays unchanged.
-export const spoken = (word: string) => (word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
+// spoken writes upstream_failed and ONLINE as words. A code of several words stays unchanged.
+export const spoken = (word: string) => (/^[A-Z]+$/.test(word) ? word.toLowerCase() : word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
 
 // Pill is the state of a page, in its header.
 export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{spoken(word)}</span>;

@@ -1,17 +1,59 @@
 import { Action } from '../action';
 import { cleanUp } from '../acts/workers';
-import { useGet } from '../data';
+import { useGet, usePolled } from '../data';
+import { loudness, roleOf, spoken } from '../design/state';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
 import { localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
-import { Choice, Loaded, Meter, Page, State } from '../ui';
+import { Choice, type Head, Loaded, Meter, Page, State } from '../ui';
 import { actsOnWorker } from '../verbs';
+import { Fleet, inUse } from './fleet';
 import { plural } from '../words';
+
+// mostAsked is the number of workers whose slots in use are read: each is asked by two calls.
+const mostAsked = 100;
+
+// away are the workers that take no work, the worst first.
+const away = (workers: ListedWorker[]) =>
+  workers.filter((worker) => worker.state !== 'ONLINE').sort((a, b) => loudness(roleOf(b.state)) - loudness(roleOf(a.state)));
+
+// because is why a worker is away. Its reason may begin with the state, which stands before it.
+const because = ({ state, kept, cause }: ListedWorker) =>
+  state === 'ONLINE' ? '' : localized((kept?.reason || cause?.reason || '').replace(new RegExp(`^${state}: `, 'i'), ''));
+
+const mostNamed = 3;
+
+function headOf({ workers, online, total }: WorkerList, loads: WorkerList | undefined): Head {
+  const gone = away(workers);
+  const [worst] = gone;
+  const asked = (loads?.workers ?? []).filter((worker) => worker.load);
+  const [used, slots] = [asked.reduce((sum, worker) => sum + (worker.load?.executing ?? 0), 0), asked.reduce((sum, worker) => sum + worker.caps.max_execute, 0)];
+  return {
+    state: worst ? { word: `${(total - online).toLocaleString('en')} not online`, role: roleOf(worst.state) } : total > 0 ? { word: 'all online', role: 'done' } : undefined,
+    age: `${online.toLocaleString('en')} of ${total.toLocaleString('en')} online${slots > 0 ? ` · ${used.toLocaleString('en')} of ${slots.toLocaleString('en')} slots in use` : ''}`,
+    cause: gone.length > 0 && (
+      <>
+        {gone.slice(0, mostNamed).map((worker, i) => (
+          <span key={worker.registration.id}>
+            {i > 0 && '; '}
+            <b>{worker.registration.id}</b> is {spoken(worker.state)}
+            {because(worker) && `: ${because(worker)}`}
+          </span>
+        ))}
+        {gone.length > mostNamed && `; ${gone.length - mostNamed} more`}.
+      </>
+    ),
+  };
+}
 
 export function Workers({ params }: { params: URLSearchParams }) {
   const found = useGet<WorkerList>('/workers?limit=1000&loads=false');
+  const loaded = usePolled<WorkerList>((found.data?.total ?? mostAsked + 1) <= mostAsked ? `/workers?limit=${mostAsked}` : undefined);
+  const loads = new Map((loaded.data?.workers ?? []).map((worker) => [worker.registration.id, worker.load]));
+  const [worst] = away(found.data?.workers ?? []);
+  const [first] = worst ? actsOnWorker(worst) : [];
   const text = params.get('name') ?? '';
   const state = params.get('state') ?? '';
   const shown = (workers: ListedWorker[]) =>
@@ -32,7 +74,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
       <Choice
         label="State"
         value={state}
-        of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, s])]}
+        of={[['', 'all'], ...['ONLINE', 'UNREACHABLE', 'OFFLINE', 'DRAINING', 'CORDONED'].map((s): [string, string] => [s, spoken(s)])]}
         set={(value) => setParams({ state: value })}
       />
     </form>
@@ -40,14 +82,20 @@ export function Workers({ params }: { params: URLSearchParams }) {
   return (
     <Page
       title="Workers"
+      head={found.data && headOf(found.data, loaded.data)}
       actions={
-        <Action
-          {...cleanUp()}
-          done={(answer) => {
-            const removed = (answer as RemovedWorkers).removed ?? [];
-            return removed.length === 0 ? 'There was none to remove.' : `Removed: ${removed.join(', ')}.`;
-          }}
-        />
+        <>
+          {worst && first && <Action {...first} verb={first.label} label={`${first.label} ${worst.registration.id}`} />}
+          <span class="quiet">
+            <Action
+              {...cleanUp()}
+              done={(answer) => {
+                const removed = (answer as RemovedWorkers).removed ?? [];
+                return removed.length === 0 ? 'There was none to remove.' : `Removed: ${removed.join(', ')}.`;
+              }}
+            />
+          </span>
+        </>
       }
     >
       <Loaded of={found} what="Workers">
@@ -59,6 +107,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
               </p>
             )}
             {incomplete && <p class="note">The registry has just been started: living workers may not have registered yet.</p>}
+            {workers.length > 1 && <Fleet workers={shown(workers)} loads={loads} />}
             <Rows
               label="Workers"
               rows={shown(workers)}
@@ -101,25 +150,26 @@ export function Workers({ params }: { params: URLSearchParams }) {
                   value: (worker) => worker.state,
                   second: true,
                 },
-                { name: 'Since', show: (worker) => <Time at={worker.since} />, sort: 'since', value: (worker) => Date.parse(worker.since ?? ''), second: true },
+                { name: 'Why', show: (worker) => <Whole of={because(worker)} />, wide: true, optional: true, second: true },
                 {
-                  name: 'Why',
-                  show: (worker) => <Whole of={localized(worker.kept?.reason || worker.cause?.reason || '')} />,
-                  wide: true,
-                  optional: true,
+                  name: 'In use',
+                  show: (worker) => {
+                    const load = loads.get(worker.registration.id);
+                    return load ? <Meter used={load.executing} of={worker.caps.max_execute} label={`slots of ${worker.registration.id}`} /> : inUse(worker, load);
+                  },
+                  sort: 'slots',
+                  value: (worker) => loads.get(worker.registration.id)?.executing ?? worker.caps.max_execute,
                   second: true,
                 },
-                { name: 'Host', show: (worker) => worker.registration.host, optional: true, width: '14rem', sort: 'host', value: (worker) => worker.registration.host },
                 {
-                  name: 'Jobs at most',
-                  show: (worker) => worker.caps.max_execute.toLocaleString('en'),
-                  number: true,
+                  name: 'Labels',
+                  show: (worker) => Object.entries(worker.registration.labels ?? {}).map(([name, value]) => <span key={name} class="label">{`${name}=${value}`}</span>),
                   optional: true,
-                  sort: 'slots',
-                  value: (worker) => worker.caps.max_execute,
+                  width: '18rem',
                 },
-                { name: 'Handlers', show: (worker) => <Whole of={handlers(worker)} />, optional: true, width: '16rem' },
-                { name: 'Version', show: (worker) => worker.registration.version, optional: true, width: '9rem', sort: 'version', value: (worker) => worker.registration.version },
+                { name: 'Since', show: (worker) => <Time at={worker.since} />, number: true, sort: 'since', value: (worker) => Date.parse(worker.since ?? ''), second: true },
+                { name: 'Host', show: (worker) => worker.registration.host, optional: true, width: '12rem', sort: 'host', value: (worker) => worker.registration.host },
+                { name: 'Version', show: (worker) => <Middle of={worker.registration.version ?? ''} />, optional: true, width: '7rem', sort: 'version', value: (worker) => worker.registration.version },
               ]}
             />
           </>
@@ -128,8 +178,6 @@ export function Workers({ params }: { params: URLSearchParams }) {
     </Page>
   );
 }
-
-const handlers = (worker: ListedWorker) => (worker.registration.capabilities ?? []).map((c) => c.handler).join(', ');
 
 export function Slots({ worker }: { worker: Worker }) {
   const used = worker.report?.executing;

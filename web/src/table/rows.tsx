@@ -53,6 +53,9 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   const columns = small ? all.filter((c) => !c.optional || c.second) : all.filter((c, i) => i === 0 || !hidden.has(c.name));
   const rows = sorted(given, all, sorting?.by ?? '');
   const scroll = useRef<HTMLDivElement>(null);
+  // bar is the height of a horizontal scroll bar, if there is one.
+  const [bar, setBar] = useState(0);
+  useLayoutEffect(() => setBar((scroll.current?.offsetHeight ?? 0) - (scroll.current?.clientHeight ?? 0)));
   const [begin] = useState(() => placeOf(label));
   const linked = parse(location.hash).params.get('row') ?? '';
   const virtual = useVirtualizer({
@@ -269,7 +272,7 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   );
   if (rows.length === 0) {
     return (
-      <div class={strip ? 'tabled' : undefined}>
+      <div class="tabled">
         {strip}
         {bulk}
         <Empty>{empty}</Empty>
@@ -278,9 +281,9 @@ export function Rows<T>({ rows: given, columns: all, id, label, empty, total, on
   }
   const least = columns.map((c) => (c.wide ? 'minmax(12rem, 1fr)' : c.width ? `fit-content(${c.width})` : 'max-content'));
   const grid = small ? {} : { gridTemplateColumns: [pick && 'max-content', ...least].filter(Boolean).join(' ') };
-  const whole = small ? `calc(100vh - 15rem)` : `${rows.length * height + headHeight + 18}px`;
+  const whole = `${(small ? virtual.getTotalSize() : rows.length * height + headHeight) + bar}px`;
   return (
-    <div class={strip ? 'tabled' : undefined}>
+    <div class="tabled">
       {strip}
       {bulk}
       <div

@@ -3,15 +3,17 @@ import { forgive, reEnable } from '../acts/admission';
 import { backfill, detect, pauseJobType, resumeJobType, runJobType } from '../acts/jobtypes';
 import { segment } from '../api';
 import { useGet } from '../data';
+import { isFailure, roleOf } from '../design/state';
 import { Explain } from '../explain';
 import { later } from '../later';
 import { RunName } from '../names';
 import { href } from '../route';
-import { span, Time, Took } from '../time';
-import type { Backfilled, Calendar, Holds, JobType, RunRef, ShownJobType } from '../types';
+import { duration, place, span, Time, Took, useZone } from '../time';
+import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
 import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { WhoChanged } from './changes';
 import { jobTypeState } from './jobtypes';
+import './jobtype.css';
 
 const History = later(() => import('../timeline/history').then((m) => m.History), false, 380);
 const TypeTicks = later(() => import('../timeline/ticks').then((m) => m.TypeTicks));
@@ -26,48 +28,76 @@ export function JobTypePage({ name }: { name: string }) {
     <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data)} actions={found.data && <Actions type={found.data} />}>
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
-          <>
-            {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
-            {(type.recent ?? []).length > 0 && <History name={name} />}
-            <Section title="Now">
-              <Facts
-                of={[
-                  ['State', jobTypeState(type)],
-                  ['Paused by', type.paused && (type.paused_by ?? 'not known')],
-                  ['Paused', type.paused && type.paused_at && <Time at={type.paused_at} />],
-                  ['Note', type.paused && type.pause_note],
-                  ['Changed', type.changed && <LastChange of={type.changed} />],
-                  [
-                    'Next',
-                    type.next?.[0] && (
-                      <>
-                        <Time at={type.next[0]} /> (<Time at={type.next[0]} relative={false} />)
-                      </>
-                    ),
-                  ],
-                  ['When', type.times],
-                  ['Handler', type.spec.handler],
-                  ['Lane', type.spec.lane && <a href={href('locks')}>{type.spec.lane}</a>],
-                  ['Run time', type.learned && learned(type.learned)],
-                  [
-                    'Ticks',
-                    type.counts &&
-                      `${type.counts.started} started, ${type.counts.skipped} skipped because one was open, ${type.counts.missed} missed`,
-                  ],
-                ]}
-              />
-              <Explain thing={name} />
-            </Section>
-            <TypeTicks name={name} />
-            <Recent type={type} />
-            <Windows type={type} />
-            <Held name={name} />
-            <Settings type={type} />
-            <WhoChanged of={{ job_type: name }} />
-          </>
+          <div class="cols">
+            <div class="stack">
+              {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
+              <Why name={name} />
+              {(type.recent ?? []).length > 0 && <History name={name} />}
+              <TypeTicks name={name} />
+              <Recent type={type} />
+              <Held name={name} />
+              <Settings type={type} />
+            </div>
+            <div class="stack">
+              <Next type={type} />
+              <Section title="Facts">
+                <Facts
+                  of={[
+                    ['State', jobTypeState(type)],
+                    ['Paused by', type.paused && (type.paused_by ?? 'not known')],
+                    ['Paused', type.paused && type.paused_at && <Time at={type.paused_at} />],
+                    ['Note', type.paused && type.pause_note],
+                    ['Handler', <code key="handler">{type.spec.handler}</code>],
+                    ['Lane', type.spec.lane && <a href={`${href('locks')}?lane=${segment(type.spec.lane)}`}>{type.spec.lane}</a>],
+                    ['Job takes', type.learned && learned(type.learned)],
+                    ['Changed', type.changed && <LastChange of={type.changed} />],
+                    ['Ticks', type.counts && ticks(type.counts)],
+                  ]}
+                />
+              </Section>
+              <Windows type={type} />
+              <WhoChanged of={{ job_type: name }} />
+            </div>
+          </div>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+// Why says why it does not run. Without a reason the state in the header says all.
+function Why({ name }: { name: string }) {
+  const found = useGet<Explanation>(`/explain?thing=${segment(name)}`);
+  if ((found.data?.reasons ?? []).length === 0) return null;
+  return (
+    <Section title="Why it does not run">
+      <Explain thing={name} />
+    </Section>
+  );
+}
+
+const mostNext = 5;
+
+function Next({ type }: { type: ShownJobType }) {
+  const next = (type.next ?? []).slice(0, mostNext);
+  return (
+    <Section title={next.length === mostNext ? 'Next five' : 'Next'} note={place(useZone())}>
+      {next.length === 0 ? (
+        <Empty>It has no schedule.</Empty>
+      ) : (
+        <ol class="instants" aria-label="When it is due">
+          {next.map((at) => (
+            <li key={at}>
+              <b>
+                <Time at={at} relative={false} />
+              </b>
+              <Time at={at} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {type.times && <p class="fold2">{type.times}</p>}
+    </Section>
   );
 }
 
@@ -75,29 +105,45 @@ function LastChange({ of }: { of: NonNullable<ShownJobType['changed']> }) {
   const { by = 'not known', action, at, before, after } = of;
   return (
     <>
-      by {by} <Time at={at} /> <code>{action}</code> {before && after ? `${before} → ${after}` : (before ?? after)}
+      {by}, <Time at={at} />
+      <small class="what" title={before && after ? `${before} → ${after}` : (before ?? after)}>
+        <code>{action}</code> {before && after ? `${before} → ${after}` : (before ?? after)}
+      </small>
     </>
   );
 }
 
 function learned({ p95, of }: { p95?: string; of: number }): string {
-  if (p95) return `95 of 100 jobs take at most ${p95} (the last ${of})`;
+  if (p95) return `at most ${span(duration(p95))} for 95 of 100, of the last ${of}`;
   return of > 0 ? `${of} of 20 jobs known that a learned run time needs` : 'no job has completed yet';
 }
+
+const ticks = ({ started, skipped, missed }: NonNullable<ShownJobType['counts']>) =>
+  [`${started} started`, skipped > 0 && `${skipped} skipped because one was open`, missed > 0 && `${missed} missed`].filter(Boolean).join(', ');
 
 function headOf(type: JobType): Head {
   const { state, detail, since, until } = type.standing;
   const next = type.next?.[0];
+  const last = type.recent?.[0];
+  const failed = last && isFailure(roleOf(last.outcome ?? ''));
   return {
     state: { word: state },
     age: since ? (
       <Time at={since} />
     ) : (
-      next && (
-        <>
-          due <Time at={next} />
-        </>
-      )
+      <>
+        {failed && (
+          <>
+            last run <State word={last.outcome ?? ''} /> <Time at={last.ended_at ?? last.started_at} />
+            {next && ' · '}
+          </>
+        )}
+        {next && (
+          <>
+            due <Time at={next} />
+          </>
+        )}
+      </>
     ),
     cause: detail ? (
       <>

@@ -1,7 +1,6 @@
 import { useGet } from '../data';
 import { Prose } from '../explain';
 import { Remedies } from '../remedies';
-import { localized } from '../time';
 import type { Doctor as DoctorReport, Version } from '../types';
 import { type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
@@ -14,7 +13,7 @@ function headOf({ ok, warnings, checks }: DoctorReport): Head {
   const faults = checks.filter((check) => rank(check.verdict) === 0).length;
   return {
     state: ok ? (warnings > 0 ? { word: plural(warnings, 'warning'), role: 'person' } : { word: 'well', role: 'done' }) : { word: plural(faults, 'fault'), role: 'failed' },
-    cause: worst && rank(worst.verdict) < 2 ? `${worst.name}: ${worst.found}` : 'Server, namespace, control plane, workers and receivers answer as they should.',
+    cause: worst && rank(worst.verdict) < 2 ? <>{worst.name}: <Prose text={worst.found} /></> : 'Server, namespace, control plane, workers and receivers answer as they should.',
   };
 }
 
@@ -43,10 +42,10 @@ export function Doctor() {
               columns={[
                 { name: 'Check', show: (check) => check.name },
                 { name: 'Verdict', show: (check) => <State word={check.verdict} /> },
-                { name: 'Found', show: (check) => localized(check.found), wide: true },
+                { name: 'Found', show: (check) => <Prose text={check.found} />, wide: true },
                 {
                   name: 'What to do',
-                  show: (check) => (check.fix ? <><Prose text={check.fix} /> <Remedies of={check.actions} /></> : <span class="faint">nothing</span>),
+                  show: (check) => (check.fix ? <><Prose text={check.fix} /> <Remedies of={check.actions} /></> : undefined),
                   wide: true,
                 },
               ]}

@@ -113,7 +113,7 @@ function Checks({ of, waits }: { of: DoctorReport | undefined; waits: boolean })
           what: check.name,
           why: (
             <>
-              {localized(check.found)} {check.fix && <Prose text={check.fix} />}
+              <Prose text={check.found} /> {check.fix && <Prose text={check.fix} />}
             </>
           ),
           acts: <Remedies of={check.actions} />,

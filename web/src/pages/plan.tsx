@@ -98,6 +98,11 @@ export function PlanPage() {
   const names = [main, ...Object.keys(written.files).sort()];
   const bad = (name: string) => faults.filter((one) => one.file === name && !one.warning).length;
   const blank = written.document.trim() === '' && names.length === 1;
+  const loading = (
+    <button type="button" onClick={load} disabled={busy !== ''}>
+      {busy === 'load' ? 'Working…' : 'Load what is in force'}
+    </button>
+  );
   return (
     <Page
       title="Plan and apply"
@@ -105,12 +110,11 @@ export function PlanPage() {
       head={headOf(plan && same(plan.of, written) ? plan.found : undefined, blank, faults)}
       actions={
         <>
+          {blank && loading}
           <button type="button" onClick={look} disabled={busy !== '' || written.document.trim() === ''}>
             {busy === 'plan' ? 'Working…' : 'Plan'}
           </button>
-          <button type="button" onClick={load} disabled={busy !== ''}>
-            {busy === 'load' ? 'Working…' : 'Load what is in force'}
-          </button>
+          {!blank && loading}
         </>
       }
     >

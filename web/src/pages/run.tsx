@@ -16,7 +16,7 @@ import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { Both, clockOf, localized, span, Time, Took, useNow, useZone } from '../time';
+import { Both, clockOf, duration, localized, span, Time, Took, useNow, useZone } from '../time';
 import type { Explanation, Item, Reason, RunFailures, Snapshot } from '../types';
 import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Section, type Sorting, State, Table } from '../ui';
 import { plural } from '../words';
@@ -146,12 +146,12 @@ function Waits({ run }: { run: Snapshot }) {
           </div>
         </section>
       ))}
-      {found.data && reasons.length === 0 ? (
+      {found.data && reasons.length === 0 && (run.progress?.running ?? 0) === 0 ? (
         <section>
           <p class="fold2">{found.data.nothing}.</p>
         </section>
       ) : (
-        !all && (
+        !all && (found.data === undefined || reasons.length > 0) && (
           <Section title="What it waits for">
             <Explain thing={run.workflow_id} />
           </Section>
@@ -172,9 +172,11 @@ function Now({ run }: { run: Snapshot }) {
           [
             'State',
             <>
-              <State word={run.standing.state} role={run.standing.role} /> {open && run.phase !== run.standing.state && <span class="faint">{run.phase}</span>}
+              <State word={run.standing.state} role={run.standing.role} />
+              {open && run.phase !== run.standing.state && <span class="faint">, {run.phase}</span>}
             </>,
           ],
+          ['Usually', run.pace?.usual.took && `${span(duration(run.pace.usual.took))}, as ${plural(run.pace.usual.of, 'run')} took`],
           ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
           ['Waits for', open && run.waiting && localized(run.waiting)],
           ['Because', run.reason && <Said text={run.reason} />],
@@ -199,7 +201,7 @@ function Now({ run }: { run: Snapshot }) {
           ['Dry run', run.dry_run && 'nothing was executed'],
         ]}
       />
-      <Counts of={run.counts ?? {}} />
+      {run.kind === 'group' && (run.progress?.total ?? 0) < fewest && <Counts of={run.counts ?? {}} />}
     </Section>
   );
 }
@@ -431,7 +433,7 @@ function Workers({ run }: { run: Snapshot }) {
             </span>
             {!worker.usable && (
               <small>
-                <State word={worker.state} /> {worker.reason}
+                <State word={worker.state} /> {worker.reason !== `it is ${worker.state}` && worker.reason}
               </small>
             )}
           </li>

@@ -98,7 +98,7 @@ export async function begin(stage) {
   await stage.shell('roundsman start rebalance');
   await stage.shell('roundsman pause snapshot_cleanup -r "the array is being replaced"');
   await stage.shell('roundsman pause node-g -r "new disk at 06:00"');
-  await stage.shell('roundsman set pg_dump global_execution_concurrency=2 -r "the standby is slow"');
+  await stage.shell('roundsman set pg_dump global_execution_concurrency=2');
   stage.scrub = key(await stage.openRun('scrub'));
   await until('6,200 volumes', async () => {
     const { runs } = await stage.get('/runs?running=true&counts=true&job_type=scrub');

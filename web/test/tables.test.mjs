@@ -224,16 +224,16 @@ test('a hidden column stays hidden, in this table only', options, async () => {
   await stage.open(page, 'job-types');
   await page.waitForSelector('.row');
   const heads = (label) => page.$$eval(`[aria-label="${label}"] [role=columnheader]`, (all) => all.map((e) => e.textContent));
-  assert.ok((await heads('Job types')).includes('Handler'));
+  assert.ok((await heads('Job types')).includes('State'));
   await page.click('.columns summary');
-  await click('.columns label', ' Handler').catch(() => click('.columns label', 'Handler'));
-  await until('it is gone', async () => !(await heads('Job types')).includes('Handler'));
+  await click('.columns label', ' State').catch(() => click('.columns label', 'State'));
+  await until('it is gone', async () => !(await heads('Job types')).includes('State'));
   await page.reload();
   await page.waitForSelector('.row');
-  assert.ok(!(await heads('Job types')).includes('Handler'));
+  assert.ok(!(await heads('Job types')).includes('State'));
   await stage.open(page, 'workers');
   await page.waitForSelector('.row');
-  assert.ok((await heads('Workers')).includes('Handlers'));
+  assert.ok((await heads('Workers')).includes('State'));
   await page.evaluate(() => localStorage.clear());
 });
 

@@ -29,10 +29,13 @@ const hour = 3_600_000;
 // yesterday keeps the same address for an hour, so that viewers share one picture.
 const yesterday = () => new Date(Math.floor(clock() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
 
+// failedRuns are the runs that failed since yesterday.
+export const failedRuns = () => `/runs?outcome=failed%2Ctimeout%2Cpartial&counts=true&limit=50&since=${encodeURIComponent(yesterday())}`;
+
 export function Overview() {
   const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');
-  const failed = useGet<RunList>(`/runs?outcome=failed%2Ctimeout%2Cpartial&counts=true&limit=50&since=${encodeURIComponent(yesterday())}`);
+  const failed = useGet<RunList>(failedRuns());
   const list = failed.data?.runs ?? [];
   const says = [
     failed.data && (list.length === 0 ? 'No run failed since yesterday.' : `${list.length}${failed.data.next ? ' or more' : ''} ${list.length === 1 ? 'run' : 'runs'} failed since yesterday.`),

@@ -13,8 +13,9 @@ import { Rows } from '../table/rows';
 import { Whole } from '../table/text';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
-import { Choice, Failure, Find, Loaded, Page, Section, State, Table } from '../ui';
+import { Choice, Failure, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
+import { failedRuns } from './overview';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
@@ -23,6 +24,11 @@ const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skip
 function startedWithin(hours: string): string {
   const minute = 60_000;
   return Number(hours) > 0 ? new Date(Math.floor(viewed() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
+}
+
+function headOf({ runs, next }: RunList): Head {
+  const n = (runs ?? []).length;
+  return { state: n > 0 ? { word: `${n}${next ? ' or more' : ''} failed since yesterday`, role: 'failed' } : { word: 'none failed since yesterday', role: 'done' } };
 }
 
 export function Runs({ params }: { params: URLSearchParams }) {
@@ -43,6 +49,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
   })}`;
   const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
+  const failed = useGet<RunList>(failedRuns());
   const tools = (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
@@ -89,7 +96,7 @@ export function Runs({ params }: { params: URLSearchParams }) {
     </form>
   );
   return (
-    <Page title="Runs">
+    <Page title="Runs" head={failed.data && headOf(failed.data)}>
       {key !== '' && <Jobs key={`${key} ${kind} ${name} ${since}`} of={key} jobType={kind === 'dag' ? '' : name} since={startedWithin(since)} />}
       <Loaded of={found} what="Runs">
         {({ pages }) => (

@@ -1,0 +1,76 @@
+// Journeys of an operator from the first page, each with three clicks and one search at most.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { key, missing, Stage, until } from './stage.mjs';
+import { Journey } from './journey.mjs';
+
+const options = { skip: missing(), timeout: 600_000 };
+let stage;
+let page;
+let journey;
+
+before(async () => {
+  if (options.skip) return;
+  stage = await Stage.up();
+  page = await stage.page({ width: 1440 });
+  journey = new Journey(stage, page);
+});
+after(() => stage?.down());
+
+const says = (pattern, within = 'main') => until(`${pattern} in ${within}`, () => page.$eval(within, (e, p) => new RegExp(p, 's').test(e.innerText), pattern.source));
+
+test('approve from the first page', options, async () => {
+  const run = await stage.runDAG('clicks');
+  await journey.begin();
+  await journey.click('Approve');
+  await journey.confirm('Approve');
+  await until('the effect', async () => (await stage.get(`/runs/${key(run)}/items/go-ahead`)).state === 'completed');
+  journey.short();
+});
+
+test('what failed last night and why; retry only that', options, async () => {
+  await stage.shell('roundsman start failing').catch(() => undefined); // Its first run may be open.
+  await until('its end', async () => (await stage.get('/job-types/failing')).recent?.some((run) => run.outcome === 'partial'));
+  await journey.begin();
+  await says(/Failed since yesterday.*failing.*no such disk/);
+  assert.equal(journey.clicks, 0);
+  await journey.click('Retry', '[aria-label="Runs that failed since yesterday"]');
+  await page.waitForFunction(() => /Executed again/.test(document.querySelector('dialog')?.textContent ?? ''));
+  await journey.click('Retry', 'dialog[open]');
+  await until('a run of one job', async () => (await stage.get('/runs?counts=true&job_type=failing')).runs.find((run) => run.resumes && run.progress?.total === 1));
+  journey.short();
+  await page.keyboard.press('Escape');
+  await until('the dialog is closed', async () => !(await page.$('dialog[open]')));
+});
+
+test('what runs tonight', options, async () => {
+  await journey.begin();
+  await says(/Tonight.*nightly/);
+  assert.equal(journey.clicks + journey.searches, 0);
+});
+
+test('drain before a reboot, and put it back', options, async () => {
+  const mode = async () => (await stage.get('/workers/node-b')).state;
+  await journey.begin();
+  await journey.search('node-b');
+  await journey.click('Drain');
+  await journey.confirm('Drain');
+  await until('the effect', async () => (await mode()) === 'DRAINING');
+  journey.short();
+  await journey.begin();
+  await journey.click('Workers', '.menu');
+  await says(/1 not online.*node-b is draining/);
+  await journey.click('Uncordon node-b');
+  await journey.confirm('Uncordon node-b');
+  await until('the effect', async () => (await mode()) === 'ONLINE');
+  journey.short();
+});
+
+test('who changed this', options, async () => {
+  await stage.shell('roundsman pause nightly -r "new disks"');
+  await journey.begin();
+  await journey.search('nightly');
+  await says(/Who changed it.*ann.*jobtype\.pause/);
+  assert.equal(journey.clicks, 0);
+  journey.short();
+});

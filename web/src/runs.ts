@@ -1,5 +1,6 @@
 // Paths of runs and their items in the API and in the console.
 import { segment } from './api';
+import { clock } from './clock';
 import { href, inPath } from './route';
 import type { Run } from './types';
 
@@ -8,3 +9,11 @@ export const itemPath = (run: string, id: string) => `${runPath(run)}/items/${se
 export const itemHref = (run: string, id: string) => href('runs', inPath(run), 'items', id);
 
 export const isOpen = (run: Run) => run.standing.open;
+
+const hour = 3_600_000;
+
+// yesterday keeps the same address for an hour, so that viewers share one picture.
+const yesterday = () => new Date(Math.floor(clock() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
+
+// failedRuns are the runs that failed since yesterday.
+export const failedRuns = () => `/runs?outcome=failed%2Ctimeout%2Cpartial&counts=true&limit=50&since=${encodeURIComponent(yesterday())}`;

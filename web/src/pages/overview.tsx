@@ -2,7 +2,6 @@
 // night. Counts come last.
 import { Action } from '../action';
 import { retryRun } from '../acts/runs';
-import { clock } from '../clock';
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
@@ -11,7 +10,7 @@ import { later } from '../later';
 import { isRun, Named, RunName, runName, Said } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
-import { isOpen } from '../runs';
+import { failedRuns, isOpen } from '../runs';
 import { localized, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
@@ -24,14 +23,6 @@ const Tonight = later(() => import('../timeline/night').then((m) => m.Tonight), 
 
 // most is the number of rows in a section. Its link shows the rest.
 const most = 10;
-const hour = 3_600_000;
-
-// yesterday keeps the same address for an hour, so that viewers share one picture.
-const yesterday = () => new Date(Math.floor(clock() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
-
-// failedRuns are the runs that failed since yesterday.
-export const failedRuns = () => `/runs?outcome=failed%2Ctimeout%2Cpartial&counts=true&limit=50&since=${encodeURIComponent(yesterday())}`;
-
 export function Overview() {
   const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');

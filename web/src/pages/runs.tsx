@@ -8,14 +8,13 @@ import { useGet, useList } from '../data';
 import { isFailure } from '../design/state';
 import { RunName, runName } from '../names';
 import { href, setParams } from '../route';
-import { isOpen, itemHref } from '../runs';
+import { failedRuns, isOpen, itemHref } from '../runs';
 import { Rows } from '../table/rows';
 import { Whole } from '../table/text';
 import { brief, localized, Time, Took } from '../time';
 import type { FoundItems, Run, RunList } from '../types';
 import { Choice, Failure, Find, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
-import { failedRuns } from './overview';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 

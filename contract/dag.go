@@ -139,12 +139,9 @@ type DAGTask struct {
 // decoded.
 const DAGInvalidError = "DAGInvalid"
 
-// Messages of a DAG run, besides SignalPause, SignalResume and QueryStatus. Messages that can be
+// Messages of a DAG run, besides SignalCancelRun, SignalPause, SignalResume and QueryStatus. Messages that can be
 // refused are updates: a validator returns the reason and changes nothing.
 const (
-	// SignalCancelDAG takes a CancelDAGInput. It has the effect of `temporal workflow cancel`, with a
-	// reason. A second one also cancels tasks with the rule always.
-	SignalCancelDAG = "cancel"
 	// SignalLaneReport takes a [LaneReport]. The run of a DAG sends it to its group.
 	SignalLaneReport = "lane-report"
 	// SignalLaneGrant takes a [LaneGrant]: the run may begin tasks again.
@@ -173,12 +170,6 @@ const (
 	// QueryFinal returns the bytes of DAGResult.Final.
 	QueryFinal = "final"
 )
-
-// CancelDAGInput is the argument of [SignalCancelDAG].
-type CancelDAGInput struct {
-	Reason string `json:"reason,omitempty"`
-	By     string `json:"by,omitempty"`
-}
 
 // RetryTasksInput lists failed tasks to retry together with the tasks they blocked. An empty list
 // means all failed tasks.

@@ -17,8 +17,9 @@ const (
 	SignalCancelJob = "cancel-job"
 	// SignalExpireJob takes a CancelJobInput. The job ends at once, without waiting for its handler.
 	SignalExpireJob = "expire-job"
-	// SignalCancelGroup takes a CancelGroupInput.
-	SignalCancelGroup = "cancel-group"
+	// SignalCancelRun takes a CancelRunInput, in a group and in a DAG run. It has the effect of `temporal workflow
+	// cancel`, with a reason. A second one also cancels tasks with the rule always.
+	SignalCancelRun = "cancel"
 	// SignalPause and SignalResume take a PauseInput.
 	SignalPause  = "pause"
 	SignalResume = "resume"
@@ -47,8 +48,8 @@ type CancelJobInput struct {
 	By        string `json:"by,omitempty"`
 }
 
-// CancelGroupInput is the argument of [SignalCancelGroup].
-type CancelGroupInput struct {
+// CancelRunInput is the argument of [SignalCancelRun].
+type CancelRunInput struct {
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 }

@@ -294,19 +294,8 @@ func ResumesOf(info *workflowpb.WorkflowExecutionInfo) (resumes string) {
 // run; a second request cancels them too. Cancel returns when the run has read the request,
 // not when it has ended. A run that does not react within seconds gives a [*StuckWorkflowError]
 // or [*PausedWorkflowError]. Canceling a closed run is an error.
-//
-// Without a reason a group receives the same cancellation as from the Web UI's button.
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
-	name, argument := contract.SignalCancelGroup, any(contract.CancelGroupInput{Reason: reason, By: r.client.operator.actor})
-	if ref.Kind() == KindDAG {
-		name, argument = contract.SignalCancelDAG, contract.CancelDAGInput{Reason: cmp.Or(reason, "canceled by an operator"), By: r.client.operator.actor}
-	} else if reason == "" {
-		if _, err := r.opened(ctx, ref, ": there is nothing to cancel"); err != nil {
-			return err
-		}
-		return r.sent(ctx, ref, r.client.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID))
-	}
-	return r.signal(ctx, ref, ": there is nothing to cancel", name, argument)
+	return r.signal(ctx, ref, ": there is nothing to cancel", contract.SignalCancelRun, contract.CancelRunInput{Reason: reason, By: r.client.operator.actor})
 }
 
 // Pause stops an open run from starting items until Resume. Running jobs continue. Paused time

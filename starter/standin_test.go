@@ -77,13 +77,13 @@ func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.Job
 		ended.Add(record.Job{N: i + 1, State: state, Summary: fmt.Sprintf("file %d", i+1)})
 	}
 	result := contract.JobGroupResult{JobType: in.Spec.Name, Outcome: contract.OutcomeCompleted, DryRun: in.DryRun, Items: &contract.ItemRecord{Rest: ended.Rest()}}
-	group, cancels := workflow.GetSignalChannel(ctx, contract.SignalCancelGroup), workflow.GetSignalChannel(ctx, contract.SignalCancelJob)
+	group, cancels := workflow.GetSignalChannel(ctx, contract.SignalCancelRun), workflow.GetSignalChannel(ctx, contract.SignalCancelJob)
 	finish, done := workflow.GetSignalChannel(ctx, finishSignal), false
 	for !done {
 		selector := workflow.NewSelector(ctx)
 		selector.AddReceive(finish, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil); done = true })
 		selector.AddReceive(group, func(c workflow.ReceiveChannel, _ bool) {
-			var why contract.CancelGroupInput
+			var why contract.CancelRunInput
 			c.Receive(ctx, &why)
 			result.Outcome, result.Reason, done = contract.OutcomeCanceled, why.Reason, true
 		})

@@ -133,7 +133,7 @@ func fakeGroup(ctx workflow.Context, in groupInput) (groupResult, error) {
 	})
 	cancelable, cancel := workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, contract.SignalCancelGroup).Receive(ctx, nil)
+		workflow.GetSignalChannel(ctx, contract.SignalCancelRun).Receive(ctx, nil)
 		cancel()
 	})
 	open := len(in.Jobs)

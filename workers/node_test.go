@@ -362,7 +362,7 @@ func TestNodeCancelsAJobWithItsHandler(t *testing.T) {
 		Jobs:  someJobs(1, func(in *contract.ExecuteInput) { in.Interactive = true }),
 	})
 	testsuite.WaitFor(t, 20*time.Second, "the job runs", func() bool { n, _, _ := work.now(); return n == 1 })
-	require.NoError(t, h.client.SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelGroup, nil))
+	require.NoError(t, h.client.SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelRun, nil))
 	end := ends(t, run)[contract.JobID(1)]
 	assert.Equal(t, contract.FailureCanceled, end.Failure)
 }

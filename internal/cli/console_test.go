@@ -106,10 +106,8 @@ func told(name string) any {
 	switch name {
 	case contract.SignalCancelJob, contract.SignalExpireJob:
 		return &contract.CancelJobInput{}
-	case contract.SignalCancelGroup:
-		return &contract.CancelGroupInput{}
-	case contract.SignalCancelDAG:
-		return &contract.CancelDAGInput{}
+	case contract.SignalCancelRun:
+		return &contract.CancelRunInput{}
 	case contract.SignalPause, contract.SignalResume:
 		return &contract.PauseInput{}
 	case contract.UpdateOperateWorker:

@@ -49,7 +49,7 @@ func TestDocumentedMessages(t *testing.T) {
 	inputs := map[string]func() any{
 		contract.SignalCancelJob:      func() any { return &contract.CancelJobInput{} },
 		contract.SignalExpireJob:      func() any { return &contract.CancelJobInput{} },
-		contract.SignalCancelGroup:    func() any { return &contract.CancelGroupInput{} },
+		contract.SignalCancelRun:      func() any { return &contract.CancelRunInput{} },
 		contract.SignalPause:          func() any { return &contract.PauseInput{} },
 		contract.SignalResume:         nil,
 		contract.SignalSetCalendar:    func() any { return &contract.SetCalendarInput{} },
@@ -137,7 +137,7 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	send("update execute", contract.UpdateResizePool)
 	h.run("pools", "list").OK().Says("10 (resized)")
 	send("update execute", contract.UpdateCleanupWorkers)
-	send("signal", contract.SignalCancelGroup)
+	send("signal", contract.SignalCancelRun)
 	h.eventually("disk is being replaced", "runs", "show", run)
 	h.eventually("canceled", "runs", "show", run)
 	h.eventually(`"ended_at"`, "runs", "show", run, "-o", "json") // Only then may the next one start.

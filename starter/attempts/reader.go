@@ -236,8 +236,8 @@ func (h *Reader) signal(at time.Time, signal *historypb.WorkflowExecutionSignale
 		if h.decode(signal.GetInput(), &in) {
 			h.request(at, cmp.Or(in.JobID, h.keys[in.DedupeKey]), name, cmp.Or(in.By, signal.GetIdentity()), in.Reason)
 		}
-	case contract.SignalCancelGroup, contract.SignalCancelDAG:
-		var in contract.CancelGroupInput // That of a DAG has the same fields.
+	case contract.SignalCancelRun:
+		var in contract.CancelRunInput
 		_ = h.decode(signal.GetInput(), &in)
 		h.requestAll(at, name, cmp.Or(in.By, signal.GetIdentity()), in.Reason)
 	}

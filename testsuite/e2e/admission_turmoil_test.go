@@ -78,7 +78,7 @@ func (x *turmoil) acts() {
 	temporal, ctx := x.client.Temporal(), x.t.Context()
 	switch x.random.IntN(16) {
 	case 0:
-		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"})
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough"})
 	case 1:
 		_ = temporal.CancelWorkflow(ctx, id, "")
 	case 2:

@@ -85,7 +85,7 @@ tasks:
   - {id: clean, needs: [sub, job, noop], trigger_rule: always, noop: true}
 `
 	ref := runDAG(t, client, compileDAG(t, text, files), starter.DAGOptions{Run: "1"})
-	require.NoError(t, client.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", contract.SignalCancelDAG, contract.CancelDAGInput{Reason: "never mind"}))
+	require.NoError(t, client.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", contract.SignalCancelRun, contract.CancelRunInput{Reason: "never mind"}))
 	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: client, Logger: testsuite.Quiet()})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, control.Stop(context.WithoutCancel(t.Context()))) })

@@ -224,7 +224,7 @@ func (p *inProcess) harass(ref starter.RunRef, random *rand.Rand, jobs int) {
 		p.unpause(ref)
 	case 18:
 		if random.IntN(3) == 0 {
-			err = temporal.SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "for a test"})
+			err = temporal.SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalCancelRun, contract.CancelRunInput{Reason: "for a test"})
 		}
 	default:
 		select {

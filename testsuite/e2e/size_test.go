@@ -154,7 +154,7 @@ func TestCancelWhileContinuingAsNew(t *testing.T) {
 		})})
 		require.NoError(t, err)
 		testsuite.WaitFor(t, time.Minute, "some jobs are done", func() bool { return executed.Load() >= int64(20+i*7) })
-		require.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"}))
+		require.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough"}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		result, err := p.client.Runs().Result(ctx, starter.RunRef{WorkflowID: run.GetID()})
 		cancel()

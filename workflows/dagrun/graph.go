@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/run"
 )
@@ -36,33 +37,24 @@ func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (con
 	if err := r.open(encoded, state); err != nil {
 		return contract.DAGResult{}, err
 	}
-	for r.end == nil {
-		if err := r.continueAsNew(); err != nil {
-			return contract.DAGResult{}, err
-		}
-		if err := r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready); err != nil {
-			return contract.DAGResult{}, err
-		}
-		r.collect()
+	if err := r.loop.Run(func() bool { return r.end != nil }); err != nil {
+		return contract.DAGResult{}, err
 	}
 	return r.finish()
 }
 
 type dagRun struct {
-	ctx    workflow.Context
-	runner *run.Runner
-	in     contract.DAGInput
+	ctx  workflow.Context
+	loop run.Loop
+	in   contract.DAGInput
 	// encoded is passed on when the run continues as new.
 	encoded  []byte
 	core     *dagrun.Graph
 	jobTypes map[string]contract.JobTypeSpec
 	runs     int
-	backlog  run.Backlog[dagrun.Decision]
-	end      *dagrun.Decision
+	end      *dagrun.End
 
-	cancels   workflow.ReceiveChannel
 	grants    workflow.ReceiveChannel
-	subs      workflow.ReceiveChannel
 	lookups   []lookup
 	reports   []laneReport
 	described int // tasks that had ended when the details were written
@@ -86,7 +78,8 @@ func newRun(ctx workflow.Context, in contract.DAGInput) (*dagRun, error) {
 			JobType: in.Name, Grace: jobtype.Policy{}.WithDefaults().HeartbeatTimeout, DeclaredAt: declaredAt(ctx, in),
 		},
 	})
-	r := &dagRun{ctx: runner.Context(), runner: runner, in: in, jobTypes: map[string]contract.JobTypeSpec{}}
+	loop := run.Loop{Runner: runner, Workflow: contract.DAGWorkflow, Noun: "dag", Resources: in.Resources}
+	r := &dagRun{ctx: runner.Context(), loop: loop, in: in, jobTypes: map[string]contract.JobTypeSpec{}}
 	if c := in.Carry; c != nil {
 		runner.Admission.Restore(c.Admission)
 		runner.Audit.Restore(c.Audit)
@@ -122,7 +115,7 @@ func (r *dagRun) open(encoded, state []byte) error {
 		encoded = compiled
 	}
 	if c := r.in.Carry; c != nil {
-		whole, err := r.runner.Load(state, c.Pages)
+		whole, err := r.loop.Load(state, c.Pages)
 		if err != nil {
 			return invalid("the run cannot continue from the state it was given", err)
 		}
@@ -133,7 +126,7 @@ func (r *dagRun) open(encoded, state []byte) error {
 		return invalid("the graph cannot be read; start the run with the program that runs the control plane", err)
 	}
 	r.encoded = encoded
-	now := r.runner.Now()
+	now := r.loop.Now()
 	if len(state) == 0 {
 		begun, err := dagrun.NewRun(decoded)
 		if err == nil {
@@ -146,15 +139,12 @@ func (r *dagRun) open(encoded, state []byte) error {
 		return invalid("the run cannot continue from the state it was given", err)
 	}
 	r.name()
-	if r.core.Watching() {
-		r.runner.Rewatch() // The subscription may be lost.
+	r.loop.Open(r, r.core)
+	var first source.Event = engine.Tick{}
+	if !r.core.Run().Started() {
+		first = dagrun.Started{}
 	}
-	r.observe()
-	if r.core.Run().Started() {
-		r.carryOutAll(r.core.Next(now, engine.Tick{}))
-	} else {
-		r.carryOutAll(r.core.Start(now))
-	}
+	r.loop.Carry(r.core.Next(now, first))
 	r.describe(true)
 	return nil
 }
@@ -203,7 +193,7 @@ func (r *dagRun) compile() ([]byte, error) {
 		name = r.in.Name
 	}
 	future := callCompileDAG(r.ctx, contract.CompileDAGInput{Name: name, Text: r.in.Source, Files: r.in.Files, Params: r.in.Params})
-	if err := workflow.Await(r.ctx, func() bool { return future.IsReady() || r.runner.Canceled() }); err != nil {
+	if err := workflow.Await(r.ctx, func() bool { return future.IsReady() || r.loop.Canceled() }); err != nil {
 		return nil, err
 	}
 	if !future.IsReady() {
@@ -224,58 +214,28 @@ func (r *dagRun) name() {
 			r.in.Name = header.Name
 		}
 	}
-	r.runner.SetJobType(r.in.Name)
+	r.loop.SetJobType(r.in.Name)
 }
 
-// mayContinueAsNew reports whether nothing is in transit that would be lost, and no message is
-// unread.
-func (r *dagRun) mayContinueAsNew() bool {
-	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups)+len(r.reports) == 0 && r.runner.Idle() && r.cancels.Len()+r.grants.Len()+r.subs.Len() == 0
-}
-
-// continueAsNew returns the continue-as-new error; nil if the run stays.
-func (r *dagRun) continueAsNew() error {
-	if !r.mayContinueAsNew() {
-		return nil
-	}
-	whole, err := r.core.Snapshot()
-	if err != nil {
-		return err
-	}
-	in := r.carry()
-	others, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	state, pages, saved := r.runner.Save(whole, len(others)+len(r.encoded))
-	if !saved || len(pages) > 0 && !r.mayContinueAsNew() {
-		r.runner.Drop(pages) // Messages arrived meanwhile.
-		return nil
-	}
-	in = r.carry()
-	in.Carry.Pages = pages
-	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.encoded, state)
-}
-
-// carry returns the input of the next workflow run, without the pages of its state.
-func (r *dagRun) carry() contract.DAGInput {
+// Arguments implements [run.Describer].
+func (r *dagRun) Arguments(pages []string) []any {
 	in := r.in
-	in.DeclaredAt = r.runner.Admission.DeclaredAt()
+	in.DeclaredAt = r.loop.Admission.DeclaredAt()
 	in.Carry = &contract.DAGCarry{
-		Runs: r.runs + 1, FleetSeq: r.runner.Seen(), JobTypes: r.jobTypes, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+		Runs: r.runs + 1, FleetSeq: r.loop.Seen(), JobTypes: r.jobTypes, Admission: r.loop.Admission.State(), Audit: r.loop.Audit.State(), Pages: pages,
 	}
-	return in
+	return []any{in, r.encoded}
 }
 
 func (r *dagRun) finish() (contract.DAGResult, error) {
-	if err := r.runner.Close(); err != nil {
+	if err := r.loop.Close(); err != nil {
 		return contract.DAGResult{}, err
 	}
 	result, err := r.result()
 	if err != nil {
 		return result, err
 	}
-	r.runner.SetOutcome(result.Outcome)
+	r.loop.SetOutcome(result.Outcome)
 	r.describe(true)
 	switch r.end.Outcome {
 	case dag.OutcomeCanceled:
@@ -299,7 +259,7 @@ func (r *dagRun) failure(result contract.DAGResult) string {
 }
 
 func (r *dagRun) result() (contract.DAGResult, error) {
-	now, info := r.runner.Now(), workflow.GetInfo(r.ctx).WorkflowExecution
+	now, info := r.loop.Now(), workflow.GetInfo(r.ctx).WorkflowExecution
 	result := contract.DAGResult{
 		DAG: r.in.Name, WorkflowID: info.ID, RunID: info.RunID,
 		Outcome: contract.Outcome(r.end.Outcome.String()), Reason: r.end.Reason, WorkerLost: r.core.LostWorker(), Counts: r.core.Counts(),

@@ -184,7 +184,7 @@ func TestDAGMessagesTypedByHand(t *testing.T) {
 		b.SignalWorkflow(contract.SignalResume, nil)
 	}, 2*time.Hour)
 	b.RegisterDelayedCallback(func() {
-		b.SignalWorkflow(contract.SignalCancelDAG, map[string]any{"reason": "enough"})
+		b.SignalWorkflow(contract.SignalCancelRun, map[string]any{"reason": "enough"})
 	}, 3*time.Hour)
 	result := b.run("version: 1\nname: signals\ntasks: [{id: nap, sleep: 1h}, {id: after, needs: [nap], sleep: 10h}]\n", contract.DAGInput{})
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)

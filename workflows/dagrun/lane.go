@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
 // group is the workflow id of the group whose lane the run shares, or of the run above a sub-DAG;
@@ -27,7 +27,7 @@ func (r *dagRun) collectGrants() {
 			return
 		}
 		if r.in.Lane != nil && in.Attempt == r.in.Lane.Attempt {
-			r.carryOutAll(r.core.LaneGranted(r.runner.Now(), in.Seq))
+			r.loop.Step(dagrun.LaneGranted{Seq: in.Seq})
 		}
 	}
 }
@@ -38,19 +38,6 @@ func (r *dagRun) laneOf(task string, attempt int) *contract.DAGLane {
 		return nil
 	}
 	return &contract.DAGLane{Lane: r.in.Lane.Lane, JobID: task, Attempt: attempt}
-}
-
-// collectSubs takes the reports of sub-DAGs about their lane.
-func (r *dagRun) collectSubs() {
-	for {
-		var in contract.LaneReport
-		if !r.subs.ReceiveAsync(&in) {
-			return
-		}
-		if task, known := r.item(in.JobID); known {
-			r.carryOutAll(r.core.LaneReported(r.runner.Now(), breaks.Report{Job: task, Attempt: in.Attempt, Seq: in.Seq, Wants: in.Wants}))
-		}
-	}
 }
 
 // collectReports takes the deliveries of reports about the lane. A group that has ended holds no lane and grants none:
@@ -65,7 +52,7 @@ func (r *dagRun) collectReports() {
 		r.reports = append(r.reports[:i], r.reports[i+1:]...)
 		var gone *temporal.UnknownExternalWorkflowExecutionError
 		if err := l.future.Get(r.ctx, nil); errors.As(err, &gone) {
-			r.carryOutAll(r.core.LaneGranted(r.runner.Now(), l.seq))
+			r.loop.Step(dagrun.LaneGranted{Seq: l.seq})
 		}
 	}
 }

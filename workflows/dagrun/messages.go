@@ -18,9 +18,7 @@ var errNotBegun = temporal.NewApplicationError("the run has not begun yet; try a
 // listen registers the run's messages. Update handlers never wait, so that none is unfinished
 // when the run ends or continues as new.
 func (r *dagRun) listen() error {
-	r.cancels = workflow.GetSignalChannel(r.ctx, contract.SignalCancelDAG)
 	r.grants = workflow.GetSignalChannel(r.ctx, contract.SignalLaneGrant)
-	r.subs = workflow.GetSignalChannel(r.ctx, contract.SignalLaneReport)
 	return errors.Join(
 		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
 			return dagrun.Request{Kind: dagrun.Retry, Tasks: in.Tasks, By: in.By}
@@ -83,55 +81,21 @@ func onUpdate[T any](r *dagRun, name, description string, request func(T) dagrun
 }
 
 func (r *dagRun) operate(ctx workflow.Context, name string, request dagrun.Request) (contract.DAGChanged, error) {
-	r.observe()
 	before, limit := r.auditBefore(request), r.core.Limit(request.FanOut)
-	decisions, changed, err := r.core.Operate(r.runner.Now(), request)
-	r.carryOutAll(decisions)
-	r.runner.Touch()
-	if err != nil {
-		return contract.DAGChanged{}, err
+	r.loop.Observe()
+	r.loop.Step(request)
+	r.loop.Touch()
+	answer := r.core.Answer()
+	if answer.Err != nil {
+		return contract.DAGChanged{}, answer.Err
 	}
-	r.auditUpdate(ctx, name, request, before, changed)
+	r.auditUpdate(ctx, name, request, before)
 	r.describe(true)
-	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed, Redefined: r.core.Redefined()}
+	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: answer.Changed, Redefined: answer.Redefined}
 	if request.Kind == dagrun.SetConcurrency {
 		result.Before = limit
 	}
 	return result, nil
-}
-
-// collectMessages applies all received signals except outcomes. The SDK logs and drops those it
-// cannot decode.
-func (r *dagRun) collectMessages() {
-	now := r.runner.Now()
-	if views := r.runner.Fleet(); len(views) > 0 {
-		for _, view := range views {
-			r.carryOutAll(r.core.Next(now, view))
-		}
-		r.runner.Viewed(r.core.Deserted())
-	}
-	for _, steer := range r.runner.Steers() {
-		r.auditSteer(steer)
-		if steer.Pause {
-			r.carryOutAll(r.core.Pause(now, steer.By, steer.Note))
-		} else {
-			r.carryOutAll(r.core.Resume(now))
-		}
-	}
-	for {
-		var in contract.CancelDAGInput
-		if !r.cancels.ReceiveAsync(&in) {
-			break
-		}
-		r.runner.Audit.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Actor: in.By, Before: r.phase(), Detail: in.Reason})
-		if in.Reason == "" {
-			in.Reason = "canceled by an operator"
-		}
-		r.carryOutAll(r.core.CancelRun(now, in.Reason))
-	}
-	r.collectGrants()
-	r.collectSubs()
-	r.collectAdmission()
 }
 
 func (r *dagRun) jobTypeFound(l lookup) (found dagrun.JobType, problem string) {

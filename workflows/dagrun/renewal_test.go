@@ -25,8 +25,8 @@ func TestDAGRenewsASubscriptionThatItNeverHeardOf(t *testing.T) {
 	b := newDAGBench(t)
 	earlier, err := dagrun.New(run, dagrun.Config{}, b.Now())
 	require.NoError(t, err)
-	earlier.Start(b.Now())
-	require.True(t, earlier.Watching())
+	earlier.Next(b.Now(), dagrun.Started{})
+	require.True(t, earlier.Engine().Watching())
 	state, err := earlier.Snapshot()
 	require.NoError(t, err)
 

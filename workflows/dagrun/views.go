@@ -39,7 +39,8 @@ func taskViews(views []dagrun.TaskView) []contract.TaskView {
 	return slices.Clip(list)
 }
 
-func (r *dagRun) phase() string {
+// Phase implements [run.Describer].
+func (r *dagRun) Phase() string {
 	run := r.core.Run()
 	switch {
 	case run.Finished():
@@ -56,9 +57,9 @@ func (r *dagRun) status() (contract.DAGStatus, error) {
 	if r.core == nil {
 		return contract.DAGStatus{DAG: r.in.Name, Hash: r.in.Hash, Resumes: r.in.Resumes, Phase: "preparing", Runs: r.runs}, nil
 	}
-	run, s := r.core.Run(), r.core.Status(r.runner.Now())
+	run, s := r.core.Run(), r.core.Status(r.loop.Now())
 	status := contract.DAGStatus{
-		DAG: r.in.Name, Hash: r.in.Hash, Resumes: r.in.Resumes, Phase: r.phase(), Paused: run.Paused(), PauseNote: s.PauseNote, PausedBy: s.PausedBy,
+		DAG: r.in.Name, Hash: r.in.Hash, Resumes: r.in.Resumes, Phase: r.Phase(), Paused: run.Paused(), PauseNote: s.PauseNote, PausedBy: s.PausedBy,
 		StartedAt: s.StartedAt, ModifiedAt: s.ModifiedAt, Deadline: s.Deadline, HeldUntil: s.HeldUntil, Total: run.Len(), Counts: r.core.Counts(),
 		Concurrency: run.Options().Concurrency, Waiting: s.Waiting, Runs: r.runs,
 		Approvals: taskViews(r.core.Approvals(maxApprovals)),
@@ -106,7 +107,7 @@ func (r *dagRun) explain(in contract.ExplainQueryInput) (contract.ExplainQueryRe
 		return r.explainTask(in.Task), nil
 	}
 	waits, more := r.core.RunWaits(maxWaits)
-	result := contract.ExplainQueryResult{State: r.phase(), Waits: r.waitReasons(waits), More: more}
+	result := contract.ExplainQueryResult{State: r.Phase(), Waits: r.waitReasons(waits), More: more}
 	if r.core.Run().Paused() && !r.core.Run().Finished() {
 		result.State = "paused"
 	}
@@ -146,11 +147,11 @@ func (r *dagRun) waitReasons(waits []dagrun.Wait) []contract.WaitReason {
 func (r *dagRun) details(now bool) (text string, changed bool) {
 	run := r.core.Run()
 	done := run.Count(dag.Completed) + run.Count(dag.Failed) + run.Count(dag.UpstreamFailed) + run.Count(dag.Skipped) + run.Count(dag.Canceled)
-	if !now && r.runner.InFlight() > 0 && done < r.described+max(1, run.Len()/detailsEvery) {
+	if !now && r.loop.InFlight() > 0 && done < r.described+max(1, run.Len()/detailsEvery) {
 		return "", false
 	}
 	r.described = done
-	text = fmt.Sprintf("**%s** · %d of %d tasks", r.phase(), done, run.Len())
+	text = fmt.Sprintf("**%s** · %d of %d tasks", r.Phase(), done, run.Len())
 	for _, s := range dag.States() {
 		if n := run.Count(s); n > 0 {
 			text += fmt.Sprintf(" · %d %s", n, s)
@@ -158,7 +159,7 @@ func (r *dagRun) details(now bool) (text string, changed bool) {
 	}
 	waits, _ := r.core.RunWaits(1)
 	if reasons := r.waitReasons(waits); len(reasons) > 0 {
-		return r.runner.Details(&reasons[0], text), true
+		return r.loop.Details(&reasons[0], text), true
 	}
 	return text, true
 }

@@ -159,7 +159,7 @@ func TestAdHocGroupIsCanceledBeforeItsFirstJob(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.RegisterDelayedCallback(func() {
-		b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "no more"})
+		b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "no more"})
 	}, time.Hour)
 	later := jobtype.Proposal{NotBefore: b.Now().Add(5 * time.Hour)}
 	b.submit(jobtype.Policy{}, 0, later)

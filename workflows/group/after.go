@@ -50,7 +50,7 @@ func (r *groupRun) collectSuccesses() {
 	if r.successes = nil; err != nil {
 		workflow.GetLogger(r.ctx).Error("The successes of other job types cannot be looked up.", "error", err)
 	}
-	r.step(group.SuccessesKnown{Last: result.Last})
+	r.loop.Step(group.SuccessesKnown{Last: result.Last})
 }
 
 // collectSucceeded collects the messages about successes.
@@ -60,6 +60,6 @@ func (r *groupRun) collectSucceeded() {
 		if !r.messages.succeeded.ReceiveAsync(&in) {
 			return
 		}
-		r.step(group.Succeeded{SucceededSignal: in})
+		r.loop.Step(group.Succeeded{SucceededSignal: in})
 	}
 }

@@ -9,14 +9,11 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// goingOn is the state of a group that is not paused, in audit entries.
-const goingOn = "going on"
-
 // auditMissed records runs that were terminated, because they could not.
 func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 	for _, run := range missed {
 		if by := run.Terminated; by != nil {
-			r.runner.Audit.Add(contract.AuditEntry{
+			r.loop.Audit.Add(contract.AuditEntry{
 				Kind: contract.AuditOperator, At: run.EndedAt, From: by.By, Action: "run.terminate", Object: run.WorkflowID, Detail: by.Reason,
 			})
 		}
@@ -43,31 +40,21 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 		{now.Missed - before.Missed, contract.CodeServerAway, "it was due while the server was away for longer than catchup_window"},
 	} {
 		if dropped.n > 0 {
-			r.runner.Audit.Add(contract.AuditEntry{
-				Kind: contract.AuditScheduler, At: r.runner.Now(), Action: recorder.Refused, Code: string(dropped.code),
+			r.loop.Audit.Add(contract.AuditEntry{
+				Kind: contract.AuditScheduler, At: r.loop.Now(), Action: recorder.Refused, Code: string(dropped.code),
 				Object: contract.ScheduleID(r.in.Spec.Name), Count: dropped.n, Detail: dropped.detail,
 			})
 		}
 	}
 }
 
-// pauseState is the pause of the group in audit entries.
-func (r *groupRun) pauseState() string {
-	if s := r.core.Summary(r.runner.Now()); s.Paused {
-		return pausedText(s.PauseNote)
-	}
-	return goingOn
-}
-
-func pausedText(note string) string { return strings.TrimSuffix("paused: "+note, ": ") }
-
 // auditJob records an operator's request about one job.
 func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
-	object := r.runner.Audit.Object() + "/" + in.JobID
+	object := r.loop.Audit.Object() + "/" + in.JobID
 	if in.JobID == "" {
-		object = r.runner.Audit.Object() + "/key " + in.DedupeKey
+		object = r.loop.Audit.Object() + "/key " + in.DedupeKey
 	}
-	r.runner.Audit.Signaled(signal, contract.AuditEntry{Action: action, Actor: in.By, Object: object, Before: r.jobState(in), Detail: in.Reason})
+	r.loop.Audit.Signaled(signal, contract.AuditEntry{Action: action, Actor: in.By, Object: object, Before: r.jobState(in), Detail: in.Reason})
 }
 
 // jobState is the state of the job before its cancellation.
@@ -87,7 +74,7 @@ func (r *groupRun) jobState(in contract.CancelJobInput) string {
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 	was, is := recorder.Changes(
 		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, contract.SetCalendarInput{Calendar: in.Calendar, LaneCalendar: in.LaneCalendar})
-	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Actor: in.By, Before: was, After: is})
+	r.loop.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Actor: in.By, Before: was, After: is})
 }
 
 // auditPolicy records the settings that another policy changes. ctx is the update handler's.
@@ -100,7 +87,7 @@ func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResul
 		old, current := recorder.Changes(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
 		was, is = joined(was, old), joined(is, current)
 	}
-	r.runner.Audit.Updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
+	r.loop.Audit.Updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
 }
 
 func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }

@@ -47,7 +47,7 @@ func TestGroupTellsOfOperators(t *testing.T) {
 		}, contract.SetPolicyInput{Policy: jobtype.Policy{GlobalExecutionConcurrency: 7}.WithDefaults(), By: "ann"})
 	}, 2*time.Second)
 	b.RegisterDelayedCallback(func() {
-		b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough", By: "eve"})
+		b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough", By: "eve"})
 	}, 3*time.Second)
 	b.run(jobtype.Policy{})
 	run := "default-test-workflow-id"

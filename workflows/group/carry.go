@@ -8,9 +8,9 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
-	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/run"
 )
@@ -45,18 +45,20 @@ func claimsID(turn, late int) string {
 	return fmt.Sprintf("%s-late-%d", turnID(run.ClaimsPrefix, turn), late)
 }
 
-func (r *groupRun) carryOut(command group.Command) {
+// Name implements [run.Namer].
+func (*groupRun) Name(item int) string { return contract.JobID(item) }
+
+// Item implements [run.Namer].
+func (*groupRun) Item(name string) (int, bool) { return contract.JobNumber(name) }
+
+// Handler implements [run.Namer].
+func (r *groupRun) Handler(string) string { return r.in.Spec.Handler }
+
+// Do implements [run.Doer].
+func (r *groupRun) Do(command source.Command) {
 	switch c := command.(type) {
 	case group.StartJob:
 		r.startJob(c)
-	case group.Acquire:
-		r.runner.Acquire(c.Decision, contract.JobID(c.Item), c.Priority, r.in.Spec.Resources)
-	case engine.Decision:
-		if c.Kind == engine.Adopt {
-			r.runner.Adopt(c, contract.JobID(c.Item), r.in.Spec.Handler)
-			return
-		}
-		r.runner.CarryOut(c, contract.JobID(c.Item))
 	case group.StartDetection:
 		r.startDetection(c)
 	case group.CancelDetection:
@@ -68,7 +70,7 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.AskWindows:
 		spec := r.in.Spec
 		r.windows = callWindows(r.ctx, contract.WindowsInput{
-			At: r.runner.Now(), JobType: spec.Name, Lane: spec.Lane, Calendar: spec.Calendar, LaneCalendar: spec.LaneCalendar,
+			At: r.loop.Now(), JobType: spec.Name, Lane: spec.Lane, Calendar: spec.Calendar, LaneCalendar: spec.LaneCalendar,
 		})
 	case group.LookSuccesses:
 		r.successes = callSuccesses(r.ctx, c.JobTypes)
@@ -79,20 +81,18 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.LeaveTurn:
 		r.leaveTurn(c)
 	case group.LeaveLane:
-		r.runner.Admission.Release(laneID(itemLane, c.Turn, c.Round))
-	case group.GrantLane:
-		r.runner.GrantLane(contract.JobID(c.Job), contract.LaneGrant{Attempt: c.Attempt, Seq: c.Seq})
+		r.loop.Admission.Release(laneID(itemLane, c.Turn, c.Round))
 	case group.ClaimKeys:
 		r.claims.keys, r.claims.jobs = r.core.DedupeKeys(c.Late > 0)
-		r.runner.Admission.Request(contract.AdmissionItem{
+		r.loop.Admission.Request(contract.AdmissionItem{
 			ID: claimsID(c.Turn, c.Late), Keys: r.hashes(r.claims.keys), Fences: int64(len(r.claims.keys)) * run.FencesPerItem,
 		})
 	case group.ReportEndings:
-		r.runner.Admission.Report(r.endings(c.Endings))
+		r.loop.Admission.Report(r.endings(c.Endings))
 	case group.StoreRecord:
-		r.storing = r.runner.PutPage(c.Segment)
+		r.storing = r.loop.PutPage(c.Segment)
 	case group.Unwatch:
-		r.runner.Unwatch()
+		r.loop.Unwatch()
 	case group.End:
 		r.end = &c
 	}
@@ -112,12 +112,12 @@ func (r *groupRun) takeTurn(c group.TakeTurn) {
 	if r.hasLane() {
 		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.apart() || c.Round > 0
 	}
-	r.runner.Admission.RequestTurn(item)
+	r.loop.Admission.RequestTurn(item)
 }
 
 func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 	if c.Unasked {
-		r.runner.Admission.ReleaseUnasked(turnID(r.turnItem(), c.Turn))
+		r.loop.Admission.ReleaseUnasked(turnID(r.turnItem(), c.Turn))
 		return
 	}
 	items := []string{laneID(itemLane, c.Turn, c.Rounds), turnID(itemStart, c.Turn)}
@@ -125,8 +125,8 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 		items = append(items, claimsID(c.Turn, late))
 	}
 	for _, id := range items {
-		if r.runner.Admission.Knows(id) {
-			r.runner.Admission.Release(id)
+		if r.loop.Admission.Knows(id) {
+			r.loop.Admission.Release(id)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (r *groupRun) startJob(c group.StartJob) {
 		}
 	}
 	if in.Source != "" {
-		r.runner.ExecuteDAG(c.Decision, id, p.Summary, in, nil)
+		r.loop.ExecuteDAG(c.Decision, id, p.Summary, in, nil)
 		return
 	}
 	execute := contract.ExecuteInput{
@@ -196,10 +196,10 @@ func (r *groupRun) startJob(c group.StartJob) {
 		},
 		ProposalParams: ownParams(c), Ref: c.Ref,
 	}
-	if execute.Common = r.commonID; r.commonID != "" && r.runner.Given(c.Decision) {
+	if execute.Common = r.commonID; r.commonID != "" && r.loop.Given(c.Decision) {
 		execute.Job.Params, execute.Job.Settings, execute.Job.Cluster = nil, nil, nil
 	}
-	r.runner.Execute(c.Decision, execute, r.core.Policy())
+	r.loop.Execute(c.Decision, execute, r.core.Policy())
 }
 
 // commonOf returns the common data of a job type's jobs.
@@ -235,7 +235,7 @@ func ownParams(c group.StartJob) json.RawMessage {
 // endings returns the report to admission about ended jobs.
 func (r *groupRun) endings(ended endings.Endings) contract.AdmissionEndings {
 	report := contract.AdmissionEndings{
-		At: r.runner.Now(), SuccessAt: ended.SuccessAt, Done: r.hashes(ended.Done), Settled: r.hashes(ended.Settled),
+		At: r.loop.Now(), SuccessAt: ended.SuccessAt, Done: r.hashes(ended.Done), Settled: r.hashes(ended.Settled),
 	}
 	for _, f := range ended.Failed {
 		failure := contract.AdmissionFailure{Attempt: fmt.Sprintf("%s.%d", contract.JobID(f.Job), f.Attempt), At: f.At, Error: f.Message}
@@ -256,5 +256,5 @@ func (r *groupRun) lastEndings() []contract.AdmissionEndings {
 	if r.in.DryRun {
 		return nil
 	}
-	return []contract.AdmissionEndings{r.endings(r.core.TakeEndings(r.runner.Now()))}
+	return []contract.AdmissionEndings{r.endings(r.core.TakeEndings(r.loop.Now()))}
 }

@@ -14,43 +14,24 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-// ready reports whether there is anything to collect.
-func (r *groupRun) ready() bool {
-	return r.runner.Ready() || r.messages.waiting() || slices.ContainsFunc(r.detecting, (*detection).ready) ||
+// Ready implements [run.Waiter].
+func (r *groupRun) Ready() bool {
+	return r.messages.waiting() || slices.ContainsFunc(r.detecting, (*detection).ready) ||
 		r.preparing.Ready() || r.windows.Ready() || r.successes.Ready() || r.storing != nil && r.storing.IsReady()
 }
 
-// collect passes all ready events to the core. Messages come first, because a policy or a cancellation that
-// came with results applies to their consequences.
-func (r *groupRun) collect() {
-	tick := r.runner.Collect()
-	for {
-		command, ok := r.backlog.Next(r.ctx)
-		if !ok {
-			break
-		}
-		r.carryOut(command)
-	}
-	if r.runner.NewlyCanceled() {
-		r.runner.Audit.Canceled(contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase())})
-		r.step(group.GroupCanceled{Reason: "the workflow was canceled"})
-	}
+// Idle implements [run.Waiter]. The core knows the pending calls.
+func (r *groupRun) Idle() bool { return !r.messages.waiting() }
+
+// InTask implements [run.Waiter].
+func (r *groupRun) InTask() bool {
+	return r.preparing.InTask() || r.windows.InTask() || r.successes.InTask() || r.storing != nil
+}
+
+// Receive implements [run.Doer].
+func (r *groupRun) Receive() {
 	r.collectMessages()
 	r.collectAnswers()
-	r.collectAdmission()
-	for _, ended := range r.runner.Endings(contract.JobNumber) {
-		r.step(group.Ran{Event: ended})
-	}
-	for _, room := range r.runner.Rooms() {
-		r.step(group.Ran{Event: room})
-	}
-	for _, probed := range r.runner.Probed() {
-		r.step(group.Ran{Event: probed})
-	}
-	if tick {
-		r.step(group.Tick{})
-	}
-	workflow.SetCurrentDetails(r.ctx, r.details())
 }
 
 // collectAnswers collects the results of the detection and of the control plane's activities.
@@ -88,10 +69,10 @@ func (r *groupRun) collectWindows() {
 	if err != nil {
 		// The activity is retried until it succeeds, so it was refused.
 		workflow.GetLogger(r.ctx).Error("The maintenance windows cannot be worked out.", "error", err)
-		r.step(group.WindowsFailed{Reason: run.EndingOfError(err, "").Message})
+		r.loop.Step(group.WindowsFailed{Reason: run.EndingOfError(err, "").Message})
 		return
 	}
-	r.step(group.WindowsKnown{Windows: result})
+	r.loop.Step(group.WindowsKnown{Windows: result})
 }
 
 func (r *groupRun) collectPrepared() {
@@ -102,7 +83,7 @@ func (r *groupRun) collectPrepared() {
 	}
 	r.preparing = nil
 	if err != nil {
-		r.step(group.PrepareFailed{Reason: run.EndingOfError(err, "").Message})
+		r.loop.Step(group.PrepareFailed{Reason: run.EndingOfError(err, "").Message})
 		return
 	}
 	event := group.Prepared{Workers: prepared.Workers, Incomplete: prepared.Incomplete}
@@ -113,9 +94,9 @@ func (r *groupRun) collectPrepared() {
 	r.record = withMissed(r.record, prepared.Missed)
 	r.auditMissed(prepared.Missed)
 	r.auditTicks(prepared.Ticks)
-	r.runner.SetSeen(prepared.WorkersSeq)
-	r.step(event)
-	r.runner.Viewed(r.core.Deserted())
+	r.loop.SetSeen(prepared.WorkersSeq)
+	r.loop.Step(event)
+	r.loop.Viewed(r.core.Engine().Deserted())
 }
 
 func (d *detection) ready() bool { return d.future.IsReady() }
@@ -132,17 +113,7 @@ func (r *groupRun) collectDetection(done *detection) {
 		ending := run.EndingOfError(err, done.worker)
 		event.Failure, event.Message = ending.Failure, ending.Message
 	}
-	r.step(event)
-}
-
-// collectAdmission passes the answers of admission to the core.
-func (r *groupRun) collectAdmission() {
-	if r.runner.WasReset(r.claimedKeys) {
-		workflow.GetLogger(r.ctx).Info("The group continues after the reset.")
-	}
-	for _, answer := range r.runner.Answers(r.claimedKeys) {
-		r.takeAnswer(answer)
-	}
+	r.loop.Step(event)
 }
 
 // claimedKeys returns the claimed keys of the group. It reads all open jobs.
@@ -151,32 +122,27 @@ func (r *groupRun) claimedKeys() []byte {
 	return r.hashes(keys)
 }
 
-func (r *groupRun) takeAnswer(answer run.Answer) {
+// Answered implements [run.Doer].
+func (r *groupRun) Answered(answer run.Answer) {
 	if answer.Kind == run.Stopped {
 		r.takeStop(answer.Stop)
-		return
-	}
-	if answer.Ask > 0 {
-		if n, ok := contract.JobNumber(answer.Name); ok {
-			r.step(group.Ran{Event: answer.Event(n)})
-		}
 		return
 	}
 	claims := strings.HasPrefix(answer.ID, run.ClaimsPrefix)
 	grant := answer.Grant
 	switch {
 	case answer.Kind == run.Lost:
-		r.step(group.TurnLost{Reason: answer.ID + " was lost: " + answer.Reason})
+		r.loop.Step(group.TurnLost{Reason: answer.ID + " was lost: " + answer.Reason})
 	case answer.Kind == run.Refused && claims:
-		r.step(group.ClaimsRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
+		r.loop.Step(group.ClaimsRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
 	case answer.Kind == run.Refused:
-		r.step(group.TurnRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
+		r.loop.Step(group.TurnRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
 	case answer.Kind == run.Renewed || answer.MoreFences():
-		r.step(group.Ran{Event: engine.FencesGranted{Fence: grant.Fence, Fences: grant.Fences}})
+		r.loop.Step(engine.FencesGranted{Fence: grant.Fence, Fences: grant.Fences})
 	case claims:
-		r.step(r.claimed(grant))
+		r.loop.Step(r.claimed(grant))
 	default:
-		r.step(group.TurnGranted{Fence: grant.Fence, Fences: grant.Fences})
+		r.loop.Step(group.TurnGranted{Fence: grant.Fence, Fences: grant.Fences})
 	}
 }
 
@@ -207,9 +173,9 @@ func (r *groupRun) takeStop(stop contract.AdmissionStop) {
 	switch {
 	case stop.JobType != r.in.Spec.Name:
 	case stop.DedupeKey == "":
-		r.step(group.TypeStopped{Code: contract.Code(stop.Code), Reason: fmt.Sprintf("job type %s is %s", stop.JobType, stop.String())})
+		r.loop.Step(group.TypeStopped{Code: contract.Code(stop.Code), Reason: fmt.Sprintf("job type %s is %s", stop.JobType, stop.String())})
 	default:
-		r.step(group.KeyStopped{
+		r.loop.Step(group.KeyStopped{
 			DedupeKey: stop.DedupeKey, Done: stop.Code == contract.HoldMarkedDone,
 			Reason: fmt.Sprintf("%s: key %s of job type %s is %s", stop.Code, stop.DedupeKey, stop.JobType, stop.String()),
 		})

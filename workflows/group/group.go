@@ -2,7 +2,6 @@ package group
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/callopts"
 	"github.com/roundsman/roundsman/workflows/run"
@@ -28,28 +28,21 @@ func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (co
 	if err := r.open(state); err != nil {
 		return contract.JobGroupResult{}, err
 	}
-	for r.end == nil {
-		if err := r.continueAsNew(); err != nil {
-			return contract.JobGroupResult{}, err
-		}
-		if err := r.wait(); err != nil {
-			return contract.JobGroupResult{}, err
-		}
-		r.collect()
+	if err := r.loop.Run(func() bool { return r.end != nil }); err != nil {
+		return contract.JobGroupResult{}, err
 	}
 	return r.finish()
 }
 
 // groupRun carries out the decisions of one group's core.
 type groupRun struct {
-	ctx     workflow.Context
-	runner  *run.Runner
-	in      contract.JobGroupInput
-	record  contract.RunRecord
-	core    *group.Group
-	runs    int
-	backlog run.Backlog[group.Command]
-	end     *group.End
+	ctx    workflow.Context
+	loop   run.Loop
+	in     contract.JobGroupInput
+	record contract.RunRecord
+	core   *group.Group
+	runs   int
+	end    *group.End
 
 	messages messages
 	// detecting, preparing, windows and successes are pending activities, or nil.
@@ -87,24 +80,18 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 		},
 		Calls: true, Results: true,
 	})
-	r := &groupRun{ctx: runner.Context(), runner: runner, in: in}
+	loop := run.Loop{Runner: runner, Workflow: contract.JobGroupWorkflow, Noun: "run", Resources: in.Spec.Resources, DryRun: in.DryRun}
+	r := &groupRun{ctx: runner.Context(), loop: loop, in: in}
+	r.loop.Keys = r.claimedKeys
 	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {
 		r.commonID = common.ID()
 	}
 	return r
 }
 
-// wait blocks until there is something to collect. A call within this workflow task ends before any timer.
-func (r *groupRun) wait() error {
-	if r.preparing.InTask() || r.windows.InTask() || r.successes.InTask() || r.storing != nil {
-		return r.runner.Await(r.ready)
-	}
-	return r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready)
-}
-
 // open begins the group, or continues from the state of the run before.
 func (r *groupRun) open(state []byte) error {
-	var first group.Event = group.Tick{}
+	var first source.Event = engine.Tick{}
 	if err := r.listen(); err != nil {
 		return err
 	}
@@ -114,13 +101,14 @@ func (r *groupRun) open(state []byte) error {
 		}
 	} else {
 		r.readRecord()
-		r.core = group.New(r.config(), r.runner.Now())
+		r.core = group.New(r.config(), r.loop.Now())
 		if r.adHoc() {
 			first = group.Submitted{Proposals: r.in.Submission.Proposals, BatchKeys: r.in.Submission.BatchKeys}
 		}
 	}
-	r.collectSteering() // A group that is paused from its beginning does not detect.
-	r.step(first)
+	r.loop.Open(r, r.core)
+	r.loop.Steer() // A group that is paused from its beginning does not detect.
+	r.loop.Carry(r.core.Next(r.loop.Now(), first))
 	return nil
 }
 
@@ -203,71 +191,38 @@ func (r *groupRun) hasWindows() bool {
 
 // restore continues from the state of the run before.
 func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
-	whole, err := r.runner.Load(state, carried.Pages)
+	whole, err := r.loop.Load(state, carried.Pages)
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError("the group cannot continue after continue-as-new", "BadState", err)
 	}
-	core, err := group.Restore(whole, r.runner.Now())
+	core, err := group.Restore(whole, r.loop.Now())
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError("the group cannot continue after continue-as-new", "BadState", err)
 	}
 	r.core, r.record, r.runs = core, carried.Record, carried.Runs
-	r.runner.SetSeen(carried.WorkersSeq)
-	if core.Watching() {
-		r.runner.Rewatch()
-	}
-	r.runner.Admission.Restore(carried.Admission)
-	r.runner.Admission.SetGrace(core.Policy().HeartbeatTimeout)
-	r.runner.Audit.Restore(carried.Audit)
+	r.loop.SetSeen(carried.WorkersSeq)
+	r.loop.Admission.Restore(carried.Admission)
+	r.loop.Admission.SetGrace(core.Policy().HeartbeatTimeout)
+	r.loop.Audit.Restore(carried.Audit)
 	if core.Phase() == group.PhaseClaiming || core.ClaimingLate() {
 		r.claims.keys, r.claims.jobs = core.DedupeKeys(core.ClaimingLate())
 	}
 	return nil
 }
 
-// mayContinueAsNew reports whether no call is pending and no message is unread. Nothing may be waited for
-// between here and the end of this run.
-func (r *groupRun) mayContinueAsNew() bool {
-	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && r.runner.Idle() && !r.messages.waiting()
-}
-
-// continueAsNew returns the error that continues the run as new, or nil if the run stays.
-func (r *groupRun) continueAsNew() error {
-	if !r.mayContinueAsNew() {
-		return nil
-	}
-	whole, err := r.core.Snapshot()
-	if err != nil {
-		return err
-	}
-	in := r.carry()
-	others, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	state, pages, saved := r.runner.Save(whole, len(others))
-	if !saved || len(pages) > 0 && !r.mayContinueAsNew() {
-		r.runner.Drop(pages) // Messages came meanwhile.
-		return nil
-	}
-	in = r.carry()
-	in.State.Pages = pages
-	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, state)
-}
-
-// carry returns the input of the next workflow run, without the pages of its state.
-func (r *groupRun) carry() contract.JobGroupInput {
+// Arguments implements [run.Describer].
+func (r *groupRun) Arguments(pages []string) []any {
 	in := r.in.WithoutProposals()
 	in.State = &contract.JobGroupState{
-		Record: r.record, WorkersSeq: r.runner.Seen(), Runs: r.runs + 1, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+		Record: r.record, WorkersSeq: r.loop.Seen(), Runs: r.runs + 1, Admission: r.loop.Admission.State(), Audit: r.loop.Audit.State(), Pages: pages,
 	}
-	return in
+	return []any{in}
 }
 
 // finish releases the group's grants and writes its result.
 func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	result := r.result()
-	if err := r.runner.Close(r.lastEndings()...); err != nil {
+	if err := r.loop.Close(r.lastEndings()...); err != nil {
 		return result, err
 	}
 	if err := r.reportSuccess(result); err != nil {
@@ -275,8 +230,8 @@ func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	}
 	r.storeRest()
 	result.Items = r.core.ItemRecord()
-	r.runner.SetOutcome(result.Outcome)
-	workflow.SetCurrentDetails(r.ctx, r.details())
+	r.loop.SetOutcome(result.Outcome)
+	r.Describe()
 	switch result.Outcome {
 	case contract.OutcomeCanceled:
 		return result, temporal.NewCanceledError(result)
@@ -294,34 +249,4 @@ func failure(result contract.JobGroupResult) string {
 		text += fmt.Sprintf("; first %s: %s", cmp.Or(result.Errors[0].DedupeKey, result.Errors[0].JobID), result.Errors[0].Message)
 	}
 	return text
-}
-
-// step passes one event to the core and carries out its decisions.
-func (r *groupRun) step(event group.Event) {
-	now := r.runner.Now()
-	events, bytes := r.runner.History()
-	r.core.Observe(now, events, bytes, r.backlog.Bytes())
-	for _, command := range r.core.Next(now, event) {
-		if r.backlog.Admit(r.ctx, command, sizeOf(command)) {
-			r.carryOut(command)
-		}
-	}
-	for _, note := range r.core.Notes() {
-		if r.in.DryRun {
-			continue // It decides nothing.
-		}
-		object := ""
-		if note.Item != engine.WholeRun {
-			object = contract.JobID(note.Item)
-		}
-		r.runner.Note(note, object)
-	}
-}
-
-// sizeOf estimates the message size of a command.
-func sizeOf(command group.Command) int {
-	if start, ok := command.(group.StartJob); ok {
-		return start.Bytes
-	}
-	return 0
 }

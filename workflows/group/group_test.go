@@ -335,7 +335,7 @@ func TestGroupEndsCanceled(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*bench){
 		"signal": func(b *bench) {
-			b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"})
+			b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough"})
 		},
 		"request": func(b *bench) { b.CancelWorkflow() },
 	} {

@@ -12,23 +12,21 @@ import (
 
 // messages are the channels of the signals for groups only.
 type messages struct {
-	cancelJob, expireJob, cancelGroup, calendar, succeeded, lane workflow.ReceiveChannel
+	cancelJob, expireJob, calendar, succeeded workflow.ReceiveChannel
 }
 
 func (m messages) waiting() bool {
-	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len()+m.succeeded.Len()+m.lane.Len() > 0
+	return m.cancelJob.Len()+m.expireJob.Len()+m.calendar.Len()+m.succeeded.Len() > 0
 }
 
 // listen opens the group to messages. Update handlers never wait, so none is unfinished when the group ends or
 // continues as new.
 func (r *groupRun) listen() error {
 	r.messages = messages{
-		cancelJob:   workflow.GetSignalChannel(r.ctx, contract.SignalCancelJob),
-		expireJob:   workflow.GetSignalChannel(r.ctx, contract.SignalExpireJob),
-		cancelGroup: workflow.GetSignalChannel(r.ctx, contract.SignalCancelGroup),
-		calendar:    workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
-		succeeded:   workflow.GetSignalChannel(r.ctx, contract.SignalSucceeded),
-		lane:        workflow.GetSignalChannel(r.ctx, contract.SignalLaneReport),
+		cancelJob: workflow.GetSignalChannel(r.ctx, contract.SignalCancelJob),
+		expireJob: workflow.GetSignalChannel(r.ctx, contract.SignalExpireJob),
+		calendar:  workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
+		succeeded: workflow.GetSignalChannel(r.ctx, contract.SignalSucceeded),
 	}
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateDetectPage, r.takePage,
@@ -62,46 +60,17 @@ func (r *groupRun) takePage(ctx workflow.Context, in contract.DetectPageInput) (
 	return contract.DetectPageResult(r.core.TakePage(workflow.Now(ctx), pageOf(in))), nil
 }
 
-// collectMessages passes all signals to the core, sorted by kind. Only pauses and resumes keep their mutual
-// order. The SDK logs and drops a signal that cannot be decoded.
+// collectMessages passes all signals to the core, sorted by kind. The SDK logs and drops a signal that cannot be
+// decoded.
 func (r *groupRun) collectMessages() {
-	if views := r.runner.Fleet(); len(views) > 0 {
-		for _, view := range views {
-			r.step(group.Ran{Event: view})
-		}
-		r.runner.Viewed(r.core.Deserted())
-	}
-	r.collectSteering()
 	for _, one := range r.jobMessages(r.messages.cancelJob, contract.SignalCancelJob, "job.cancel") {
-		r.step(group.JobCanceled{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
+		r.loop.Step(group.JobCanceled{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
 	}
 	for _, one := range r.jobMessages(r.messages.expireJob, contract.SignalExpireJob, "job.expire") {
-		r.step(group.JobExpired{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
-	}
-	for {
-		var in contract.CancelGroupInput
-		if !r.messages.cancelGroup.ReceiveAsync(&in) {
-			break
-		}
-		r.runner.Audit.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Actor: in.By, Before: string(r.core.Phase()), Detail: in.Reason})
-		r.step(group.GroupCanceled{Reason: in.Reason})
+		r.loop.Step(group.JobExpired{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
 	}
 	r.collectCalendars()
 	r.collectSucceeded()
-	r.collectLaneReports()
-}
-
-// collectSteering collects pauses and resumes.
-func (r *groupRun) collectSteering() {
-	for _, steer := range r.runner.Steers() {
-		if steer.Pause {
-			r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Actor: steer.By, Before: r.pauseState(), After: pausedText(steer.Note)})
-			r.step(group.Paused{By: steer.By, Note: steer.Note})
-			continue
-		}
-		r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "run.resume", Actor: steer.By, Before: r.pauseState(), After: goingOn})
-		r.step(group.Resumed{})
-	}
 }
 
 type jobMessage struct {
@@ -139,7 +108,7 @@ func (r *groupRun) collectCalendars() {
 		r.in.Spec.Calendar, r.in.Spec.LaneCalendar = in.Calendar, in.LaneCalendar
 		if !r.ignoresWindow() {
 			r.windows = nil // Earlier requests are obsolete.
-			r.step(group.CalendarSet{Windows: r.hasWindows()})
+			r.loop.Step(group.CalendarSet{Windows: r.hasWindows()})
 		}
 	}
 }
@@ -147,14 +116,14 @@ func (r *groupRun) collectCalendars() {
 // releaseFromWindow starts a group that waits for its window or for other job types. Any other group keeps its
 // window.
 func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
-	code := r.core.Wait(r.runner.Now()).Code
+	code := r.core.Wait(r.loop.Now()).Code
 	if r.ignoresWindow() || code != contract.CodeWindowClosed && code != contract.CodeAfter {
 		return
 	}
-	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "run.ignore_window", Actor: in.By})
+	r.loop.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "run.ignore_window", Actor: in.By})
 	r.in = r.in.IgnoringWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 	r.windows, r.successes = nil, nil
-	r.step(group.Released{})
+	r.loop.Step(group.Released{})
 }
 
 func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) error {
@@ -177,18 +146,19 @@ func (r *groupRun) setPolicy(ctx workflow.Context, in contract.SetPolicyInput) (
 	}
 	result := contract.SetPolicyResult{Before: r.core.Policy(), After: policy, RetryBudgetBefore: r.in.Spec.RetryBudget}
 	r.auditPolicy(ctx, result, in)
+	r.loop.Observe()
 	if in.RetryBudget != nil {
 		r.setBudget(in.RetryBudget.WithDefaults())
 	}
-	r.runner.Admission.SetGrace(policy.HeartbeatTimeout)
-	r.step(group.PolicySet{Policy: policy})
-	r.runner.Touch()
+	r.loop.Admission.SetGrace(policy.HeartbeatTimeout)
+	r.loop.Step(group.PolicySet{Policy: policy})
+	r.loop.Touch()
 	return result, nil
 }
 
 // setBudget sets the rule for later requests to admission and for later runs of the group.
 func (r *groupRun) setBudget(budget *contract.RetryBudget) {
 	r.in.Spec.RetryBudget = budget
-	r.runner.Admission.SetBudget(budget, budget != nil && !r.in.DryRun)
-	r.step(group.BudgetSet{Counts: budget != nil})
+	r.loop.Admission.SetBudget(budget, budget != nil && !r.in.DryRun)
+	r.loop.Step(group.BudgetSet{Counts: budget != nil})
 }

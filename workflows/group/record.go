@@ -19,21 +19,21 @@ func (r *groupRun) collectStored() {
 	err := r.storing.Get(r.ctx, &page)
 	if r.storing = nil; err != nil {
 		workflow.GetLogger(r.ctx).Warn("A part of the record was not stored. The group goes on and tries again.", "error", err)
-		r.step(group.RecordNotStored{})
+		r.loop.Step(group.RecordNotStored{})
 		return
 	}
-	r.step(group.RecordStored{Page: page})
+	r.loop.Step(group.RecordStored{Page: page})
 }
 
 // storeRest stores the rest of an ended group's record.
 func (r *groupRun) storeRest() {
 	for tries := 0; tries < lastTries; {
-		segment := r.core.LastSegment(r.runner.Now())
+		segment := r.core.LastSegment(r.loop.Now())
 		if segment == nil {
 			return
 		}
 		var page string
-		if err := r.runner.PutPage(segment).Get(r.ctx, &page); err != nil {
+		if err := r.loop.PutPage(segment).Get(r.ctx, &page); err != nil {
 			workflow.GetLogger(r.ctx).Warn("The end of the record was not stored.", "try", tries+1, "of", lastTries, "error", err)
 			_ = workflow.Sleep(r.ctx, lastPause) // The context survives a cancellation.
 			tries++

@@ -22,7 +22,7 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 	if r.core == nil {
 		return contract.GroupStatus{JobType: r.in.Spec.Name, Phase: string(group.PhasePreparing), Policy: r.in.Spec.Policy}, nil
 	}
-	status := r.core.Status(r.runner.Now())
+	status := r.core.Status(r.loop.Now())
 	status.RetryBudget = r.in.Spec.RetryBudget
 	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 	if !r.in.DryRun && !r.apart() {
@@ -36,12 +36,12 @@ func (r *groupRun) jobs(in contract.JobsQueryInput) (contract.JobsQueryResult, e
 	if r.core == nil {
 		return contract.JobsQueryResult{}, nil
 	}
-	return r.core.Jobs(in, r.runner.Now())
+	return r.core.Jobs(in, r.loop.Now())
 }
 
 // result summarises the group and extends the job type's record.
 func (r *groupRun) result() contract.JobGroupResult {
-	result := r.core.Result(r.runner.Now())
+	result := r.core.Result(r.loop.Now())
 	if r.in.DryRun {
 		return result
 	}
@@ -75,7 +75,7 @@ const scheduledFor = "TemporalScheduledStartTime"
 // about describes the run to its jobs and detections.
 func (r *groupRun) about() jobtype.RunInfo {
 	if r.startedAt.IsZero() { // It does not change after the start of a job or a detection.
-		r.startedAt = r.core.Status(r.runner.Now()).StartedAt.UTC().Truncate(time.Second)
+		r.startedAt = r.core.Status(r.loop.Now()).StartedAt.UTC().Truncate(time.Second)
 	}
 	about := jobtype.RunInfo{StartedAt: r.startedAt, ScheduledAt: r.due(r.startedAt)}
 	if r.adHoc() && !r.in.Submission.ScheduledAt.IsZero() {
@@ -176,13 +176,16 @@ func (r *groupRun) droppedCheckpoints() *contract.DroppedCheckpoints {
 	return &dropped
 }
 
-// details is the text of the Web UI for the workflow.
-func (r *groupRun) details() string {
-	s := r.core.Summary(r.runner.Now())
+// Phase implements [run.Describer].
+func (r *groupRun) Phase() string { return string(r.core.Phase()) }
+
+// Describe implements [run.Describer].
+func (r *groupRun) Describe() {
+	s := r.core.Summary(r.loop.Now())
 	text := fmt.Sprintf("**%s** · %d running · %d pending · %s", s.Phase, s.Running, s.Pending, strings.ReplaceAll(s.Counts.String(), ", ", " · "))
 	wait := s.Wait
 	if wait == nil && s.Running == 0 && s.Pending > 0 {
-		wait = r.core.MainWait(r.runner.Now())
+		wait = r.core.MainWait(r.loop.Now())
 	}
-	return r.runner.Details(wait, text)
+	workflow.SetCurrentDetails(r.ctx, r.loop.Details(wait, text))
 }

@@ -114,7 +114,7 @@ func TestGroupThatWaitsForItsWindowCanBeCanceled(t *testing.T) {
 	b := windowed(t, noon)
 	spec := b.spec(jobtype.Policy{})
 	spec.Calendar, spec.Interval = daily("12:30", "13:00", "UTC"), jobtype.Duration(time.Hour)
-	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"}) }, time.Minute)
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough"}) }, time.Minute)
 	b.ExecuteWorkflow(contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
 	require.True(t, b.IsWorkflowCompleted())
 	require.ErrorContains(t, b.GetWorkflowError(), "canceled")

@@ -138,7 +138,7 @@ func (r *Runner) ChildID(name string) string {
 // RepeatCancel repeats the cancellation of an item's DAG. A cancel request works only once, but
 // a signal can be repeated.
 func (r *Runner) RepeatCancel(name, reason string) {
-	callCancelDAG(r.ctx, r.ChildID(name), contract.CancelDAGInput{Reason: reason})
+	callCancelDAG(r.ctx, r.ChildID(name), contract.CancelRunInput{Reason: reason})
 }
 
 // GrantLane answers the report of an item's DAG about its lane. A run that has ended needs no lane.

@@ -141,8 +141,8 @@ func callClosePages(ctx workflow.Context, in contract.ClosePagesInput) {
 
 // callCancelDAG signals a run to end. A run that has ended, or has not begun, needs no signal:
 // its cancellation was requested before.
-func callCancelDAG(ctx workflow.Context, id string, in contract.CancelDAGInput) {
-	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalCancelDAG, in)
+func callCancelDAG(ctx workflow.Context, id string, in contract.CancelRunInput) {
+	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalCancelRun, in)
 }
 
 func callGrantLane(ctx workflow.Context, id string, in contract.LaneGrant) {

@@ -58,11 +58,11 @@ type Runner struct {
 
 // inbox has the signals that every run receives.
 type inbox struct {
-	pause, resume, outcome, room, fleet, admission, reassert workflow.ReceiveChannel
+	cancel, pause, resume, outcome, room, fleet, lane, admission, reassert workflow.ReceiveChannel
 }
 
 func (m inbox) waiting() bool {
-	return m.pause.Len()+m.resume.Len()+m.outcome.Len()+m.room.Len()+m.fleet.Len()+m.admission.Len()+m.reassert.Len() > 0
+	return m.cancel.Len()+m.lane.Len()+m.pause.Len()+m.resume.Len()+m.outcome.Len()+m.room.Len()+m.fleet.Len()+m.admission.Len()+m.reassert.Len() > 0
 }
 
 // New registers the signals of a run.
@@ -74,11 +74,13 @@ func New(ctx workflow.Context, options Options) *Runner {
 		Audit:     recorder.New(detached, recorder.RunPace, contract.AuditEntry{JobType: options.JobType, Object: object}),
 		Admission: newLink(detached, options.Request, options.Calls),
 		inbox: inbox{
+			cancel:    workflow.GetSignalChannel(detached, contract.SignalCancelRun),
 			pause:     workflow.GetSignalChannel(detached, contract.SignalPause),
 			resume:    workflow.GetSignalChannel(detached, contract.SignalResume),
 			outcome:   workflow.GetSignalChannel(detached, contract.SignalJobOutcome),
 			room:      workflow.GetSignalChannel(detached, contract.SignalWorkerRoom),
 			fleet:     workflow.GetSignalChannel(detached, contract.SignalFleetChanged),
+			lane:      workflow.GetSignalChannel(detached, contract.SignalLaneReport),
 			admission: workflow.GetSignalChannel(detached, contract.SignalAdmissionAnswer),
 			reassert:  workflow.GetSignalChannel(detached, contract.SignalReassert),
 		},

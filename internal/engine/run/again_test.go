@@ -18,7 +18,7 @@ func TestWhatIsDoneAgainCountsWhenItStarts(t *testing.T) {
 		for _, goesOn := range []bool{true, false} {
 			s := play(t, Config{}, jobtype.Policy{RetryLimit: 1}, node("a", 1))
 			s.plain(1)
-			s.e.Pause(s.now)
+			s.e.Pause(s.now, "ann", "")
 			s.end(1, failure)
 			s.reload()
 			retried, replaced := s.e.Again()

@@ -60,7 +60,7 @@ func (e *Engine) dropCheckpoints() {
 			return
 		}
 		it := e.items[id]
-		e.note(Note{Verdict: Delayed, Code: contract.CodeCheckpoint, Item: id, Detail: fmt.Sprintf(explain.TextCheckpoint, c.of[id])})
+		e.Note(Note{Verdict: Delayed, Code: contract.CodeCheckpoint, Item: id, Detail: fmt.Sprintf(explain.TextCheckpoint, c.of[id])})
 		e.forgetCheckpoint(it)
 		it.Checkpoint, it.Done = nil, 0
 		if !it.inFlight() {

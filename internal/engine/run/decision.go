@@ -67,6 +67,9 @@ type Decision struct {
 	Reason  string
 }
 
+// Size estimates the size of the command.
+func (d Decision) Size() int { return d.Bytes }
+
 // ReportKind is the kind of a [Report].
 type ReportKind uint8
 

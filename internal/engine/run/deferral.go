@@ -22,7 +22,7 @@ func (e *Engine) deferItem(it *item, end Ending, now time.Time) {
 	wait := min(max(end.Delay, jobtype.MinDeferral.Std()), jobtype.MaxDeferral.Std())
 	if it.Deferral != end.Failure {
 		it.Deferral, it.DeferredAt = end.Failure, now
-		e.note(Note{Verdict: Delayed, Code: it.Deferral.WaitCode(), Item: it.ID, Detail: clip(end.Message), Waited: wait})
+		e.Note(Note{Verdict: Delayed, Code: it.Deferral.WaitCode(), Item: it.ID, Detail: clip(end.Message), Waited: wait})
 	}
 	e.enqueue(it, now.Add(wait), now)
 	it.Error = clip(end.Message)

@@ -156,10 +156,10 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 		it.Cut = true
 		e.settleWith(it, state, end.Message, end, now)
 	default:
-		wait := retry.wait(it.Retries)
+		wait := retry.Wait(it.Retries)
 		it.Retries++
 		it.Retrying = true
-		e.note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
+		e.Note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
 		it.Avoid = it.Worker
 		e.enqueue(it, now.Add(wait), now)
 		it.Error = clip(end.Message)
@@ -187,7 +187,7 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 		e.refit(it, now)
 		return // It is about to be placed already.
 	}
-	e.note(Note{Verdict: Delayed, Code: requeueCode(end.Failure), Item: it.ID, Detail: clip(end.Message)})
+	e.Note(Note{Verdict: Delayed, Code: requeueCode(end.Failure), Item: it.ID, Detail: clip(end.Message)})
 	if it.Want.Nowhere {
 		e.retake(it, end, now)
 		return
@@ -197,14 +197,14 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 		e.refused(it, false, now)
 	case contract.FailureDraining:
 		it.Ran = true
-		e.cool(it.Worker, it.Instance, DrainCoolDown, now)
+		e.Cool(now, it.Worker, it.Instance, DrainCoolDown)
 	case contract.FailureUnsupported:
 		e.Exclude(now, it.Worker, it.Instance, e.work[it.Work].Handler)
 	case contract.FailureCannotStart, contract.FailureNotInstalled:
 		e.cannotStart(it, end, now)
 	case contract.FailureNotTaken:
 		e.refused(it, true, now)
-		e.suspect(it.Worker, it.Instance, now)
+		e.Suspect(now, it.Worker, it.Instance)
 	}
 	if it.Granted && (end.Failure == contract.FailureAtCapacity || end.Failure == contract.FailureNotTaken) {
 		e.releaseIfContended(it, e.classOf(it, now))
@@ -236,7 +236,7 @@ func (e *Engine) refused(it *item, silent bool, now time.Time) {
 		return
 	}
 	if w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
-		e.cool(it.Worker, it.Instance, CoolDown, now)
+		e.Cool(now, it.Worker, it.Instance, CoolDown)
 	}
 	e.rerank(w, now)
 }
@@ -329,7 +329,7 @@ func (e *Engine) Bar(now time.Time, id int, reason string, done bool) {
 	if it == nil {
 		return
 	}
-	e.note(Note{Verdict: Rejected, Code: contract.CodeStopped, Item: id, Detail: reason})
+	e.Note(Note{Verdict: Rejected, Code: contract.CodeStopped, Item: id, Detail: reason})
 	switch waits := !it.inFlight(); {
 	case waits && done:
 		e.settle(it, Canceled, reason, now)

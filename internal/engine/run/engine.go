@@ -82,7 +82,8 @@ type Engine struct {
 	swept int
 	roll  rollover.Rollover
 
-	paused, suspended bool
+	pause     Pause
+	suspended bool
 	// stopped is the final state of items that can no longer start; Open while they can.
 	stopped    State
 	stopReason string
@@ -199,7 +200,7 @@ func (e *Engine) Offer(now time.Time, in Item) {
 		return
 	}
 	if !in.Want.Nowhere {
-		e.watch()
+		e.Watch()
 	}
 	e.enqueue(it, in.NotBefore, now)
 }
@@ -243,18 +244,6 @@ func sharedRouting(work Work) bool { return work.Policy.Routing == jobtype.Routi
 func (e *Engine) SetLimit(limit int) {
 	e.limit = limit
 	e.touchAll() // The limit determines whether a crowd is full.
-}
-
-// Pause prevents starts until [Engine.Resume]. Granted resources are released.
-func (e *Engine) Pause(now time.Time) {
-	e.paused = true
-	e.rest(now)
-}
-
-// Resume ends a pause.
-func (e *Engine) Resume() {
-	e.paused = false
-	e.touchAll()
 }
 
 // Suspend prevents starts because the window has closed and another will open: items wait for
@@ -306,9 +295,7 @@ func (e *Engine) touchAll() {
 func (e *Engine) Forget() { e.fleet.watching = false }
 
 // Watch subscribes to the fleet, once.
-func (e *Engine) Watch() { e.watch() }
-
-func (e *Engine) watch() {
+func (e *Engine) Watch() {
 	if !e.fleet.watching {
 		e.fleet.watching = true
 		e.decide(Decision{Kind: Watch})

@@ -1,10 +1,10 @@
 package run
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 )
 
 // Event is an input of the engine. The set is closed.
@@ -98,35 +98,4 @@ type FencesGranted struct{ Fence, Fences int64 }
 type Failure = contract.FailureKind
 
 // Ending is the end of an attempt.
-type Ending struct {
-	Failure Failure `json:"f,omitempty"`
-	Message string  `json:"m,omitempty"`
-	Warning string  `json:"wn,omitempty"`
-	// Unreported means that the server ended the attempt, and its worker may still report the
-	// real end.
-	Unreported bool `json:"u,omitempty"`
-	// Silent means that the attempt did not beat for its heartbeat timeout, and its handler had
-	// not stalled: its worker may still run it.
-	Silent bool `json:"s,omitempty"`
-	// Gone means that the worker reported the loss of the process that ran the attempt. No
-	// outcome will come.
-	Gone bool `json:"g,omitempty"`
-	// Delay is the time until the next attempt of a deferred item.
-	Delay time.Duration `json:"dl,omitempty"`
-	// Checkpoint is the last known one, for the next attempt; Done is its progress in percent.
-	Checkpoint json.RawMessage `json:"c,omitempty"`
-	Done       float64         `json:"d,omitempty"`
-	// Worker and Instance are the process that ran the attempt; empty if unknown.
-	Worker   string `json:"w,omitempty"`
-	Instance string `json:"i,omitempty"`
-	// Load is the worker's load from other runs.
-	Load     LoadReport    `json:"-"`
-	Duration time.Duration `json:"t,omitempty"`
-	// Result is a JSON object for a success, or empty.
-	Result json.RawMessage `json:"-"`
-}
-
-// Reported is true for an ending by the worker, false for one by the server.
-func (e Ending) Reported() bool {
-	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
-}
+type Ending = attempt.Ending

@@ -189,8 +189,8 @@ func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
 	e.rerank(w, now)
 }
 
-// suspect keeps work from a worker that lost an item until its next heartbeat.
-func (e *Engine) suspect(id, instance string, now time.Time) {
+// Suspect keeps work from a worker that lost an item, or did not serve the source itself, until its next heartbeat.
+func (e *Engine) Suspect(now time.Time, id, instance string) {
 	w := e.fleet.instance(id, instance)
 	if w == nil || w.suspect {
 		return
@@ -200,15 +200,8 @@ func (e *Engine) suspect(id, instance string, now time.Time) {
 	e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
 }
 
-// Suspect keeps work from a worker that did not serve the source itself.
-func (e *Engine) Suspect(now time.Time, id, instance string) { e.suspect(id, instance, now) }
-
 // Cool keeps work from a worker for a pause.
 func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
-	e.cool(id, instance, pause, now)
-}
-
-func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 	if w := e.fleet.instance(id, instance); w != nil {
 		w.coolUntil = now.Add(pause)
 		e.timers.Push(timer{at: w.coolUntil, kind: timerCool, class: id})

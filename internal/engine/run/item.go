@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/needs"
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -70,20 +71,7 @@ type Work struct {
 }
 
 // Retry is the rule for retries of a failed item.
-type Retry struct {
-	Limit int `json:"n"`
-	// Backoff doubles with every retry up to MaxBackoff; without MaxBackoff it is constant.
-	Backoff    time.Duration `json:"b,omitempty"`
-	MaxBackoff time.Duration `json:"m,omitempty"`
-}
-
-func (r Retry) wait(retries int) time.Duration {
-	wait := r.Backoff
-	for ; retries > 0 && wait < r.MaxBackoff; retries-- {
-		wait = min(2*wait, r.MaxBackoff)
-	}
-	return max(wait, 0)
-}
+type Retry = attempt.Retry
 
 // Phase is the activity of an item that has not settled.
 type Phase uint8

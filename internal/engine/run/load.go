@@ -3,6 +3,8 @@ package run
 import (
 	"maps"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 )
 
 // Short work ends before the run has received its end and sent the next item, and the slot is
@@ -18,14 +20,7 @@ const (
 )
 
 // LoadReport is a worker's report of the slots that other runs use.
-type LoadReport struct {
-	// At is the time of the report by the worker's clock; zero without a report.
-	At time.Time `json:"at,omitzero"`
-	// Others is the number of slots that other runs use; OfHandler is the part of the report's
-	// handler.
-	Others    int `json:"others,omitempty"`
-	OfHandler int `json:"of_handler,omitempty"`
-}
+type LoadReport = attempt.LoadReport
 
 // observe applies a worker's report about itself. An older one changes nothing.
 func (w *worker) observe(handler string, said LoadReport, now time.Time) {

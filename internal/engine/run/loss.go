@@ -19,7 +19,7 @@ func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 		e.lose(it, true, now)
 		return
 	}
-	e.suspect(it.Worker, it.Instance, now)
+	e.Suspect(now, it.Worker, it.Instance)
 	if it.Phase == PhaseRunning && end.Gone {
 		it.Lost = end
 		e.lose(it, true, now)
@@ -95,7 +95,7 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	case holds:
 		verdict = Delayed
 	}
-	e.note(Note{Verdict: verdict, Code: contract.CodeWorkerLost, Item: it.ID, Detail: message})
+	e.Note(Note{Verdict: verdict, Code: contract.CodeWorkerLost, Item: it.ID, Detail: message})
 	switch {
 	case fails && it.Canceling != "":
 		e.endCanceled(it, "", now)

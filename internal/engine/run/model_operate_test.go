@@ -43,7 +43,7 @@ func (m *model) rest() {
 	switch m.draw(8, "rest") {
 	case 0:
 		m.paused = true
-		m.do(func(e *Engine, now time.Time) { e.Pause(now) })
+		m.do(func(e *Engine, now time.Time) { e.Pause(now, "ann", "") })
 	case 1, 2:
 		m.paused = false
 		m.do(func(e *Engine, _ time.Time) { e.Resume() })

@@ -52,12 +52,10 @@ func (e *Engine) Notes() []Note {
 // Note adds a note of the source.
 func (e *Engine) Note(n Note) { e.notes = append(e.notes, n) }
 
-func (e *Engine) note(n Note) { e.notes = append(e.notes, n) }
-
 // noteWait notes a delay that is over, if it was noticeable.
 func (e *Engine) noteWait(code contract.Code, id int, detail string, since, now time.Time) {
 	if waited := now.Sub(since); !since.IsZero() && waited >= Noticeable {
-		e.note(Note{Verdict: Delayed, Code: code, Item: id, Detail: detail, Waited: waited})
+		e.Note(Note{Verdict: Delayed, Code: code, Item: id, Detail: detail, Waited: waited})
 	}
 }
 
@@ -65,15 +63,15 @@ func (e *Engine) noteWait(code contract.Code, id int, detail string, since, now 
 func (e *Engine) noteSettled(it *item, state State, message string, late bool) {
 	switch state {
 	case Expired:
-		e.note(Note{Verdict: Rejected, Code: contract.CodeExpired, Item: it.ID, Detail: message})
+		e.Note(Note{Verdict: Rejected, Code: contract.CodeExpired, Item: it.ID, Detail: message})
 	case NotStarted:
 		code := contract.CodeNotStarted
 		if late {
 			code = contract.CodeWindowFit
 		}
-		e.note(Note{Verdict: Rejected, Code: code, Item: it.ID, Detail: message})
+		e.Note(Note{Verdict: Rejected, Code: code, Item: it.ID, Detail: message})
 	case Stale:
-		e.note(Note{Verdict: Terminated, Code: contract.CodeStale, Item: it.ID, Detail: message})
+		e.Note(Note{Verdict: Terminated, Code: contract.CodeStale, Item: it.ID, Detail: message})
 	case Open, Completed, Failed, Canceled:
 	}
 }

@@ -18,7 +18,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 	}
 	it.Canceling, it.CancelBy, it.ReadyAt = "", time.Time{}, readyAt
 	e.Changed(now)
-	if readyAt.After(now) || it.Fence >= it.FenceEnd || e.paused || e.suspended {
+	if readyAt.After(now) || it.Fence >= it.FenceEnd || e.pause.On() || e.suspended {
 		e.release(it)
 	}
 	if at := it.ExpiresAt; !at.IsZero() && !it.Ran {
@@ -65,7 +65,7 @@ func (e *Engine) pushBack(it *item, now time.Time) {
 }
 
 func (e *Engine) mayStart() bool {
-	return !e.paused && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
+	return !e.pause.On() && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
 }
 
 // advance starts the items that may start, in order.
@@ -281,7 +281,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 			c.noWorkerSince = time.Time{}
 		}
 		return
-	case e.paused || e.suspended || e.stopped != Open:
+	case e.pause.On() || e.suspended || e.stopped != Open:
 		return
 	}
 	if e.failLacking(c, now) {
@@ -290,7 +290,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	if w := e.fleet.byID[c.node]; c.node != "" && w != nil && w.offline() {
 		for len(c.items) > 0 {
 			it := c.items[0]
-			e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: "worker " + c.node + " is OFFLINE"})
+			e.Note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: "worker " + c.node + " is OFFLINE"})
 			e.settle(it, Failed, explain.TextPinnedOffline(c.node), now)
 		}
 		return
@@ -348,7 +348,7 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	}
 	for _, it := range over {
 		limit := e.timeout(it)
-		e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: missing, Waited: limit})
+		e.Note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: missing, Waited: limit})
 		e.settle(it, Failed, explain.TextNoWorker(missing, limit), now)
 	}
 	if !next.IsZero() {

@@ -77,7 +77,7 @@ func (v Refused) apply(e *Engine, now time.Time) {
 
 func (v Revoked) apply(e *Engine, now time.Time) {
 	if it := e.items[v.Item]; it != nil && it.Granted && it.Ask == v.Ask {
-		e.note(Note{Verdict: Terminated, Code: contract.CodeGrantLost, Item: it.ID, Detail: v.Reason})
+		e.Note(Note{Verdict: Terminated, Code: contract.CodeGrantLost, Item: it.ID, Detail: v.Reason})
 		e.cancel(it, explain.TextRevoked+v.Reason, now)
 	}
 }

@@ -233,7 +233,7 @@ func TestWhilePausedNothingWaitsForAWorker(t *testing.T) {
 	s := play(t, Config{}, jobtype.Policy{ExecutionTimeout: seconds(60)})
 	s.plain(1)
 	s.wait(30 * time.Second)
-	s.e.Pause(s.now)
+	s.e.Pause(s.now, "ann", "")
 	s.wait(time.Hour)
 	s.e.Resume()
 	s.take()

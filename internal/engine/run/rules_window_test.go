@@ -149,7 +149,7 @@ func TestAPauseGivesResourcesBack(t *testing.T) {
 	s := play(t, Config{Claims: true}, jobtype.Policy{PerWorkerExecutionConcurrency: 9}, node("a", 1))
 	got := s.offer(needy(1))
 	s.step(Granted{Item: 1, Ask: got[1].Ask, Fence: 50, Fences: 9})
-	s.e.Pause(s.now)
+	s.e.Pause(s.now, "ann", "")
 	require.Empty(t, kinds(s.take()), "what runs keeps them")
 	require.Equal(t, "release", kinds(s.end(1, contract.FailureAtCapacity)), "what comes back does not")
 	s.wait(time.Minute)

@@ -20,7 +20,7 @@ type Snapshot struct {
 	Stamp      int64         `json:"stamp,omitempty"`
 	Watching   bool          `json:"watching,omitempty"`
 	NoWorker   []savedClass  `json:"no_worker,omitempty"`
-	Paused     bool          `json:"paused,omitempty"`
+	Pause      Pause         `json:"pause,omitzero"`
 	Suspended  bool          `json:"suspended,omitempty"`
 	Stopped    State         `json:"stopped,omitempty"`
 	StopReason string        `json:"stop_reason,omitempty"`
@@ -64,7 +64,7 @@ type savedClass struct {
 func (e *Engine) Snapshot() Snapshot {
 	f := &e.fleet
 	s := Snapshot{
-		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
+		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Pause: e.pause, Suspended: e.suspended,
 		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Fenced: e.fenced, Asks: e.asks,
 		Mean: e.roll.Mean(), ChangedAt: e.changedAt,
 	}
@@ -121,7 +121,7 @@ func (it *item) pristine() bool {
 func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	cfg.Fence, cfg.Fences = 0, 0
 	e := New(cfg, now)
-	e.paused, e.suspended, e.stopped, e.stopReason, e.closing = s.Paused, s.Suspended, s.Stopped, s.StopReason, s.Closing
+	e.pause, e.suspended, e.stopped, e.stopReason, e.closing = s.Pause, s.Suspended, s.Stopped, s.StopReason, s.Closing
 	e.fence, e.fenceEnd, e.wantsFences, e.fenced, e.asks = s.Fence, s.FenceEnd, s.Wants, s.Fenced, s.Asks
 	e.roll = rollover.New(cfg.RollEvents, s.Mean)
 	f := &e.fleet

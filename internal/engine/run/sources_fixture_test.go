@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -28,7 +29,7 @@ type work struct {
 	notBefore, expiresAt time.Duration
 }
 
-type source interface {
+type played interface {
 	stepped
 	steered
 	rolled
@@ -48,7 +49,7 @@ type steered interface {
 }
 
 type rolled interface {
-	Observe(now time.Time, events, bytes, ordered int)
+	Engine() *run.Engine
 	ShouldContinueAsNew() bool
 	roll(now time.Time)
 }
@@ -60,7 +61,7 @@ type explained interface {
 }
 
 // begin starts a source; the decisions are those of its first steps.
-type begin func(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision)
+type begin func(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (played, []run.Decision)
 
 type jobs struct {
 	*group.Group
@@ -69,7 +70,7 @@ type jobs struct {
 	workers []contract.WorkerView
 }
 
-func beginGroup(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision) {
+func beginGroup(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (played, []run.Decision) {
 	t.Helper()
 	s := &jobs{t: t, workers: workers, Group: group.New(group.Config{JobType: "jt", Handler: "h", Policy: policy, Claims: true, Submitted: true}, epoch)}
 	proposals := make([]jobtype.Proposal, len(list))
@@ -88,21 +89,21 @@ func beginGroup(t *testing.T, policy jobtype.Policy, list []work, workers []cont
 			proposals[i].ExpiresAt = epoch.Add(w.expiresAt)
 		}
 	}
-	s.Observe(epoch, 3, 0, 0)
+	s.Engine().Observe(epoch, 3, 0, 0)
 	return s, s.step(epoch, group.Submitted{Proposals: proposals})
 }
 
 // step answers requests that only a group makes.
-func (s *jobs) step(now time.Time, event group.Event) []run.Decision {
+func (s *jobs) step(now time.Time, event source.Event) []run.Decision {
 	var decisions []run.Decision
-	var answers []group.Event
+	var answers []source.Event
 	for _, command := range s.Next(now, event) {
 		switch c := command.(type) {
 		case run.Decision:
 			decisions = append(decisions, c)
 		case group.StartJob:
 			decisions = append(decisions, c.Decision)
-		case group.Acquire:
+		case source.Acquire:
 			decisions = append(decisions, c.Decision)
 		case group.Prepare:
 			answers = append(answers, group.Prepared{Workers: s.workers})
@@ -117,16 +118,16 @@ func (s *jobs) step(now time.Time, event group.Event) []run.Decision {
 }
 
 func (s *jobs) next(now time.Time, event run.Event) []run.Decision {
-	return s.step(now, group.Ran{Event: event})
+	return s.step(now, event)
 }
 
 func (s *jobs) cancel(now time.Time, item int) []run.Decision {
 	return s.step(now, group.JobCanceled{Job: item, Reason: "canceled"})
 }
 
-func (s *jobs) pause(now time.Time) []run.Decision { return s.step(now, group.Paused{By: "ann"}) }
+func (s *jobs) pause(now time.Time) []run.Decision { return s.step(now, source.Paused{By: "ann"}) }
 
-func (s *jobs) resume(now time.Time) []run.Decision { return s.step(now, group.Resumed{}) }
+func (s *jobs) resume(now time.Time) []run.Decision { return s.step(now, source.Resumed{}) }
 
 func (s *jobs) ended(now time.Time, item int) string {
 	result, err := s.Jobs(contract.JobsQueryInput{JobID: contract.JobID(item)}, now)
@@ -165,7 +166,7 @@ type tasks struct {
 	cfg dagrun.Config
 }
 
-func beginGraph(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision) {
+func beginGraph(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (played, []run.Decision) {
 	t.Helper()
 	var text strings.Builder
 	text.WriteString("version: 1\nname: two\nconcurrency: 10\ntasks:\n")
@@ -197,8 +198,8 @@ func beginGraph(t *testing.T, policy jobtype.Policy, list []work, workers []cont
 	s := &tasks{t: t, cfg: dagrun.Config{JobTypes: map[string]dagrun.JobType{"jt": {Handler: "h", Policy: policy}}}}
 	s.Graph, err = dagrun.New(r, s.cfg, epoch)
 	require.NoError(t, err)
-	s.Observe(epoch, 3, 0, 0)
-	first := s.numbered(s.Start(epoch))
+	s.Engine().Observe(epoch, 3, 0, 0)
+	first := s.numbered(s.Next(epoch, dagrun.Started{}))
 	return s, append(first, s.next(epoch, run.WorkersChanged{Workers: workers})...)
 }
 
@@ -208,14 +209,25 @@ func (s *tasks) index(item int) dag.Index {
 	return i
 }
 
-func (s *tasks) numbered(list []dagrun.Decision) []run.Decision {
+func (s *tasks) numbered(list []source.Command) []run.Decision {
 	var decisions []run.Decision
-	for _, d := range list {
+	for _, command := range list {
+		var d run.Decision
+		switch c := command.(type) {
+		case run.Decision:
+			d = c
+		case source.Acquire:
+			d = c.Decision
+		case dagrun.StartJob:
+			d = c.Decision
+		default:
+			continue
+		}
 		if d.Item >= 0 && d.Kind != run.Probe && d.Kind != run.Watch {
 			_, err := fmt.Sscanf(s.Run().ID(dag.Index(d.Item)), "t%d", &d.Item)
 			require.NoError(s.t, err)
 		}
-		decisions = append(decisions, d.Decision)
+		decisions = append(decisions, d)
 	}
 	return decisions
 }
@@ -236,14 +248,18 @@ func (s *tasks) next(now time.Time, event run.Event) []run.Decision {
 }
 
 func (s *tasks) cancel(now time.Time, item int) []run.Decision {
-	decisions, _, err := s.Operate(now, dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{fmt.Sprintf("t%d", item)}})
-	require.NoError(s.t, err)
-	return s.numbered(decisions)
+	decisions := s.numbered(s.Next(now, dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{fmt.Sprintf("t%d", item)}}))
+	require.NoError(s.t, s.Answer().Err)
+	return decisions
 }
 
-func (s *tasks) pause(now time.Time) []run.Decision { return s.numbered(s.Pause(now, "ann", "")) }
+func (s *tasks) pause(now time.Time) []run.Decision {
+	return s.numbered(s.Next(now, source.Paused{By: "ann"}))
+}
 
-func (s *tasks) resume(now time.Time) []run.Decision { return s.numbered(s.Resume(now)) }
+func (s *tasks) resume(now time.Time) []run.Decision {
+	return s.numbered(s.Next(now, source.Resumed{}))
+}
 
 func (s *tasks) ended(_ time.Time, item int) string {
 	view := s.View(s.index(item))
@@ -274,7 +290,7 @@ func (s *tasks) waits(time.Time) []string {
 }
 
 type stage struct {
-	source
+	played
 
 	t   *testing.T
 	now time.Time
@@ -294,7 +310,7 @@ func newStage(t *testing.T, start begin, policy jobtype.Policy, list []work, wor
 	policy.GlobalExecutionConcurrency, policy.PerWorkerExecutionConcurrency = 10, 10
 	s := &stage{t: t, now: epoch, attempt: map[int]int{}, fence: map[int]int64{}, ask: map[int]int{}, holds: map[int]bool{}, needs: map[int]run.Needs{}}
 	src, decisions := start(t, policy.WithDefaults(), list, workers)
-	s.source = src
+	s.played = src
 	s.first = s.does(decisions)
 	return s
 }
@@ -367,7 +383,7 @@ func online(id string, slots int) contract.WorkerView { return node(id, slots, c
 
 func (s *stage) waits(t *testing.T) []string {
 	t.Helper()
-	source, is := s.source.(explained)
+	explains, is := s.played.(explained)
 	require.True(t, is)
-	return source.waits(s.now)
+	return explains.waits(s.now)
 }

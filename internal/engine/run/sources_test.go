@@ -188,7 +188,7 @@ func placeRows() []row {
 			assert.Equal(s.t, "2@a", s.endWith(1, run.Ending{Duration: time.Second}))
 		}},
 		{"what does not run waits for something", jobtype.Policy{}, []work{{}, {node: "b"}, {node: "b"}, {node: "b"}, {db: 1}, {db: 1}}, fleet(online("a", 6)), func(s *stage) {
-			asked, ok := s.source.(explained)
+			asked, ok := s.played.(explained)
 			require.True(s.t, ok)
 			assert.Equal(s.t, []string{"NO_WORKER ×3", "RESOURCES_PENDING ×2"}, asked.waits(s.now))
 		}},
@@ -272,27 +272,27 @@ func stopRows() []row {
 		{"fails while an operator cancels it", retried, items(1), fleet(online("a", 1)), canceled(contract.FailureFailed)},
 		{"fails for good while an operator cancels it", retried, items(1), fleet(online("a", 1)), canceled(contract.FailurePermanent)},
 		{"roll-over: short work", jobtype.Policy{}, items(4), fleet(online("a", 1)), func(s *stage) {
-			s.Observe(s.now, 19_999, 0, 0)
+			s.Engine().Observe(s.now, 19_999, 0, 0)
 			require.Equal(s.t, "2@a", s.end(1, contract.FailureNone))
-			s.Observe(s.now, 20_000, 0, 0)
+			s.Engine().Observe(s.now, 20_000, 0, 0)
 			assert.Empty(s.t, s.end(2, contract.FailureNone), "nothing starts, so that nothing is in flight")
 			require.True(s.t, s.ShouldContinueAsNew())
 			s.roll(s.now)
-			s.Observe(s.now, 3, 0, 0)
+			s.Engine().Observe(s.now, 3, 0, 0)
 			assert.Equal(s.t, "3@a", s.step(run.Tick{}))
 			assert.False(s.t, s.ShouldContinueAsNew())
 		}},
 		{"roll-over: bytes count", jobtype.Policy{}, items(2), fleet(online("a", 1)), func(s *stage) {
-			s.Observe(s.now, 100, 20_000*512, 0)
+			s.Engine().Observe(s.now, 100, 20_000*512, 0)
 			assert.Empty(s.t, s.end(1, contract.FailureNone))
 			assert.True(s.t, s.ShouldContinueAsNew())
 		}},
 		{"roll-over: long work", jobtype.Policy{}, items(5), fleet(online("a", 2)), func(s *stage) {
 			require.Equal(s.t, "1@a 2@a", s.first)
 			s.wait(6 * time.Second)
-			s.Observe(s.now, 39_999, 0, 0)
+			s.Engine().Observe(s.now, 39_999, 0, 0)
 			require.Equal(s.t, "3@a", s.end(1, contract.FailureNone), "the second takes long")
-			s.Observe(s.now, 40_000, 0, 0)
+			s.Engine().Observe(s.now, 40_000, 0, 0)
 			assert.Empty(s.t, s.end(3, contract.FailureNone))
 			assert.False(s.t, s.ShouldContinueAsNew())
 			s.end(2, contract.FailureNone)

@@ -67,7 +67,7 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 		return
 	}
 	s.Pause = min(max(2*s.Pause, startPause), startPauseMost)
-	e.cool(id, instance, s.Pause, now)
+	e.Cool(now, id, instance, s.Pause)
 	if w.Trouble == "" && !s.Missing {
 		e.decide(Decision{Kind: ReportTrouble, Worker: id, Instance: instance, Trouble: contract.CodeCannotStart, Reason: s.Detail})
 	}
@@ -198,7 +198,7 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 	for len(c.items) > 0 {
 		it := c.items[0]
 		message := explain.TextNotInstalled(lacking, it.Error)
-		e.note(Note{Verdict: Rejected, Code: contract.CodeNotInstalled, Item: it.ID, Detail: message})
+		e.Note(Note{Verdict: Rejected, Code: contract.CodeNotInstalled, Item: it.ID, Detail: message})
 		e.settle(it, Failed, message, now)
 	}
 	return true

@@ -53,6 +53,14 @@ func (e *Engine) View(id int) (View, bool) {
 	return view, true
 }
 
+// RunningAttempt returns the attempt of an item that runs; 0 if none does.
+func (e *Engine) RunningAttempt(id int) int {
+	if it := e.items[id]; it != nil && it.Phase == PhaseRunning {
+		return it.Attempt
+	}
+	return 0
+}
+
 // Len returns the number of items that have not settled.
 func (e *Engine) Len() int { return len(e.items) }
 

@@ -9,7 +9,7 @@ import { filled, flag, signal, update } from './shell';
 
 const why = { name: 'note', label: 'Why', hint: 'Kept with the run, where it is shown to others.' };
 
-export const cancelRun = (id: string, kind: Run['kind']): Act => ({
+export const cancelRun = (id: string): Act => ({
   label: 'Cancel',
   title: `Cancel ${runName(id)}?`,
   effect: 'Jobs that run are stopped, the rest never starts. What has ended stays as it is.',
@@ -18,7 +18,7 @@ export const cancelRun = (id: string, kind: Run['kind']): Act => ({
   request: ({ reason }) => ({ method: 'POST', path: `${runPath(id)}/cancel`, body: filled({ reason }) }),
   roundsman: ({ reason }) => `roundsman cancel ${quote(id)}${flag('reason', reason)}`,
   temporal: ({ reason }) =>
-    reason ? signal(id, kind === 'dag' ? 'cancel' : 'cancel-group', { reason }) : `temporal workflow cancel --workflow-id ${quote(id)}`,
+    reason ? signal(id, 'cancel', { reason }) : `temporal workflow cancel --workflow-id ${quote(id)}`,
 });
 
 export const pauseRun = (id: string): Act => ({
@@ -92,7 +92,7 @@ export function actsOnRun(run: Run, preview?: ComponentChildren): Act[] {
     'resume-run': () => resumeRun(id),
     'pause-run': () => pauseRun(id),
     'add-tasks': () => addTasks(id),
-    'cancel-run': () => cancelRun(id, run.kind),
+    'cancel-run': () => cancelRun(id),
     'retry-run': () => retryRun(id, preview, run.progress?.failed),
   };
   return (run.standing.operations ?? []).flatMap((operation) => acts[operation]?.() ?? []);

@@ -8,6 +8,8 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // pass gives one of the engine's decisions the graph's part, or carries it out
@@ -19,13 +21,12 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 		t = nil // They are about workers.
 	}
 	if t == nil {
-		g.decide(Decision{Decision: *d})
+		g.do(*d)
 		return
 	}
-	out := Decision{Decision: *d}
 	switch d.Kind { //nolint:exhaustive // the others are only passed on
 	case run.Start:
-		g.start(t, out, now)
+		g.start(t, d, now)
 		return
 	case run.Cancel:
 		if t.phase == phaseSleeping || t.phase == phaseApproval {
@@ -35,15 +36,17 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 	case run.Acquire:
 		t.asking = true
 		g.gate.count(t)
-		out.Grace = g.grace(t)
+		// Tasks are requested in the order in which they may start, so all have the same priority.
+		g.do(source.Acquire{Decision: *d, Priority: jobtype.PriorityNormal, Grace: g.grace(t)})
+		return
 	case run.Release:
 		g.released(t, now)
 	}
-	g.decide(out)
+	g.do(*d)
 }
 
 // start does what the task's kind asks for.
-func (g *Graph) start(t *task, d Decision, now time.Time) {
+func (g *Graph) start(t *task, d *run.Decision, now time.Time) {
 	t.beganAt = now
 	switch kind := t.definition.Kind; {
 	case kind == spec.KindSleep:
@@ -56,20 +59,18 @@ func (g *Graph) start(t *task, d Decision, now time.Time) {
 			g.engine.Apply(now, run.Ended{Item: d.Item, Attempt: d.Attempt, Ending: run.Ending{Failure: contract.FailurePermanent, Message: err.Error()}})
 			return
 		}
-		d.Kind, d.Graph, d.Bytes = StartDAG, graph, len(graph)
-		g.decide(d)
+		d.Bytes = len(graph)
+		g.do(StartDAG{*d, graph})
 	case !wantsWorker(t.definition):
-		d.Kind = StartNoop
-		g.decide(d)
+		g.do(StartNoop{*d})
 	default:
-		d.Job = g.job(t)
-		g.decide(d)
+		g.do(StartJob{*d, g.job(t)})
 	}
 }
 
 // job is what an attempt on a worker carries.
-func (g *Graph) job(t *task) *Job {
-	job := &Job{Handler: CommandHandler, Params: encodeParams(t.rendered.Params), Policy: g.engine.Work(g.shapeOf(t.definition).work).Policy}
+func (g *Graph) job(t *task) Job {
+	job := Job{Handler: CommandHandler, Params: encodeParams(t.rendered.Params), Policy: g.engine.Work(g.shapeOf(t.definition).work).Policy}
 	switch t.definition.Kind {
 	case spec.KindJobType:
 		job.JobType, job.Handler = t.definition.JobType, g.cfg.JobTypes[t.definition.JobType].Handler

@@ -38,7 +38,7 @@ func BenchmarkEvents(b *testing.B) {
 					b.StopTimer()
 					r, err := dagrun.NewRun(compiled)
 					require.NoError(b, err)
-					g, err := dagrun.New(r, dagrun.Config{}, epoch)
+					g, err := newGraph(r, dagrun.Config{}, epoch)
 					require.NoError(b, err)
 					queue := starts(g.Start(epoch))
 					queue = append(queue, starts(g.Next(epoch, run.WorkersChanged{Workers: fleet}))...)
@@ -58,9 +58,9 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-func starts(decisions []dagrun.Decision) (list []dagrun.Decision) {
+func starts(decisions []decision) (list []decision) {
 	for _, d := range decisions {
-		if d.Kind == run.Start || d.Kind == dagrun.StartNoop {
+		if d.Kind == run.Start || d.Kind == startNoop {
 			list = append(list, d)
 		}
 	}

@@ -30,18 +30,9 @@ func (g *Graph) noteEnding(t *task, failed bool, attempt int, message string, no
 	}
 }
 
-// Endings returns the ends of attempts that admission must learn, since it was called last. They are not
-// part of the state: take them after every step.
-func (g *Graph) Endings() []contract.TaskEnding {
-	taken := g.endings
-	g.endings = nil
-	return taken
-}
-
-// StopTask keeps a task from another attempt, because admission holds it back: one that waits ends. An attempt
-// that runs continues.
-func (g *Graph) StopTask(now time.Time, hold contract.AdmissionHold) []Decision {
-	g.step()
+// apply ends a task that waits. An attempt that runs continues.
+func (v TaskStopped) apply(g *Graph, now time.Time) {
+	hold := v.Hold
 	if i, known := g.run.Lookup(hold.DedupeKey); known && hold.JobType == contract.TasksOf(g.program.Header.Name) && g.run.State(i) == dag.Running {
 		why := contract.AdmissionRefusal{Code: hold.Code, Hold: &hold}
 		done := hold.Code == contract.HoldMarkedDone
@@ -49,5 +40,4 @@ func (g *Graph) StopTask(now time.Time, hold contract.AdmissionHold) []Decision 
 			g.engine.Bar(now, int(i), why.Error(), done)
 		}
 	}
-	return g.advance(now)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -74,9 +75,7 @@ type Graph struct {
 	startedAt time.Time
 	deadline  time.Time
 	heldUntil time.Time
-	pause     pause
-	// redefined are the tasks that the last request redefined.
-	redefined []string
+	answer    Answer
 	// fullSince is when the run's concurrency was used up, gateSince when as many
 	// tasks waited for resources; zero while they do not.
 	fullSince, gateSince time.Time
@@ -86,23 +85,16 @@ type Graph struct {
 	lost     bool   // it ends because a task lost its worker
 	outcome  dag.Outcome
 
-	// endings are those of tasks with a retry budget since [Graph.Endings].
+	// endings are those of tasks with a retry budget in this step.
 	endings []contract.TaskEnding
 
 	// now is the time of the last step, for looking at the run.
 	now time.Time
 	buf []dag.Decision
-	out []Decision
+	out []source.Command
 }
 
-// pause describes the pause of a run; zero: there is none.
-type pause struct {
-	At   time.Time `json:"at,omitzero"`
-	By   string    `json:"by,omitempty"`
-	Note string    `json:"note,omitempty"`
-}
-
-// New prepares a run that begins at now; nothing happens before [Graph.Start].
+// New prepares a run that begins at now; nothing happens before [Started].
 func New(r *dag.Run, cfg Config, now time.Time) (*Graph, error) {
 	g, err := open(r, cfg)
 	if err != nil {
@@ -210,32 +202,9 @@ func (g *Graph) setDeadline() {
 	}
 }
 
-// Start begins the run.
-func (g *Graph) Start(now time.Time) []Decision {
-	g.begin()
-	g.must(dag.Event{Kind: dag.EventStart}, now)
-	return g.advance(now)
-}
-
-// Next takes an event of the engine. Its items are the tasks, by [dag.Index]. The
-// slice is valid until the next call.
-func (g *Graph) Next(now time.Time, event run.Event) []Decision {
-	g.begin()
-	g.engine.Apply(now, event)
-	return g.advance(now)
-}
-
-func (g *Graph) begin() { g.out = g.out[:0] }
-
-// step is begin for a request: it counts as progress.
-func (g *Graph) step() {
-	g.begin()
-	g.engine.Progressed()
-}
-
 // advance offers what dag.Run has started, and passes on what the engine decides
 // and reports, until nothing follows any more.
-func (g *Graph) advance(now time.Time) []Decision {
+func (g *Graph) advance(now time.Time) []source.Command {
 	g.now = now
 	g.fireTimers(now)
 	for {
@@ -259,10 +228,14 @@ func (g *Graph) advance(now time.Time) []Decision {
 	}
 	g.shareLane(now)
 	g.noteFull(now)
+	if len(g.endings) > 0 {
+		g.do(ReportEndings{g.endings})
+		g.endings = nil
+	}
 	return g.out
 }
 
-func (g *Graph) decide(d Decision) { g.out = append(g.out, d) }
+func (g *Graph) do(c source.Command) { g.out = append(g.out, c) }
 
 // must is feed for events that cannot be refused. A refusal is a defect: it fails
 // the workflow task, and the run waits for a corrected program.
@@ -310,7 +283,7 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 			g.timers.push(timer{at: g.heldUntil, kind: timerRelease})
 		case dag.DecisionFinish:
 			g.outcome = d.Outcome
-			g.decide(Decision{Decision: run.Decision{Kind: End, Item: run.WholeRun, Reason: g.reason}, Outcome: d.Outcome})
+			g.do(End{Outcome: d.Outcome, Reason: g.reason})
 		case dag.DecisionCancel:
 			cancels = append(cancels, d.Task)
 		}
@@ -331,27 +304,10 @@ func (g *Graph) Outcome() dag.Outcome { return g.outcome }
 // StartedAt is when the run began.
 func (g *Graph) StartedAt() time.Time { return g.startedAt }
 
-// Observe tells how long the workflow's history is, in events and bytes, and how
-// many bytes of decisions are not in it yet. Call it before each step.
-func (g *Graph) Observe(now time.Time, events, bytes, ordered int) {
-	g.engine.Observe(now, events, bytes, ordered)
-}
-
 // ShouldContinueAsNew reports whether this is the moment to continue as new.
 func (g *Graph) ShouldContinueAsNew() bool {
 	return g.engine.ShouldContinueAsNew() && len(g.lookups) == 0 && !g.run.Finished()
 }
 
-// Watching reports whether the run has asked to be told of the fleet.
-func (g *Graph) Watching() bool { return g.engine.Watching() }
-
-// Deserted reports whether no worker is ONLINE; see [run.Engine.Deserted].
-func (g *Graph) Deserted() bool { return g.engine.Deserted() }
-
-// RenewFences makes the next fences greater than all of before now: the run was
-// reset, and has forgotten which it gave.
-func (g *Graph) RenewFences(now time.Time) { g.engine.RenewFences(now) }
-
-// Notes returns what was refused or delayed since it was called last, for the audit
-// log; their items are tasks. Take them after every step.
-func (g *Graph) Notes() []run.Note { return g.engine.Notes() }
+// Engine returns the engine of the run, which has its pause, fleet, history and notes. Its items are tasks.
+func (g *Graph) Engine() *run.Engine { return g.engine }

@@ -197,7 +197,7 @@ tasks:
 	state, plan, err := prepare(t, p, dag.ResumeRequest{Run: "r1"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"also"}, plan.Executed)
-	second, err := dagrun.Restore(p.g.Run().Graph(), state, dagrun.Config{}, p.now)
+	second, err := restoreGraph(p.g.Run().Graph(), state, dagrun.Config{}, p.now)
 	require.NoError(t, err)
 	q := newPlay(t, second, p.now)
 	q.do(second.Start(q.now))
@@ -265,7 +265,7 @@ func TestBadStates(t *testing.T) {
 	data, err := p.g.Snapshot()
 	require.NoError(t, err)
 	for n := range data {
-		_, err := dagrun.Restore(p.g.Run().Graph(), data[:n], dagrun.Config{}, epoch)
+		_, err := restoreGraph(p.g.Run().Graph(), data[:n], dagrun.Config{}, epoch)
 		require.Error(t, err, "cut at %d", n)
 	}
 }

@@ -89,8 +89,8 @@ func (g *Graph) hand(t *task, result []byte, now time.Time) {
 		return
 	}
 	for k := len(g.out) - 1; k >= 0; k-- {
-		if d := &g.out[k]; d.Kind == run.Release && d.Item == int(t.i) {
-			d.Keep = &contract.KeyResult{Object: keyObject(t.rendered.Key), Digest: g.digest(t), Result: result, At: now, Task: g.run.ID(t.i)}
+		if d, ok := g.out[k].(run.Decision); ok && d.Kind == run.Release && d.Item == int(t.i) {
+			g.out[k] = ReleaseKey{d, contract.KeyResult{Object: keyObject(t.rendered.Key), Digest: g.digest(t), Result: result, At: now, Task: g.run.ID(t.i)}}
 			return
 		}
 	}

@@ -253,7 +253,7 @@ func (s *site) answer(k int) {
 	}
 	s.has[k][grant.ID] = contract.AdmissionHeld{AdmissionItem: item, Fence: grant.Fence, Since: s.now}
 	task, ask, _ := contract.ItemOfAsk(grant.ID)
-	p.asks = slices.DeleteFunc(p.asks, func(d dagrun.Decision) bool { return d.Ask == ask })
+	p.asks = slices.DeleteFunc(p.asks, func(d decision) bool { return d.Ask == ask })
 	p.held[ask] = task
 	p.now = s.now
 	p.do(p.g.Next(s.now, run.Granted{Item: p.item(task), Ask: ask, Fence: grant.Fence, Fences: 4, Result: grant.Result}))

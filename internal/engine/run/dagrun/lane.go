@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 )
 
 // laneState is whether the run may begin tasks in the lane of its group.
@@ -36,7 +37,7 @@ func (g *Graph) shareLane(now time.Time) {
 	if g.cfg.Lane == "" || g.run.Finished() {
 		return
 	}
-	g.lane.Subs.Keep(g.runningAttempt)
+	g.lane.Subs.Keep(g.engine.RunningAttempt)
 	needs := len(g.starts) > 0
 	//workflowcheck:ignore a disjunction does not depend on the order
 	for _, t := range g.live {
@@ -45,49 +46,29 @@ func (g *Graph) shareLane(now time.Time) {
 	switch {
 	case g.lane.State == laneHeld && !needs && len(g.live) > 0:
 		g.engine.Suspend(now) // The retry of a sub-DAG needs the lane, too.
-		g.reportLane(laneReleased, ReleaseLane)
+		g.reportLane(laneReleased)
 	case g.lane.State == laneReleased && needs:
-		g.reportLane(laneRequested, RequestLane)
+		g.reportLane(laneRequested)
 	}
 	if g.lane.State != laneHeld {
 		return
 	}
 	for _, r := range g.lane.Subs.Needs() {
 		g.lane.Subs.Answered(r.Job)
-		g.decide(Decision{Decision: run.Decision{Kind: GrantLane, Item: r.Job, Attempt: r.Attempt, Ask: r.Seq}})
+		g.do(source.GrantLane{Report: r})
 	}
 }
 
-// runningAttempt is the attempt of a task that runs; 0: none does.
-func (g *Graph) runningAttempt(task int) int {
-	view, ok := g.engine.View(task)
-	if !ok || view.Phase != run.PhaseRunning {
-		return 0
-	}
-	return view.Attempt
-}
-
-func (g *Graph) reportLane(state laneState, kind run.Kind) {
+func (g *Graph) reportLane(state laneState) {
 	g.lane.State, g.lane.Seq, g.lane.Since = state, g.lane.Seq+1, g.now
-	g.decide(Decision{Decision: run.Decision{Kind: kind, Item: run.WholeRun, Ask: g.lane.Seq}})
+	g.do(ReportLane{Seq: g.lane.Seq, Wants: state == laneRequested})
 }
 
-// LaneReported takes the report of a sub-DAG. An older report, or one of another attempt, does
-// nothing.
-func (g *Graph) LaneReported(now time.Time, r breaks.Report) []Decision {
-	g.step()
-	g.lane.Subs = g.lane.Subs.With(r)
-	return g.advance(now)
-}
-
-// LaneGranted says that the group has its lane again. An answer to an older request does nothing.
-func (g *Graph) LaneGranted(now time.Time, seq int) []Decision {
-	g.step()
-	if g.lane.State == laneRequested && g.lane.Seq == seq {
+func (v LaneGranted) apply(g *Graph, now time.Time) {
+	if g.lane.State == laneRequested && g.lane.Seq == v.Seq {
 		g.lane.State = laneHeld
 		g.engine.Unsuspend(now)
 	}
-	return g.advance(now)
 }
 
 // laneWait is the wait of a task that the run may not begin before it has its lane again.

@@ -18,7 +18,7 @@ import (
 type shared struct {
 	*play
 
-	seen []dagrun.Decision
+	seen []decision
 }
 
 func share(t *testing.T, tasks string) *shared {
@@ -26,7 +26,7 @@ func share(t *testing.T, tasks string) *shared {
 	compiled := compileFiles(t, one+tasks, map[string]string{"sub.yaml": subDAG})
 	r, err := dagrun.NewRun(compiled)
 	require.NoError(t, err)
-	g, err := dagrun.New(r, dagrun.Config{Lane: "night"}, epoch)
+	g, err := newGraph(r, dagrun.Config{Lane: "night"}, epoch)
 	require.NoError(t, err)
 	s := &shared{play: newPlay(t, g, epoch)}
 	s.g.Observe(s.now, 3, 0, 0)
@@ -34,9 +34,9 @@ func share(t *testing.T, tasks string) *shared {
 	return s
 }
 
-func (s *shared) note(decisions []dagrun.Decision) {
+func (s *shared) note(decisions []decision) {
 	for _, d := range decisions {
-		if slices.Contains([]run.Kind{dagrun.ReleaseLane, dagrun.RequestLane, dagrun.GrantLane}, d.Kind) {
+		if slices.Contains([]run.Kind{releaseLane, requestLane, grantLane}, d.Kind) {
 			s.seen = append(s.seen, d)
 		}
 	}
@@ -69,18 +69,18 @@ func TestALaneIsGivenBackForAnApprovalInASubDAG(t *testing.T) {
 	s.report("a", 1, 1, false)
 	assert.Empty(t, s.lane(), "b runs")
 	s.report("b", 1, 1, false)
-	assert.Equal(t, []run.Kind{dagrun.ReleaseLane}, s.lane())
+	assert.Equal(t, []run.Kind{releaseLane}, s.lane())
 	s.report("b", 1, 2, true)
-	assert.Equal(t, []run.Kind{dagrun.RequestLane}, s.lane(), "no grant before the group's")
+	assert.Equal(t, []run.Kind{requestLane}, s.lane(), "no grant before the group's")
 	s.note(s.g.LaneGranted(s.now, 2))
 	require.Len(t, s.seen, 1)
-	assert.Equal(t, run.Decision{Kind: dagrun.GrantLane, Item: s.item("b"), Attempt: 1, Ask: 2}, s.seen[0].Decision)
+	assert.Equal(t, run.Decision{Kind: grantLane, Item: s.item("b"), Attempt: 1, Ask: 2}, s.seen[0].Decision)
 	s.seen = nil
 	s.report("b", 1, 2, true)
 	s.report("b", 1, 1, false)
 	assert.Empty(t, s.lane(), "b works: reports that come twice or late do nothing")
 	s.report("b", 1, 3, false)
-	assert.Equal(t, []run.Kind{dagrun.ReleaseLane}, s.lane())
+	assert.Equal(t, []run.Kind{releaseLane}, s.lane())
 }
 
 func TestASubDAGIsGrantedItsLaneWhileTheRunHasIt(t *testing.T) {
@@ -88,7 +88,7 @@ func TestASubDAGIsGrantedItsLaneWhileTheRunHasIt(t *testing.T) {
 	s := share(t, "{id: nap, sleep: 1h}\n  - {id: a, dag: sub.yaml}\n")
 	s.report("a", 1, 1, false)
 	s.report("a", 1, 2, true)
-	assert.Equal(t, []run.Kind{dagrun.GrantLane}, s.lane())
+	assert.Equal(t, []run.Kind{grantLane}, s.lane())
 	s.report("a", 2, 3, true)
 	assert.Empty(t, s.lane(), "a report of an attempt that does not run")
 }
@@ -98,9 +98,9 @@ func TestTheRetryOfASubDAGWaitsForTheLane(t *testing.T) {
 	t.Parallel()
 	s := share(t, "{id: a, dag: sub.yaml, retries: {limit: 1}}\n  - {id: gate, approval: {}}\n")
 	s.report("a", 1, 1, false)
-	assert.Equal(t, []run.Kind{dagrun.ReleaseLane}, s.lane())
+	assert.Equal(t, []run.Kind{releaseLane}, s.lane())
 	s.over("a", run.Ending{Failure: contract.FailureFailed, Message: "nobody approved it"})
-	assert.Equal(t, []run.Kind{dagrun.RequestLane}, s.lane())
+	assert.Equal(t, []run.Kind{requestLane}, s.lane())
 	s.now = s.now.Add(time.Hour)
 	s.note(s.g.Next(s.now, run.Tick{}))
 	assert.NotContains(t, s.running, "a")
@@ -111,7 +111,7 @@ func TestTheRetryOfASubDAGWaitsForTheLane(t *testing.T) {
 	s.note(s.g.LaneGranted(s.now, 2))
 	assert.Contains(t, s.running, "a")
 	s.report("a", 2, 1, false)
-	assert.Equal(t, []run.Kind{dagrun.ReleaseLane}, s.lane())
+	assert.Equal(t, []run.Kind{releaseLane}, s.lane())
 }
 
 func codes(waits []dagrun.Wait) (list []contract.Code) {

@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 )
 
 // Request is what an operator asks of a run.
@@ -98,47 +99,44 @@ func (g *Graph) checkResults(trial *dag.Run, kind RequestKind) error {
 	return nil
 }
 
-// Operate carries a request out; changed lists the tasks that it brought back or
-// added, at most maxChanged. Nothing has changed if it returns an error.
-func (g *Graph) Operate(now time.Time, req Request) (decisions []Decision, changed []string, err error) {
-	if err := g.Check(req); err != nil {
-		return nil, nil, err
-	}
-	g.step()
-	g.redefined = nil
+// Answer is the answer to a [Request].
+type Answer struct {
+	// Changed are the tasks that it brought back or added, Redefined those that it redefined, at most maxChanged.
+	Changed, Redefined []string
+	// Err says why it was refused.
+	Err error
+}
+
+// Answer returns the answer to the last request.
+func (g *Graph) Answer() Answer { return g.answer }
+
+func (req Request) apply(g *Graph, now time.Time) {
 	if req.Kind == Approve || req.Kind == Reject {
 		g.decideApproval(req, now)
-		return g.advance(now), nil, nil
+		return
 	}
 	events, _, err := g.translate(req)
-	if err != nil {
-		return nil, nil, err
-	}
-	before := g.run.Len()
-	for _, ev := range events {
-		err = g.feed(ev, now)
-		if err != nil {
-			return g.advance(now), changed, err
+	before, a := g.run.Len(), &g.answer
+	for k := 0; k < len(events) && err == nil; k++ {
+		if err = g.feed(events[k], now); err != nil {
+			break
 		}
-		changed = append(changed, g.broughtBack()...)
+		a.Changed = append(a.Changed, g.broughtBack()...)
 		for _, i := range g.run.Redefined() {
-			if len(g.redefined) < maxChanged {
-				g.redefined = append(g.redefined, g.run.ID(i))
+			if len(a.Redefined) < maxChanged {
+				a.Redefined = append(a.Redefined, g.run.ID(i))
 			}
 		}
 	}
-	if req.Kind == Add {
-		for i := before; i < g.run.Len() && len(changed) < maxChanged; i++ {
-			changed = append(changed, g.run.ID(dag.Index(i)))
+	if a.Err = err; err == nil && req.Kind == Add {
+		for i := before; i < g.run.Len() && len(a.Changed) < maxChanged; i++ {
+			a.Changed = append(a.Changed, g.run.ID(dag.Index(i)))
 		}
 	}
-	return g.advance(now), changed[:min(len(changed), maxChanged)], nil
+	a.Changed = a.Changed[:min(len(a.Changed), maxChanged)]
 }
 
 const maxChanged = 200
-
-// Redefined are the tasks that the last request redefined, at most maxChanged.
-func (g *Graph) Redefined() []string { return g.redefined }
 
 func (g *Graph) broughtBack() []string {
 	var ids []string
@@ -265,45 +263,28 @@ func approvalResult(req Request) []byte {
 	return data
 }
 
-// Pause keeps tasks from starting until [Graph.Resume]; what runs, sleeps or waits
-// for a person continues, and so does the deadline. A second one replaces by and
-// note.
-func (g *Graph) Pause(now time.Time, by, note string) []Decision {
-	g.step()
-	paused := g.run.Paused()
+// pause keeps tasks from starting; what runs, sleeps or waits for a person continues, and
+// so does the deadline.
+func (g *Graph) pause(v source.Paused, now time.Time) {
 	if g.feed(dag.Event{Kind: dag.EventPause}, now) == nil {
-		g.pause.By, g.pause.Note = clip(by), clip(note)
-		if !paused {
-			g.pause.At = now
-			g.engine.Pause(now)
-		}
+		g.engine.Pause(now, v.By, v.Note)
 	}
-	return g.advance(now)
-}
-
-// Resume ends a pause.
-func (g *Graph) Resume(now time.Time) []Decision {
-	g.step()
-	_ = g.feed(dag.Event{Kind: dag.EventResume}, now) // As in CancelRun.
-	g.unpause()
-	return g.advance(now)
 }
 
 // unpause follows dag.Run where that has ended a pause.
 func (g *Graph) unpause() {
-	if !g.run.Paused() && !g.pause.At.IsZero() {
-		g.pause = pause{}
+	if !g.run.Paused() {
 		g.engine.Resume()
 	}
 }
 
-// CancelRun cancels everything but tasks with the rule always; a second time
+// cancelRun cancels everything but tasks with the rule always; a second time
 // those too, also those of sub-DAGs.
-func (g *Graph) CancelRun(now time.Time, reason string) []Decision {
-	g.step()
+func (g *Graph) cancelRun(reason string, now time.Time) []source.Command {
+	g.engine.Progressed()
 	again := g.run.Ending()
 	if g.reason == "" {
-		g.reason = clip(reason)
+		g.reason = clip(cmp.Or(reason, "canceled by an operator"))
 	}
 	// A run that is over refuses, which is as good.
 	_ = g.feed(dag.Event{Kind: dag.EventCancelRun}, now)
@@ -331,7 +312,7 @@ func (g *Graph) insist() {
 		v, ok := g.engine.View(int(t.i))
 		if ok && t.definition.Kind == spec.KindDAG && v.Phase == run.PhaseRunning && v.Canceling != "" && !t.insisted {
 			t.insisted = true
-			g.decide(Decision{Decision: run.Decision{Kind: Insist, Item: int(t.i), Attempt: v.Attempt, Reason: g.reason}})
+			g.do(Insist{Item: int(t.i), Reason: g.reason})
 		}
 	}
 }

@@ -34,21 +34,21 @@ func worker(id string, slots int) contract.WorkerView {
 type play struct {
 	t       require.TestingT
 	now     time.Time
-	g       *dagrun.Graph
-	running map[string]dagrun.Decision // attempts in flight, by task
-	tries   map[string]int             // the number of the newest attempt, by task
-	fences  map[string][]int64         // of all attempts, by task
-	asked   map[string]bool            // told to cancel
+	g       *graph
+	running map[string]decision // attempts in flight, by task
+	tries   map[string]int      // the number of the newest attempt, by task
+	fences  map[string][]int64  // of all attempts, by task
+	asked   map[string]bool     // told to cancel
 	// insisted are the sub-DAGs that were told to end at once.
 	insisted []string
 	watched  bool
-	probed   []dagrun.Decision
+	probed   []decision
 	lookups  []string
-	lost     []dagrun.Decision // attempts on workers that are given up
-	asks     []dagrun.Decision // requests for resources without an answer
-	held     map[int]string    // granted requests, by their number
-	released []dagrun.Decision // all that was given back
-	end      *dagrun.Decision
+	lost     []decision     // attempts on workers that are given up
+	asks     []decision     // requests for resources without an answer
+	held     map[int]string // granted requests, by their number
+	released []decision     // all that was given back
+	end      *decision
 	grants   int64
 }
 
@@ -59,7 +59,7 @@ func start(t require.TestingT, text string, cfg dagrun.Config) *play {
 func begin(t require.TestingT, compiled *dag.Graph, cfg dagrun.Config) *play {
 	r, err := dagrun.NewRun(compiled)
 	require.NoError(t, err)
-	g, err := dagrun.New(r, cfg, epoch)
+	g, err := newGraph(r, cfg, epoch)
 	require.NoError(t, err)
 	p := newPlay(t, g, epoch)
 	p.g.Observe(p.now, 3, 0, 0)
@@ -67,25 +67,25 @@ func begin(t require.TestingT, compiled *dag.Graph, cfg dagrun.Config) *play {
 	return p
 }
 
-func newPlay(t require.TestingT, g *dagrun.Graph, now time.Time) *play {
+func newPlay(t require.TestingT, g *graph, now time.Time) *play {
 	return &play{
-		t: t, now: now, g: g, running: map[string]dagrun.Decision{}, tries: map[string]int{}, asked: map[string]bool{},
+		t: t, now: now, g: g, running: map[string]decision{}, tries: map[string]int{}, asked: map[string]bool{},
 		fences: map[string][]int64{}, held: map[int]string{},
 	}
 }
 
-func (p *play) id(d dagrun.Decision) string {
+func (p *play) id(d decision) string {
 	if d.Item < 0 || d.Kind == run.Probe || d.Kind == run.Watch {
 		return ""
 	}
 	return p.g.Run().ID(dag.Index(d.Item))
 }
 
-func (p *play) do(decisions []dagrun.Decision) {
+func (p *play) do(decisions []decision) {
 	for _, d := range decisions {
 		id := p.id(d)
 		switch d.Kind {
-		case run.Start, dagrun.StartNoop, dagrun.StartDAG:
+		case run.Start, startNoop, startDAG:
 			require.NotContains(p.t, p.running, id, "a task has one attempt at a time")
 			require.Equal(p.t, p.tries[id]+1, d.Attempt, "attempts of %s are counted, and none counts twice", id)
 			p.running[id], p.tries[id] = d, d.Attempt
@@ -93,7 +93,7 @@ func (p *play) do(decisions []dagrun.Decision) {
 		case run.Cancel:
 			require.Contains(p.t, p.running, id)
 			p.asked[id] = true
-		case dagrun.Insist:
+		case insist:
 			require.True(p.t, p.asked[id], "it was asked to end before")
 			p.insisted = append(p.insisted, id)
 		case run.Forget:
@@ -106,15 +106,15 @@ func (p *play) do(decisions []dagrun.Decision) {
 			p.probed = append(p.probed, d)
 		case run.Watch:
 			p.watched = true
-		case dagrun.LookUp:
+		case lookUp:
 			p.lookups = append(p.lookups, d.Work)
 		case run.Acquire:
 			p.asks = append(p.asks, d)
 		case run.Release:
-			p.asks = slices.DeleteFunc(p.asks, func(a dagrun.Decision) bool { return a.Ask == d.Ask })
+			p.asks = slices.DeleteFunc(p.asks, func(a decision) bool { return a.Ask == d.Ask })
 			delete(p.held, d.Ask)
 			p.released = append(p.released, d)
-		case dagrun.End:
+		case endRun:
 			require.Nil(p.t, p.end, "a run ends once")
 			p.end = &d
 		case run.MoreFences:
@@ -123,7 +123,7 @@ func (p *play) do(decisions []dagrun.Decision) {
 	}
 }
 
-func (p *play) noteFence(id string, d dagrun.Decision) {
+func (p *play) noteFence(id string, d decision) {
 	for len(p.fences[id]) < d.Attempt {
 		p.fences[id] = append(p.fences[id], 0)
 	}
@@ -144,7 +144,7 @@ func (p *play) ended(id string, end run.Ending) {
 	p.do(p.endedOf(d.Item, d.Attempt, end))
 }
 
-func (p *play) endedOf(item, attempt int, end run.Ending) []dagrun.Decision {
+func (p *play) endedOf(item, attempt int, end run.Ending) []decision {
 	return p.g.Next(p.now, run.Ended{Item: item, Attempt: attempt, Ending: end})
 }
 
@@ -156,16 +156,16 @@ func (p *play) item(id string) int {
 }
 
 // grantedOf grants four fences, as for an attempt and three retries.
-func (p *play) grantedOf(id string, ask int) []dagrun.Decision {
+func (p *play) grantedOf(id string, ask int) []decision {
 	p.grants += 4
 	return p.g.Next(p.now, run.Granted{Item: p.item(id), Ask: ask, Fence: p.grants, Fences: 4})
 }
 
-func (p *play) refusedOf(id string, ask int, reason string) []dagrun.Decision {
+func (p *play) refusedOf(id string, ask int, reason string) []decision {
 	return p.g.Next(p.now, run.Refused{Item: p.item(id), Ask: ask, Reason: reason})
 }
 
-func (p *play) deliveredOf(id string, fence int64, end run.Ending) []dagrun.Decision {
+func (p *play) deliveredOf(id string, fence int64, end run.Ending) []decision {
 	return p.g.Next(p.now, run.Delivered{Item: p.item(id), Fence: fence, Ending: end})
 }
 
@@ -203,7 +203,7 @@ func (p *play) view(id string) dagrun.TaskView {
 func (p *play) roll(cfg dagrun.Config) {
 	data, err := p.g.Snapshot()
 	require.NoError(p.t, err)
-	g, err := dagrun.Restore(p.g.Run().Graph(), data, cfg, p.now)
+	g, err := restoreGraph(p.g.Run().Graph(), data, cfg, p.now)
 	require.NoError(p.t, err)
 	again, err := g.Snapshot()
 	require.NoError(p.t, err)

@@ -90,7 +90,7 @@ func (w *world) moves() []move {
 			}
 		}
 		for _, id := range m.ids() {
-			if m.running[id].Kind != dagrun.StartDAG {
+			if m.running[id].Kind != startDAG {
 				list = append(list, func() { m.ended(id, run.Ending{}) })
 				if m.running[id].Attempt == 1 && m.retries[id] {
 					list = append(list, func() { m.ended(id, run.Ending{Failure: contract.FailureFailed, Message: "again"}) })
@@ -133,7 +133,7 @@ func (w *world) nest() {
 			for _, id := range m.ids() {
 				child := slices.IndexFunc(w.members, func(c *member) bool { return c.parent == m && c.task == id })
 				switch d := m.running[id]; {
-				case d.Kind != dagrun.StartDAG:
+				case d.Kind != startDAG:
 				case child < 0:
 					compiled, err := dag.Decode(d.Graph)
 					require.NoError(w.t, err)

@@ -75,7 +75,7 @@ func TestATaskIsRedefinedBeforeItStarts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"later", "last"}, plan.Executed)
 	assert.Empty(t, plan.Dropped)
-	g, err := dagrun.Restore(p.g.Run().Graph(), next, dagrun.Config{}, epoch)
+	g, err := restoreGraph(p.g.Run().Graph(), next, dagrun.Config{}, epoch)
 	require.NoError(t, err)
 	resumed := newPlay(t, g, epoch)
 	resumed.do(g.Start(epoch))

@@ -117,7 +117,7 @@ tasks:
 	assert.Contains(t, p.running, "free")
 	assert.Equal(t, []string{"j"}, p.lookups)
 	p.grant(0)
-	assert.Equal(t, dagrun.StartNoop, p.running["join"].Kind)
+	assert.Equal(t, startNoop, p.running["join"].Kind)
 	p.do(p.g.SetJobType(p.now, "j", dagrun.JobType{}, "it is not applied"))
 	assert.Equal(t, map[int]string{1: "join"}, p.held)
 }
@@ -128,7 +128,7 @@ func TestRunWithoutResourcesAsksForNothing(t *testing.T) {
 	p.workers(worker("w", 4))
 	d := p.running["a"]
 	for _, end := range p.endedOf(d.Item, d.Attempt, run.Ending{}) {
-		assert.Equal(t, dagrun.End, end.Kind)
+		assert.Equal(t, endRun, end.Kind)
 	}
 	assert.Empty(t, p.asks)
 }
@@ -172,7 +172,7 @@ func TestPausedRunGivesBackWhatItDoesNotUse(t *testing.T) {
 	p.do(p.grantedOf("a", first))
 	assert.Equal(t, "the run is paused by ann: lunch", p.view("a").Waiting)
 	p.do(p.g.Pause(p.now, "ann", strings.Repeat("long ", 1<<18)))
-	assert.Less(t, len(p.view("a").Waiting), 1<<10, "a note travels with the run")
+	assert.Less(t, len(p.view("a").Waiting), 1<<11, "a note travels with the run")
 	p.ended("b", run.Ending{})
 	p.roll(dagrun.Config{})
 	p.do(p.g.Resume(p.now))

@@ -23,7 +23,6 @@ var ErrState = errors.New("this is not the state of a DAG run")
 type saved struct {
 	StartedAt time.Time                     `json:"started_at,omitzero"`
 	HeldUntil time.Time                     `json:"held_until,omitzero"`
-	Pause     pause                         `json:"pause,omitzero"`
 	Lane      lane                          `json:"lane,omitzero"`
 	FullSince time.Time                     `json:"full_since,omitzero"`
 	GateSince time.Time                     `json:"gate_since,omitzero"`
@@ -82,7 +81,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 
 func (g *Graph) save() saved {
 	s := saved{
-		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, Lane: g.lane, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason, Lost: g.lost,
+		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Lane: g.lane, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason, Lost: g.lost,
 		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Warned: g.book.warned, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()), Created: g.book.created,
 	}
 	if g.engine != nil && g.run.Started() {
@@ -174,7 +173,7 @@ func read(compiled *dag.Graph, data []byte, cfg Config) (*Graph, saved, error) {
 		return nil, s, err
 	}
 	g.outcome = restored.Outcome()
-	g.startedAt, g.heldUntil, g.reason, g.lost, g.pause, g.lane = s.StartedAt, s.HeldUntil, s.Reason, s.Lost, s.Pause, s.Lane
+	g.startedAt, g.heldUntil, g.reason, g.lost, g.lane = s.StartedAt, s.HeldUntil, s.Reason, s.Lost, s.Lane
 	g.fullSince, g.gateSince, g.fanSince, g.seq, g.starts = s.FullSince, s.GateSince, s.FanSince, s.Seq, s.Starts
 	return g, s, g.restoreBook(s, workers)
 }

@@ -223,15 +223,13 @@ func (g *Graph) lookUp(t *task) bool {
 	waiting, asked := g.lookups[name]
 	g.lookups[name] = append(waiting, t)
 	if !asked {
-		g.decide(Decision{Decision: run.Decision{Kind: LookUp, Item: run.WholeRun, Work: name}})
+		g.do(LookUp{name})
 	}
 	return true
 }
 
-// SetJobType answers a [LookUp]. problem says why there is none; its tasks fail
-// with it, and a later one asks again.
-func (g *Graph) SetJobType(now time.Time, name string, found JobType, problem string) []Decision {
-	g.step()
+func (v JobTypeKnown) apply(g *Graph, now time.Time) {
+	name, found, problem := v.Name, v.Found, v.Problem
 	if problem == "" && found.Handler == "" {
 		problem = textRunsDAG(name)
 	}
@@ -250,5 +248,4 @@ func (g *Graph) SetJobType(now time.Time, name string, found JobType, problem st
 			g.enter(t, now)
 		}
 	}
-	return g.advance(now)
 }

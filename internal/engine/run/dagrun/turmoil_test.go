@@ -31,7 +31,7 @@ type turmoil struct {
 	// past are attempts that have ended, or were forgotten, and what they said.
 	past []pastAttempt
 	// granted are requests that were answered.
-	granted []dagrun.Decision
+	granted []decision
 	kinds   map[string]string // what each task does, as it is written
 	lists   int               // how many of the lists that tasks return are possible
 }
@@ -216,8 +216,8 @@ func (w *turmoil) endOne(id string) {
 	d, t := w.running[id], w.rt
 	end := run.Ending{Message: "m"}
 	switch d.Kind {
-	case dagrun.StartNoop:
-	case dagrun.StartDAG:
+	case startNoop:
+	case startDAG:
 		end.Failure = rapid.SampledFrom([]contract.FailureKind{"", "", contract.FailureFailed, contract.FailureCanceled, contract.FailureNotTaken}).Draw(t, "how")
 	default:
 		end.Failure = rapid.SampledFrom([]contract.FailureKind{
@@ -250,8 +250,8 @@ func (w *turmoil) cancelOne() {
 func (w *turmoil) late() {
 	if len(w.granted) > 0 && rapid.IntRange(0, 3).Draw(w.rt, "granted") == 0 {
 		d := rapid.SampledFrom(w.granted).Draw(w.rt, "again")
-		w.unchanged(func() []dagrun.Decision { return w.grantedOf(w.id(d), d.Ask) })
-		w.unchanged(func() []dagrun.Decision { return w.refusedOf(w.id(d), d.Ask, "late") })
+		w.unchanged(func() []decision { return w.grantedOf(w.id(d), d.Ask) })
+		w.unchanged(func() []decision { return w.refusedOf(w.id(d), d.Ask, "late") })
 		return
 	}
 	if len(w.past) == 0 {
@@ -262,19 +262,19 @@ func (w *turmoil) late() {
 	if end.Failure == "" {
 		end.Result = w.result(a.id)
 	}
-	w.unchanged(func() []dagrun.Decision { return w.endedOf(a.task, a.attempt, end) })
+	w.unchanged(func() []decision { return w.endedOf(a.task, a.attempt, end) })
 	fence := w.fences[a.id][a.attempt-1]
 	switch {
 	case fence == 0, a.end.Failure == contract.FailureNotTaken: // Only the server says so.
 	case a.silent:
 		w.do(w.deliveredOf(a.id, fence, end))
 	default:
-		w.unchanged(func() []dagrun.Decision { return w.deliveredOf(a.id, fence, a.end) })
+		w.unchanged(func() []decision { return w.deliveredOf(a.id, fence, a.end) })
 	}
 }
 
 // unchanged does what must change nothing.
-func (w *turmoil) unchanged(act func() []dagrun.Decision) {
+func (w *turmoil) unchanged(act func() []decision) {
 	w.do(w.g.Next(w.now, run.Tick{})) // Whatever any step would bring.
 	before, err := w.g.Snapshot()
 	require.NoError(w.rt, err)
@@ -460,7 +460,7 @@ func (w *turmoil) resume(text string) {
 	if len(plan.Executed) == 0 {
 		return // All went well, though perhaps after the deadline.
 	}
-	f, err := dagrun.Restore(w.g.Run().Graph(), state, w.cfg, w.now)
+	f, err := restoreGraph(w.g.Run().Graph(), state, w.cfg, w.now)
 	require.NoError(w.rt, err)
 	p := newPlay(w.rt, f, w.now)
 	for i := range dag.Index(f.Run().Len()) {

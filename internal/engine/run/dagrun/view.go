@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 
 	"github.com/roundsman/roundsman/contract"
@@ -135,7 +134,7 @@ func (g *Graph) waiting(t *task) string {
 	item, _ := g.engine.View(int(t.i))
 	switch {
 	case g.run.Paused() && g.stoppedByPause(t.i):
-		return explain.TextPaused(g.pause.By, g.pause.Note)
+		return g.engine.Paused().Wait().Detail
 	case t.phase == phaseSleeping:
 		return "sleeps " + t.definition.Sleep.String()
 	case t.phase == phaseApproval:
@@ -199,7 +198,7 @@ type Status struct {
 // Status describes the run; its states are those of [Graph.Run].
 func (g *Graph) Status(now time.Time) Status {
 	s := Status{
-		StartedAt: g.startedAt, Deadline: g.deadline, PausedBy: g.pause.By, PauseNote: g.pause.Note, Reason: g.reason,
+		StartedAt: g.startedAt, Deadline: g.deadline, PausedBy: g.engine.Paused().By, PauseNote: g.engine.Paused().Note, Reason: g.reason,
 		Workers: g.engine.Workers(workNone, now), ModifiedAt: g.engine.ChangedAt(),
 	}
 	switch {
@@ -207,7 +206,7 @@ func (g *Graph) Status(now time.Time) Status {
 	case g.run.Held():
 		s.HeldUntil, s.Waiting = g.heldUntil, textHeld
 	case g.run.Paused():
-		s.Waiting = explain.TextPaused(g.pause.By, g.pause.Note)
+		s.Waiting = g.engine.Paused().Wait().Detail
 	default:
 		s.Waiting = cmp.Or(g.engine.Missing(), g.starved())
 	}

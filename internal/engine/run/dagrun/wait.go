@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/engine/explain"
-
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -86,7 +84,7 @@ func (g *Graph) stoppedByPause(i dag.Index) bool {
 }
 
 func (g *Graph) pausedWait(i dag.Index) Wait {
-	return Wait{Wait: run.Wait{Code: contract.CodePaused, Since: g.pause.At, Detail: explain.TextPaused(g.pause.By, g.pause.Note)}, Task: i}
+	return Wait{Wait: g.engine.Paused().Wait(), Task: i}
 }
 
 // upstream names the dependencies that a pending task waits for, or those that
@@ -228,7 +226,7 @@ func (g *Graph) waitsOfBegun(t *task) []Wait {
 	case t.admitted:
 		w.Code = contract.CodeConcurrency
 		w.Detail = g.full() + "; it has its resources and gets the next place before others of its priority"
-	case g.lane.State == laneRequested && g.runningAttempt(int(t.i)) == 0:
+	case g.lane.State == laneRequested && g.engine.RunningAttempt(int(t.i)) == 0:
 		w.Wait = g.laneWait()
 	default:
 		w.Wait = g.engine.WaitOf(int(t.i), g.now)

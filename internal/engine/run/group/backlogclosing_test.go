@@ -1,6 +1,8 @@
 package group
 
 import (
+	"github.com/roundsman/roundsman/internal/engine/run"
+
 	"testing"
 	"time"
 
@@ -52,7 +54,7 @@ func TestAStopEndsTheBacklogAtOnce(t *testing.T) {
 	require.NotEmpty(t, running)
 	s.g.shut(s.g.windowClosed(), s.now)
 	assert.Zero(t, s.g.jobs.backlog.Len())
-	s.step(Tick{})
+	s.step(run.Tick{})
 	for n := 1; n <= len(running); n++ {
 		s.end(n, FailureNone)
 	}

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"github.com/roundsman/roundsman/internal/engine/run/source"
+
 	"slices"
 	"testing"
 
@@ -44,7 +46,7 @@ func TestTheListsOfAnOpenGroupAreWhole(t *testing.T) {
 		assert.Equal(t, slices.Index(contract.JobStates(), rest), int(states.Map[56]))
 	}
 	check(contract.JobPending)
-	s.step(GroupCanceled{Reason: "enough"})
+	s.step(source.Canceled{Reason: "enough"})
 	require.NotEqual(t, PhaseEnded, s.g.Phase(), "what runs has not ended")
 	check(contract.JobCanceled)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -203,7 +204,7 @@ func TestBatchWithoutActiveKeys(t *testing.T) {
 func TestBatchIsFoundAndCanceledByAnyOfItsKeys(t *testing.T) {
 	t.Parallel()
 	g := batchOf(5, false, items("a", "b", "c"), []string{"x", "x", ""})
-	g.Next(epoch, Paused{})
+	g.Next(epoch, source.Paused{})
 	byKey := func(g *Group) contract.JobsQueryResult {
 		result, err := g.Jobs(contract.JobsQueryInput{DedupeKey: "b"}, epoch)
 		require.NoError(t, err)
@@ -213,7 +214,7 @@ func TestBatchIsFoundAndCanceledByAnyOfItsKeys(t *testing.T) {
 	view := byKey(g).Jobs[0]
 	assert.Equal(t, "a", view.DedupeKey)
 	assert.Len(t, view.Batch, 2)
-	g.Next(epoch, Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureAtCapacity}}})
+	g.Next(epoch, run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureAtCapacity}})
 	g.Next(epoch, JobCanceled{DedupeKey: "b", Reason: "not now"})
 	assert.Equal(t, StateCanceled, jobAt(g, 1).State)
 	assert.Equal(t, "not now (with all 2 items of its batch)", jobAt(g, 1).Error)
@@ -229,7 +230,7 @@ func TestBatchIsFoundAndCanceledByAnyOfItsKeys(t *testing.T) {
 func TestBatchLosesAnItemThatIsDoneOtherwise(t *testing.T) {
 	t.Parallel()
 	g := batchOf(5, true, items("a", "b"), []string{"x", "x"})
-	g.Next(epoch, Paused{})
+	g.Next(epoch, source.Paused{})
 	g.Next(epoch, KeysClaimed{Fence: 1, Fences: 9})
 	g.Next(epoch, KeyStopped{DedupeKey: "a", Done: true, Reason: "marked as done"})
 	assert.Equal(t, []string{"b"}, jobAt(g, 1).Keys())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -40,7 +41,7 @@ func pagedOf(b *testing.B, n, nodes int) *script {
 // drain ends jobs as they start, until n have ended. A pass is what the workflow does after an event.
 func (s *script) drain(n int) {
 	var running []run.Ended
-	take := func(commands []Command) {
+	take := func(commands []source.Command) {
 		for _, c := range commands {
 			switch c := c.(type) {
 			case StartJob:
@@ -55,14 +56,14 @@ func (s *script) drain(n int) {
 	for range n {
 		for len(running) == 0 {
 			s.now = s.g.NextWake()
-			take(s.g.Next(s.now, Tick{}))
+			take(s.g.Next(s.now, run.Tick{}))
 		}
 		one := running[0]
 		running = running[1:]
 		s.now = s.now.Add(time.Millisecond)
-		s.g.Observe(s.now, 10, 10, 0)
-		take(s.g.Next(s.now, Ran{one}))
-		s.g.Notes()
+		s.g.engine.Observe(s.now, 10, 10, 0)
+		take(s.g.Next(s.now, one))
+		s.g.engine.Notes()
 		s.g.NextWake()
 		s.g.Summary(s.now)
 		s.g.ShouldContinueAsNew()

@@ -9,9 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Command is something that the workflow has to do: a [run.Decision], or one of
-// the types below.
-type Command any
+// Commands of a group, besides [run.Decision] and those of package source.
 
 // AskWindows asks when the calendars are open from now on. The answer is
 // [WindowsKnown] or [WindowsFailed].
@@ -76,13 +74,6 @@ type StartJob struct {
 	// Batch lists what the job stands for, at least one; nil in a job type without
 	// batches.
 	Batch []jobtype.BatchItem
-}
-
-// Acquire is a [run.Decision] of the kind Acquire with the job's priority.
-type Acquire struct {
-	run.Decision
-
-	Priority jobtype.Priority
 }
 
 // End says that the group is over.

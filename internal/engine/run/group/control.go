@@ -47,11 +47,12 @@ func (g *Group) notBegun(j *job, reason string) bool {
 // numbers for good.
 func (g *Group) forJobs() bool { return g.begun && g.phase != PhaseEnded }
 
-func (v GroupCanceled) apply(g *Group, now time.Time) {
+// cancel cancels the group.
+func (g *Group) cancel(detail string, now time.Time) {
 	if g.stopping == stopCanceled {
 		return
 	}
-	why := reason{Detail: cmp.Or(v.Reason, "the group was canceled")}
+	why := reason{Detail: cmp.Or(detail, "the group was canceled")}
 	if g.turn.active() && !g.away {
 		g.giveUp(contract.OutcomeCanceled, why, now)
 		return
@@ -137,24 +138,15 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 	}
 }
 
-func (v Paused) apply(g *Group, now time.Time) {
-	g.pausedBy, g.pauseNote = clip(v.By), clip(v.Note) // They travel.
-	if !g.paused {
-		g.paused, g.pausedAt = true, now
-		g.engine.Changed(now)
-		g.engine.Pause(now)
+// endPause ends a pause. Meanwhile max_runtime did not run out.
+func (g *Group) endPause(now time.Time) {
+	if pause := g.engine.Resume(); pause.On() {
+		g.pausedFor += now.Sub(instant.Later(pause.At, g.turnAt))
+		g.setDeadline()
 	}
 }
 
-func (Resumed) apply(g *Group, now time.Time) {
-	if !g.paused {
-		return
-	}
-	g.paused, g.pausedBy, g.pauseNote = false, "", ""
-	g.pausedFor += now.Sub(instant.Later(g.pausedAt, g.turnAt))
-	g.setDeadline()
-	g.engine.Resume()
-}
+func (g *Group) paused() bool { return g.engine.Paused().On() }
 
 // CheckPolicy says why a policy cannot replace the running one, or nil.
 func (g *Group) CheckPolicy(p jobtype.Policy) error {
@@ -185,7 +177,7 @@ func (g *Group) setDeadline() {
 	}
 }
 
-// NextWake is when [Tick] must be given at the latest even if nothing happens; zero
+// NextWake is when [run.Tick] must be given at the latest even if nothing happens; zero
 // if nothing is waited for.
 func (g *Group) NextWake() time.Time {
 	if g.phase == PhaseEnded {
@@ -200,7 +192,7 @@ func (g *Group) ownWake() time.Time {
 		return g.turnWake()
 	}
 	var next time.Time
-	if !g.paused {
+	if !g.paused() {
 		switch {
 		case g.stopping == stopNone || g.stopping == stopBudget && !g.drains():
 			next = g.deadline
@@ -219,7 +211,7 @@ func (g *Group) ownWake() time.Time {
 	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
 		next = time.Time{}
 	}
-	if (g.phase == PhaseDetecting || g.mayDetectLate()) && !g.paused {
+	if (g.phase == PhaseDetecting || g.mayDetectLate()) && !g.paused() {
 		next = instant.Earlier(next, g.detectAgainAt(g.lastTick))
 	}
 	return next
@@ -257,10 +249,10 @@ func (g *Group) fireTimers(now time.Time) {
 	if g.turn.active() || g.phase == PhaseEnded {
 		return
 	}
-	if !g.paused && !now.Before(g.deadline) {
+	if !g.paused() && !now.Before(g.deadline) {
 		g.reachDeadline(now)
 	}
-	if !g.paused && g.stopping == stopDeadline && g.drains() && !now.Before(g.hardStop) && !g.drainOver {
+	if !g.paused() && g.stopping == stopDeadline && g.drains() && !now.Before(g.hardStop) && !g.drainOver {
 		g.drainOver = true
 		g.engine.CancelRunning(now, "max_runtime and drain_grace are over")
 	}

@@ -23,7 +23,7 @@ func TestAnExpiredJobIsNotWaitedFor(t *testing.T) {
 	assert.Equal(t, string(StateStale), s.job(1).State)
 	assert.Equal(t, "the disk is gone; its handler on a may still run", s.job(1).Error)
 
-	s.step(Ran{run.Delivered{Item: 1, Attempt: 1}})
+	s.step(run.Delivered{Item: 1, Attempt: 1})
 	assert.Equal(t, string(StateStale), s.job(1).State, "what comes late is not heard")
 	s.step(JobExpired{Job: 1, Reason: "again"})
 	assert.Equal(t, 1, s.g.Counts().Stale, "twice is once")

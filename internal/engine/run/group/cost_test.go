@@ -36,9 +36,9 @@ func bytesOfPass(t *testing.T, n int) float64 {
 	runtime.ReadMemStats(&before)
 	for job := 1; job <= passes; job++ {
 		s.now = s.now.Add(time.Millisecond)
-		s.g.Observe(s.now, 10, 10, 0)
-		s.g.Next(s.now, Ran{run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}}})
-		s.g.Notes()
+		s.g.engine.Observe(s.now, 10, 10, 0)
+		s.g.Next(s.now, run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}})
+		s.g.engine.Notes()
 		s.g.NextWake()
 		s.g.Summary(s.now)
 		s.g.MainWait(s.now)

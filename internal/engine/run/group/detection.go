@@ -129,7 +129,7 @@ func (g *Group) advanceDetection(now time.Time) {
 		g.resetProposals() // A part of the workers may have detected.
 		g.phase = PhaseRunning
 		return
-	case g.paused:
+	case g.paused():
 		g.engine.Watch() // The detector is chosen when the pause is over.
 		return
 	case g.cfg.DetectEvery:

@@ -1,26 +1,40 @@
 package group
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Event is something that happened: one of the types below, or a [run.Event] in
-// [Ran].
+// Event is an event that only a group takes: one of the types below.
 type Event interface{ apply(g *Group, now time.Time) }
 
-// Tick says that time has passed: [Group.NextWake] was reached. It is also the
-// first event of a group.
-type Tick struct{}
-
-func (Tick) apply(g *Group, now time.Time) { g.engine.Apply(now, run.Tick{}) }
-
-// Ran passes an event of the engine.
-type Ran struct{ run.Event }
+func (g *Group) apply(now time.Time, event source.Event) {
+	switch e := event.(type) {
+	case run.Event:
+		g.engine.Apply(now, e)
+		if _, changed := e.(run.WorkersChanged); changed {
+			g.workersChanged(now)
+		}
+	case source.Paused:
+		g.engine.Pause(now, e.By, e.Note)
+	case source.Resumed:
+		g.endPause(now)
+	case source.Canceled:
+		g.cancel(e.Reason, now)
+	case source.LaneReported:
+		g.lane.Note(e.Report)
+	case Event:
+		e.apply(g, now)
+	default:
+		panic(fmt.Sprintf("group: %T is no event", event))
+	}
+}
 
 // Submitted is what is to be done in a group that detects nothing. It is the first
 // event of such a group and counts once.
@@ -128,16 +142,6 @@ type JobExpired struct {
 	DedupeKey, Reason string
 }
 
-// GroupCanceled is an operator's request.
-type GroupCanceled struct{ Reason string }
-
-// Paused keeps new jobs from starting, and max_runtime from running out, until
-// Resumed.
-type Paused struct{ By, Note string }
-
-// Resumed ends a pause.
-type Resumed struct{}
-
 // PolicySet replaces the policy of the running group.
 type PolicySet struct{ Policy jobtype.Policy }
 
@@ -158,11 +162,4 @@ type KeyStopped struct {
 type TypeStopped struct {
 	Code   contract.Code
 	Reason string
-}
-
-func (v Ran) apply(g *Group, now time.Time) {
-	g.engine.Apply(now, v.Event)
-	if _, changed := v.Event.(run.WorkersChanged); changed {
-		g.workersChanged(now)
-	}
 }

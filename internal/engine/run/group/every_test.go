@@ -12,11 +12,12 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // detections lists where these commands detect, by attempt.
-func detections(commands []Command) map[int]string {
+func detections(commands []source.Command) map[int]string {
 	found := map[int]string{}
 	for _, c := range commands {
 		if start, ok := c.(StartDetection); ok {
@@ -126,7 +127,7 @@ func TestBusyWorkerDoesNotHoldUpTheOthers(t *testing.T) {
 			require.Equal(t, "a", wait.Object)
 		}
 		s.now = s.g.NextWake()
-		s.step(Tick{})
+		s.step(run.Tick{})
 		for attempt := range detections(s.last) {
 			s.step(DetectionEnded{Attempt: attempt, Failure: FailureAtCapacity})
 		}
@@ -158,7 +159,7 @@ func TestDetectionOnEveryWorkerNeedsOne(t *testing.T) {
 	assert.Equal(t, contract.OutcomeSkipped, s.g.Result(s.now).Outcome)
 
 	s = open(t, Config{DetectEvery: true}, node("a", 1))
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.step(Prepared{Workers: s.workers, Incomplete: true})
 	assert.Empty(t, detections(s.last), "a registry that was just rebuilt may lack workers")
 	assert.Equal(t, contract.CodeFleetRecovering, s.g.Wait(s.now).Code)

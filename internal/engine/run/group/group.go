@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
@@ -62,10 +63,6 @@ type Group struct {
 	drainOver bool
 	lastTick  time.Time
 
-	paused              bool
-	pausedAt            time.Time
-	pausedBy, pauseNote string
-
 	detect   detection
 	jobs     jobs
 	counts   contract.GroupCounts
@@ -85,7 +82,7 @@ type Group struct {
 	// phases are those that the group has been in, oldest first.
 	phases []contract.GroupPhase
 
-	out     []Command
+	out     []source.Command
 	outcome Outcome
 }
 
@@ -101,7 +98,7 @@ const (
 )
 
 // New returns a group that was created at now. Its first event is [Submitted] or
-// [Tick].
+// [run.Tick].
 func New(cfg Config, now time.Time) *Group {
 	g := &Group{
 		cfg: cfg, engine: run.New(cfg.engine(), now), phase: PhasePreparing, createdAt: now, turnAt: now,
@@ -122,21 +119,18 @@ func (g *Group) Phase() Phase { return g.phase }
 // Counts returns the figures so far.
 func (g *Group) Counts() contract.GroupCounts { return g.counts }
 
-// Watching reports whether the group has asked to be told of the fleet.
-func (g *Group) Watching() bool { return g.engine.Watching() }
-
-// Deserted reports whether no worker is ONLINE; see [run.Engine.Deserted].
-func (g *Group) Deserted() bool { return g.engine.Deserted() }
+// Engine returns the engine of the group, which has its pause, fleet, history and notes.
+func (g *Group) Engine() *run.Engine { return g.engine }
 
 // Next takes one event and returns what is to be done, in order. The slice is valid
 // until the next call. After [End] was returned, Next returns nothing.
-func (g *Group) Next(now time.Time, event Event) []Command {
+func (g *Group) Next(now time.Time, event source.Event) []source.Command {
 	g.out = g.out[:0]
 	if g.phase == PhaseEnded {
 		return nil
 	}
 	g.refilled = 0
-	event.apply(g, now)
+	g.apply(now, event)
 	g.fireTimers(now)
 	g.settle(now)
 	g.advance(now)
@@ -201,14 +195,14 @@ func (g *Group) command(d *run.Decision) {
 		}
 	case run.Acquire:
 		if j := g.jobs.open.Get(d.Item); j != nil {
-			g.do(Acquire{Decision: *d, Priority: j.Proposal.Priority})
+			g.do(source.Acquire{Decision: *d, Priority: j.Proposal.Priority})
 		}
 	default:
 		g.do(*d)
 	}
 }
 
-func (g *Group) do(c Command) { g.out = append(g.out, c) }
+func (g *Group) do(c source.Command) { g.out = append(g.out, c) }
 
 // take counts what has become of a job.
 func (g *Group) take(r *run.Report, now time.Time) {
@@ -276,23 +270,12 @@ func (g *Group) Took() []time.Duration { return g.took }
 // Values are the numbers that jobs returned.
 func (g *Group) Values() values.Run { return g.values }
 
-// Observe tells the group how long the workflow's history is, in events and bytes,
-// and how many bytes of commands are not in it yet. Call it before each
-// [Group.Next].
-func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
-	g.engine.Observe(now, events, bytes, ordered)
-}
-
 // ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.pagesSpent()
 	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
 }
-
-// Notes returns what was refused or delayed since it was called last, for the audit
-// log. They are not part of the state.
-func (g *Group) Notes() []run.Note { return g.engine.Notes() }
 
 func (g *Group) note(verdict run.Verdict, code contract.Code, detail string, waited time.Duration) {
 	g.engine.Note(run.Note{Verdict: verdict, Code: code, Item: run.WholeRun, Detail: detail, Waited: waited})

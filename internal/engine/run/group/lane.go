@@ -6,15 +6,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 )
-
-// LaneReported is a report of the run of a job's DAG about its lane.
-type LaneReported struct{ breaks.Report }
-
-// GrantLane answers the run of a job that has requested its lane.
-type GrantLane struct{ breaks.Report }
-
-func (v LaneReported) apply(g *Group, _ time.Time) { g.lane.Note(v.Report) }
 
 // shareLane gives the lane back while the runs of the group's DAGs wait for approvals, and takes
 // it again before one of them begins a task.
@@ -22,7 +15,7 @@ func (g *Group) shareLane(now time.Time) {
 	if !g.cfg.Turn || g.cfg.Lane == "" || !g.begun || g.phase != PhaseRunning {
 		return
 	}
-	switch g.lane.Next(g.jobs.left(), g.runningAttempt, now) {
+	switch g.lane.Next(g.jobs.left(), g.engine.RunningAttempt, now) {
 	case breaks.Release:
 		g.engine.Suspend(now) // A retry of a run needs the lane, too.
 		g.do(LeaveLane{Turn: g.turn.Number, Round: g.lane.Rounds})
@@ -32,17 +25,8 @@ func (g *Group) shareLane(now time.Time) {
 	}
 	for _, r := range g.lane.Answer() {
 		g.lane.Answered(r)
-		g.do(GrantLane{r})
+		g.do(source.GrantLane{Report: r})
 	}
-}
-
-// runningAttempt is the attempt of a job that runs; 0: none does.
-func (g *Group) runningAttempt(job int) int {
-	view, ok := g.engine.View(job)
-	if !ok || view.Phase != run.PhaseRunning {
-		return 0
-	}
-	return view.Attempt
 }
 
 // laneBack continues with the lane.

@@ -36,7 +36,7 @@ func (g *Group) detectLate(now time.Time) {
 	case len(g.lateJobs()) > 0:
 		g.claimLate(now)
 		return
-	case g.paused || g.looked.Holds(g.engine.FleetChanges(), now):
+	case g.paused() || g.looked.Holds(g.engine.FleetChanges(), now):
 		return
 	}
 	d.Late.From = g.jobs.last
@@ -127,5 +127,5 @@ func (g *Group) stopLate(now time.Time) {
 func (g *Group) awaitsLate(now time.Time) bool {
 	d := &g.detect
 	return g.begun && d.running() || d.Late.Claiming ||
-		g.mayDetectLate() && !g.paused && d.Targets.Awaited() && now.Before(g.patience())
+		g.mayDetectLate() && !g.paused() && d.Targets.Awaited() && now.Before(g.patience())
 }

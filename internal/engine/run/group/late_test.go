@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -77,7 +78,7 @@ func TestAPausedGroupWithoutJobsKeepsItsLaneForNoWorker(t *testing.T) {
 		s := everywhere(t, jobtype.Policy{DetectionTimeout: seconds(20)}, node("a", 2), lost)
 		s.step(DetectionEnded{Attempt: 1, Emitted: jobs, Proposals: make([]jobtype.Proposal, jobs)})
 		require.Equal(t, PhaseRunning, s.g.Phase())
-		s.step(Paused{By: "ann"})
+		s.step(source.Paused{By: "ann"})
 		if jobs > 0 {
 			require.Equal(t, PhaseRunning, s.g.Phase())
 			s.end(1, FailureNone)
@@ -95,7 +96,7 @@ func TestALateDetectionEndsWithItsRun(t *testing.T) {
 	s.step(DetectionEnded{Attempt: 1, Emitted: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
 	s.ran(run.WorkersChanged{Workers: []contract.WorkerView{node("a", 2), node("b", 2)}})
 	s.g.TakePage(s.now, Page{Attempt: 2, Proposals: []jobtype.Proposal{{DedupeKey: "y"}}})
-	s.step(GroupCanceled{Reason: "enough"})
+	s.step(source.Canceled{Reason: "enough"})
 	require.Contains(t, s.last, CancelDetection{Attempt: 2})
 	s.end(1, FailureCanceled)
 	require.NotEqual(t, PhaseEnded, s.g.Phase())
@@ -111,7 +112,7 @@ func TestACancelWhileABusyWorkerIsAwaited(t *testing.T) {
 	s := everywhere(t, jobtype.Policy{}, node("a", 2), node("b", 2))
 	s.step(DetectionEnded{Attempt: 1, Emitted: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
 	s.step(DetectionEnded{Attempt: 2, Failure: FailureAtCapacity})
-	s.step(GroupCanceled{Reason: "enough"})
+	s.step(source.Canceled{Reason: "enough"})
 	assert.Equal(t, contract.OutcomeCanceled, s.g.Result(s.now).Outcome)
 	assert.Equal(t, PhaseEnded, s.g.Phase())
 }
@@ -167,7 +168,7 @@ func TestEveryWorkerModel(t *testing.T) {
 				claiming = false
 				s.step(claimsAnswer(rt, s.g, fair))
 			case action == 9 && !fair && rapid.IntRange(0, 30).Draw(rt, "cancel") == 0:
-				s.step(GroupCanceled{Reason: "enough"})
+				s.step(source.Canceled{Reason: "enough"})
 			case action < 7 && !fair:
 				w := &workers[rapid.IntRange(0, len(workers)-1).Draw(rt, "worker")]
 				w.State = rapid.SampledFrom([]contract.WorkerState{contract.WorkerOnline, contract.WorkerOnline, contract.WorkerOffline, contract.WorkerDraining}).Draw(rt, "state")
@@ -182,7 +183,7 @@ func TestEveryWorkerModel(t *testing.T) {
 				}
 			default:
 				s.now = instant.Later(s.now.Add(time.Second), s.g.NextWake())
-				s.step(Tick{})
+				s.step(run.Tick{})
 			}
 			for _, c := range s.last {
 				switch c := c.(type) {

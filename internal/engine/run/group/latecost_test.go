@@ -51,7 +51,7 @@ func runningOnEvery(tb testing.TB, workers, jobs int) *script {
 // pass ends a job, and reads what the workflow reads then.
 func (s *script) pass(job int) {
 	s.now = s.now.Add(time.Millisecond)
-	s.g.Next(s.now, Ran{run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}}})
+	s.g.Next(s.now, run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}})
 	s.g.NextWake()
 }
 

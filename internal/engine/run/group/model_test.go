@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -26,7 +27,7 @@ type model struct {
 	now     time.Time
 	workers []contract.WorkerView
 	running map[int]StartJob
-	asked   map[int]Acquire
+	asked   map[int]source.Acquire
 	granted map[int]int
 	probes  []run.Decision
 	detect  *StartDetection
@@ -72,7 +73,7 @@ func policyGen() *rapid.Generator[jobtype.Policy] {
 
 func newModel(t *rapid.T, restore bool) *model {
 	m := &model{
-		t: t, now: epoch, restore: restore, running: map[int]StartJob{}, asked: map[int]Acquire{}, granted: map[int]int{},
+		t: t, now: epoch, restore: restore, running: map[int]StartJob{}, asked: map[int]source.Acquire{}, granted: map[int]int{},
 		failed: map[[2]int]bool{}, keys: map[int][]string{}, fence: 1 << 61,
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "workers") {
@@ -96,7 +97,7 @@ func newModel(t *rapid.T, restore bool) *model {
 	return m
 }
 
-func (m *model) step(event Event) {
+func (m *model) step(event source.Event) {
 	var restored *Group
 	if m.restore && m.g.phase != PhaseEnded && m.g.turn.begun {
 		data, err := m.g.Snapshot()
@@ -105,13 +106,13 @@ func (m *model) step(event Event) {
 		require.NoError(m.t, err)
 		restored.turn.preparing, restored.window.Asking = m.g.turn.preparing, m.g.window.Asking
 	}
-	m.g.Observe(m.now, m.events, 0, 0)
-	commands := append([]Command(nil), m.g.Next(m.now, event)...)
+	m.g.engine.Observe(m.now, m.events, 0, 0)
+	commands := append([]source.Command(nil), m.g.Next(m.now, event)...)
 	for _, c := range commands {
 		m.carryOut(c)
 	}
 	if restored != nil && m.end == nil {
-		restored.Observe(m.now, m.events, 0, 0)
+		restored.engine.Observe(m.now, m.events, 0, 0)
 		restored.Next(m.now, event)
 		require.Equal(m.t, withoutStarts(m.g.Counts()), withoutStarts(restored.Counts()))
 		require.Equal(m.t, m.g.Phase(), restored.Phase())
@@ -128,7 +129,7 @@ func withoutStarts(c contract.GroupCounts) contract.GroupCounts {
 	return c
 }
 
-func (m *model) carryOut(c Command) {
+func (m *model) carryOut(c source.Command) {
 	switch c := c.(type) {
 	case AskWindows:
 		m.asks = true
@@ -154,7 +155,7 @@ func (m *model) carryOut(c Command) {
 	case StartJob:
 		m.checkStart(c)
 		m.running[c.Item] = c
-	case Acquire:
+	case source.Acquire:
 		m.asked[c.Item] = c
 	case run.Decision:
 		m.decided(c)
@@ -324,11 +325,11 @@ func (m *model) answer(fair bool) bool {
 	case m.hungry:
 		m.hungry = false
 		m.fence += 1 << 20
-		m.step(Ran{run.FencesGranted{Fence: m.fence, Fences: 10}})
+		m.step(run.FencesGranted{Fence: m.fence, Fences: 10})
 	case len(m.probes) > 0:
 		p := m.probes[0]
 		m.probes = m.probes[1:]
-		m.step(Ran{run.WorkerProbed{ID: p.Worker, Instance: p.Instance, Alive: fair || !bad}})
+		m.step(run.WorkerProbed{ID: p.Worker, Instance: p.Instance, Alive: fair || !bad})
 	case len(m.asked) > 0:
 		m.answerAsk(bad)
 	case m.detect != nil:
@@ -368,12 +369,12 @@ func (m *model) answerAsk(bad bool) {
 		}
 		delete(m.asked, n)
 		if bad {
-			m.step(Ran{run.Refused{Item: n, Ask: ask.Ask, Reason: "too large"}})
+			m.step(run.Refused{Item: n, Ask: ask.Ask, Reason: "too large"})
 			return
 		}
 		m.granted[n] = ask.Ask
 		m.fence += 1 << 20
-		m.step(Ran{run.Granted{Item: n, Ask: ask.Ask, Fence: m.fence, Fences: 5}})
+		m.step(run.Granted{Item: n, Ask: ask.Ask, Fence: m.fence, Fences: 5})
 		return
 	}
 }
@@ -432,7 +433,7 @@ func (m *model) finishOne(failure run.Failure) {
 		if rapid.IntRange(0, 2).Draw(m.t, "checkpoint") == 0 {
 			end.Checkpoint = json.RawMessage(`{"at":1}`)
 		}
-		m.step(Ran{run.Ended{Item: n, Attempt: start.Attempt, Ending: end}})
+		m.step(run.Ended{Item: n, Attempt: start.Attempt, Ending: end})
 		return
 	}
 }
@@ -445,10 +446,10 @@ func (m *model) pass(d time.Duration) {
 			break
 		}
 		m.now = instant.Later(m.now, wake)
-		m.step(Tick{})
+		m.step(run.Tick{})
 	}
 	m.now = until
-	m.step(Tick{})
+	m.step(run.Tick{})
 }
 
 func (m *model) flip() {
@@ -469,7 +470,7 @@ func (m *model) flip() {
 			w.State, w.Fresh = contract.WorkerOnline, true
 		}
 	}
-	m.step(Ran{run.WorkersChanged{Workers: m.workers}})
+	m.step(run.WorkersChanged{Workers: m.workers})
 }
 
 func (m *model) act() {
@@ -490,9 +491,9 @@ func (m *model) act() {
 		m.step(JobExpired{Job: number, DedupeKey: key})
 	case 5:
 		if m.paused = !m.paused; m.paused {
-			m.step(Paused{Note: "n"})
+			m.step(source.Paused{Note: "n"})
 		} else {
-			m.step(Resumed{})
+			m.step(source.Resumed{})
 		}
 	case 6:
 		m.step(KeyStopped{DedupeKey: key, Done: rapid.Bool().Draw(m.t, "done"), Reason: "r"})
@@ -502,7 +503,7 @@ func (m *model) act() {
 		}
 	case 8:
 		if rarely {
-			m.step(GroupCanceled{})
+			m.step(source.Canceled{})
 		}
 	case 9:
 		m.step(PolicySet{Policy: policyGen().Draw(m.t, "policy")})
@@ -538,14 +539,14 @@ func (m *model) roll() {
 	require.NoError(m.t, err)
 	require.Equal(m.t, before, m.g.Counts())
 	m.events, m.probes = 0, nil
-	m.step(Tick{})
+	m.step(run.Tick{})
 }
 
 // settle plays fair until the group ends: it must.
 func (m *model) settle() {
 	if m.paused && m.end == nil {
 		m.paused = false
-		m.step(Resumed{})
+		m.step(source.Resumed{})
 	}
 	for range 3000 {
 		switch {
@@ -568,7 +569,7 @@ func simulate(t *rapid.T, restore bool) {
 	if m.g.cfg.Submitted {
 		m.step(Submitted{Proposals: m.jobs, BatchKeys: m.batches})
 	} else {
-		m.step(Tick{})
+		m.step(run.Tick{})
 	}
 	for range rapid.SampledFrom([]int{0, 10, 40, 120}).Draw(t, "steps") {
 		if m.end != nil {

@@ -15,7 +15,7 @@ import (
 // noted lists what was noted since it was asked last, one line each.
 func (s *script) noted() []string {
 	var list []string
-	for _, n := range s.g.Notes() {
+	for _, n := range s.g.engine.Notes() {
 		line := fmt.Sprintf("%s %s", n.Verdict, n.Code)
 		if n.Item > 0 {
 			line += fmt.Sprintf(" %d", n.Item)
@@ -111,8 +111,8 @@ func TestClaimsAndResourcesAreNoted(t *testing.T) {
 	s.step(KeysClaimed{Active: []Active{{Job: 2, Key: "theirs", By: "group/other"}}, Fence: 1, Fences: 100})
 	assert.Equal(t, []string{"refused DEDUPED"}, s.noted())
 	s.wait(5 * time.Second)
-	s.step(Ran{run.Granted{Item: 1, Ask: 1, Fence: 200, Fences: 10}})
+	s.step(run.Granted{Item: 1, Ask: 1, Fence: 200, Fences: 10})
 	assert.Equal(t, []string{"delayed RESOURCES_PENDING 1 5s"}, s.noted())
-	s.step(Ran{run.Revoked{Item: 1, Ask: 1, Reason: "another has it"}})
+	s.step(run.Revoked{Item: 1, Ask: 1, Reason: "another has it"})
 	assert.Equal(t, []string{"ended GRANT_LOST 1"}, s.noted())
 }

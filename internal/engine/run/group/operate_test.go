@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -41,10 +42,10 @@ func TestWhilePausedNothingWaitsForAWorker(t *testing.T) {
 	s := play(t, jobtype.Policy{ExecutionTimeout: seconds(60)}, []Worker{node("a", 1)}, onTape)
 	require.Equal(t, WaitNoWorker, s.job(1).Wait.Code)
 	s.wait(30 * time.Second)
-	s.step(Paused{})
+	s.step(source.Paused{})
 	s.wait(time.Hour)
 	require.Equal(t, string(StatePending), s.job(1).State, "%s", s.job(1).Error)
-	s.step(Resumed{})
+	s.step(source.Resumed{})
 	assert.Equal(t, s.now, s.job(1).Wait.Since)
 	s.wait(59 * time.Second)
 	require.Equal(t, string(StatePending), s.job(1).State)

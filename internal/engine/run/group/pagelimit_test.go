@@ -1,6 +1,8 @@
 package group
 
 import (
+	"github.com/roundsman/roundsman/internal/engine/run"
+
 	"fmt"
 	"testing"
 
@@ -79,7 +81,7 @@ func TestADetectionThatIsRepeatedBeginsInAnotherWorkflowRun(t *testing.T) {
 	s.roll()
 	assert.Zero(t, s.g.detect.pages)
 	assert.False(t, s.g.ShouldContinueAsNew(), "once is enough")
-	s.step(Tick{})
+	s.step(run.Tick{})
 	require.True(t, s.g.detect.running())
 	s.detected(jobtype.Proposal{})
 	assert.Equal(t, 1, s.g.Counts().Accepted)

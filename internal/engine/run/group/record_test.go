@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -31,7 +32,7 @@ func TestEndedJobsAreListedAfterContinueAsNew(t *testing.T) {
 	policy := jobtype.Policy{MaxJobsPerDetection: n, GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4}
 	s := play(t, policy, nodes(node("a", 4)), found...)
 	stored, refused := map[string][]byte{}, 0
-	next := func(event Event) {
+	next := func(event source.Event) {
 		for _, command := range s.g.Next(s.now, event) {
 			if store, ok := command.(StoreRecord); ok {
 				stored[contract.PageName(store.Segment)] = slices.Clone(store.Segment)
@@ -41,7 +42,7 @@ func TestEndedJobsAreListedAfterContinueAsNew(t *testing.T) {
 	}
 	for job := 1; job <= done; job++ {
 		s.now = s.now.Add(3 * time.Millisecond)
-		next(Ran{run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: 2 * time.Millisecond}}})
+		next(run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: 2 * time.Millisecond}})
 		if len(stored) == 1 && refused == 0 {
 			refused++
 			next(RecordNotStored{})
@@ -49,7 +50,7 @@ func TestEndedJobsAreListedAfterContinueAsNew(t *testing.T) {
 			require.WithinRange(t, again, s.now.Add(time.Second), s.now.Add(10*time.Second))
 			s.now = again
 			clear(stored)
-			next(Tick{})
+			next(run.Tick{})
 			require.Len(t, stored, 1, "it is ordered again")
 			for name := range stored {
 				next(RecordStored{Page: name})
@@ -104,7 +105,7 @@ func TestWorkThatWasNotDoneIsKept(t *testing.T) {
 	s := play(t, policy, nodes(node("a", 2)), found...)
 	s.end(1, contract.FailureNone)
 	s.end(2, contract.FailurePermanent)
-	s.step(GroupCanceled{Reason: "enough"})
+	s.step(source.Canceled{Reason: "enough"})
 	for range 2 {
 		listed, err := s.g.Jobs(contract.JobsQueryInput{Work: true}, s.now)
 		require.NoError(t, err)
@@ -127,7 +128,7 @@ func TestADamagedStateIsRefused(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.Policy{MaxJobsPerDetection: 10, GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4}
 	s := play(t, policy, nodes(node("a", 4)), jobtype.Proposal{DedupeKey: "one", Summary: "the first"}, jobtype.Proposal{DedupeKey: "two"})
-	s.g.Next(s.now, Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}}})
+	s.g.Next(s.now, run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}})
 	state, err := s.g.Snapshot()
 	require.NoError(t, err)
 	raw, err := pack.Open(state, maxSnapshotBytes)

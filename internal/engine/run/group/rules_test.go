@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -138,7 +139,7 @@ func TestLateOutcomeOfHeldJobCounts(t *testing.T) {
 	s := play(t, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, []Worker{node("a", 1)}, jobtype.Proposal{})
 	s.end(1, FailureWorkerLost)
 	s.wait(time.Minute)
-	s.step(Ran{run.Delivered{Item: 1, Attempt: 1}})
+	s.step(run.Delivered{Item: 1, Attempt: 1})
 	outcome, _ := s.outcome()
 	assert.Equal(t, OutcomeCompleted, outcome)
 }
@@ -212,11 +213,11 @@ func TestDeadlineModes(t *testing.T) {
 func TestPauseStopsTheClock(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{MaxRuntime: seconds(60)}, []Worker{node("a", 1)}, jobtype.Proposal{}, jobtype.Proposal{})
-	s.step(Paused{Note: strings.Repeat("n", 1<<20)})
-	assert.Len(t, s.g.pauseNote, maxErrorBytes, "it travels with the run")
+	s.step(source.Paused{Note: strings.Repeat("n", 1<<20)})
+	assert.Len(t, s.g.engine.Paused().Note, maxErrorBytes, "it travels with the run")
 	assert.Empty(t, started(s.end(1, FailureNone)))
 	assert.Empty(t, s.wait(time.Hour))
-	assert.Equal(t, []string{"2@a"}, started(s.step(Resumed{})))
+	assert.Equal(t, []string{"2@a"}, started(s.step(source.Resumed{})))
 	assert.Empty(t, s.wait(59*time.Second))
 	assert.Len(t, s.wait(time.Second), 1, "canceled when a minute was not paused")
 }
@@ -224,7 +225,7 @@ func TestPauseStopsTheClock(t *testing.T) {
 func TestHandlerThatIgnoresCancelIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{HeartbeatTimeout: seconds(5)}, []Worker{node("a", 1)}, jobtype.Proposal{})
-	s.step(GroupCanceled{Reason: "enough"})
+	s.step(source.Canceled{Reason: "enough"})
 	s.wait(5*time.Second + run.CancelWait)
 	assert.Len(t, decided(s.all, run.Forget), 1)
 	outcome, reason := s.outcome()
@@ -362,26 +363,26 @@ func TestPolicyChangesTheRunningGroup(t *testing.T) {
 func TestContinueAsNewHappensWhenNothingIsInFlight(t *testing.T) {
 	t.Parallel()
 	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 1)}, make([]jobtype.Proposal, 3)...)
-	s.g.Observe(s.now, 20_000, 0, 0)
+	s.g.engine.Observe(s.now, 20_000, 0, 0)
 	assert.Empty(t, started(s.end(1, FailureNone)), "jobs are short, so the group drains")
 	assert.True(t, s.g.ShouldContinueAsNew())
 	data, err := s.g.Snapshot()
 	require.NoError(t, err)
 	next, err := Restore(data, s.now)
 	require.NoError(t, err)
-	next.Observe(s.now, 3, 0, 0)
-	assert.Equal(t, []string{"2@a"}, started(next.Next(s.now, Tick{})))
+	next.engine.Observe(s.now, 3, 0, 0)
+	assert.Equal(t, []string{"2@a"}, started(next.Next(s.now, run.Tick{})))
 }
 
 func TestContinueAsNewDoesNotWaitForALongJob(t *testing.T) {
 	t.Parallel()
 	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 2)}, make([]jobtype.Proposal, 9)...)
-	s.g.Observe(s.now, 20_000, 0, 0)
+	s.g.engine.Observe(s.now, 20_000, 0, 0)
 	assert.Empty(t, started(s.end(1, FailureNone)))
 	s.now = s.now.Add(6 * time.Second)
-	s.g.Observe(s.now, 20_000+10, 0, 0)
-	assert.Equal(t, []string{"3@a"}, started(s.step(Tick{})), "job 2 continues, so others start again")
-	s.g.Observe(s.now, 40_000, 0, 0)
+	s.g.engine.Observe(s.now, 20_000+10, 0, 0)
+	assert.Equal(t, []string{"3@a"}, started(s.step(run.Tick{})), "job 2 continues, so others start again")
+	s.g.engine.Observe(s.now, 40_000, 0, 0)
 	assert.Empty(t, started(s.end(3, FailureNone)), "the hard limit forces it")
 	s.end(2, FailureNone)
 	assert.True(t, s.g.ShouldContinueAsNew())
@@ -391,7 +392,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add([]byte("garbage"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		if g, err := Restore(data, epoch); err == nil {
-			g.Next(epoch, Tick{})
+			g.Next(epoch, run.Tick{})
 		}
 	})
 }
@@ -438,7 +439,7 @@ func TestFinishedJobsDoNotTravel(t *testing.T) {
 	full, err := s.g.Snapshot()
 	require.NoError(t, err)
 	for job := 1; job <= n-10; job++ {
-		for _, command := range s.g.Next(s.now, Ran{run.Ended{Item: job, Attempt: 1}}) {
+		for _, command := range s.g.Next(s.now, run.Ended{Item: job, Attempt: 1}) {
 			if store, ok := command.(StoreRecord); ok {
 				s.g.Next(s.now, RecordStored{Page: contract.PageName(store.Segment)})
 			}

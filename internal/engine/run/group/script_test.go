@@ -10,6 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -23,7 +24,7 @@ type script struct {
 	// workers are those that Prepare finds.
 	workers []contract.WorkerView
 	// all commands so far; last those of the last step.
-	all, last []Command
+	all, last []source.Command
 }
 
 // open makes a group that has not had its first event.
@@ -51,7 +52,7 @@ func playWith(t *testing.T, cfg Config, workers []contract.WorkerView, found ...
 
 // begin gives the first event, and answers Prepare.
 func (s *script) begin() {
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.prepared()
 }
 
@@ -65,17 +66,17 @@ func (s *script) prepared() {
 	}
 }
 
-func (s *script) step(event Event) []Command {
-	s.last = append([]Command(nil), s.g.Next(s.now, event)...)
+func (s *script) step(event source.Event) []source.Command {
+	s.last = append([]source.Command(nil), s.g.Next(s.now, event)...)
 	s.all = append(s.all, s.last...)
 	return s.last
 }
 
-func (s *script) ran(event run.Event) []Command { return s.step(Ran{event}) }
+func (s *script) ran(event run.Event) []source.Command { return s.step(event) }
 
 // wait lets time pass as the workflow does.
-func (s *script) wait(d time.Duration) []Command {
-	var commands []Command
+func (s *script) wait(d time.Duration) []source.Command {
+	var commands []source.Command
 	until := s.now.Add(d)
 	for range 10_000 {
 		wake := s.g.NextWake()
@@ -83,10 +84,10 @@ func (s *script) wait(d time.Duration) []Command {
 			break
 		}
 		s.now = wake
-		commands = append(commands, s.step(Tick{})...)
+		commands = append(commands, s.step(run.Tick{})...)
 	}
 	s.now = until
-	return append(commands, s.step(Tick{})...)
+	return append(commands, s.step(run.Tick{})...)
 }
 
 func (s *script) detected(found ...jobtype.Proposal) {
@@ -106,12 +107,12 @@ func (s *script) attempt(job int) int {
 	return view.Attempt
 }
 
-func (s *script) end(job int, failure run.Failure) []Command {
+func (s *script) end(job int, failure run.Failure) []source.Command {
 	s.t.Helper()
 	return s.endWith(job, run.Ending{Failure: failure, Message: "because " + string(failure)})
 }
 
-func (s *script) endWith(job int, end run.Ending) []Command {
+func (s *script) endWith(job int, end run.Ending) []source.Command {
 	s.t.Helper()
 	return s.ran(run.Ended{Item: job, Attempt: s.attempt(job), Ending: end})
 }
@@ -123,11 +124,11 @@ func (s *script) roll() {
 	require.NoError(s.t, err)
 	s.g, err = Restore(data, s.now)
 	require.NoError(s.t, err)
-	s.step(Tick{})
+	s.step(run.Tick{})
 }
 
 // started lists the jobs that these commands start, with their workers.
-func started(commands []Command) []string {
+func started(commands []source.Command) []string {
 	var list []string
 	for _, c := range commands {
 		if start, ok := c.(StartJob); ok {
@@ -138,7 +139,7 @@ func started(commands []Command) []string {
 }
 
 // decided lists the engine's decisions of a kind.
-func decided(commands []Command, kind run.Kind) []run.Decision {
+func decided(commands []source.Command, kind run.Kind) []run.Decision {
 	var list []run.Decision
 	for _, c := range commands {
 		switch d := c.(type) {
@@ -146,7 +147,7 @@ func decided(commands []Command, kind run.Kind) []run.Decision {
 			if d.Kind == kind {
 				list = append(list, d)
 			}
-		case Acquire:
+		case source.Acquire:
 			if d.Kind == kind {
 				list = append(list, d.Decision)
 			}
@@ -156,7 +157,7 @@ func decided(commands []Command, kind run.Kind) []run.Decision {
 }
 
 // find returns the first command of a type.
-func find[C Command](commands []Command) (C, bool) {
+func find[C source.Command](commands []source.Command) (C, bool) {
 	for _, c := range commands {
 		if found, ok := c.(C); ok {
 			return found, true

@@ -48,10 +48,6 @@ type snapshot struct {
 	Elsewhere int           `json:"elsewhere,omitempty"`
 	DrainOver bool          `json:"drain_over,omitempty"`
 	LastTick  time.Time     `json:"last_tick,omitzero"`
-	Paused    bool          `json:"paused,omitempty"`
-	PausedAt  time.Time     `json:"paused_at,omitzero"`
-	PausedBy  string        `json:"paused_by,omitempty"`
-	PauseNote string        `json:"pause_note,omitempty"`
 	Detect    detection     `json:"detect"`
 	Open      []*job        `json:"open,omitempty"`
 	Last      int           `json:"last,omitempty"`
@@ -79,8 +75,8 @@ func (g *Group) Snapshot() ([]byte, error) {
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, After: g.after, Window: g.window, Closing: g.closing,
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
-		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
-		Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
+		Detect: g.detect,
+		Last:   g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
 	}
 	s.Open, s.Backlog = g.saved(s.Engine)
@@ -117,7 +113,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, after: s.After, window: s.Window, closing: s.Closing,
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
 		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
-		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
+		detect: s.Detect,
 		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases, values: s.Values,
 		jobs: newJobs(s.Config),
 	}

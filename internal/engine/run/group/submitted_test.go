@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -47,7 +48,7 @@ func TestSubmittedJobsNeedNoDetection(t *testing.T) {
 func TestSubmittedJobThatIsActiveElsewhereIsSkipped(t *testing.T) {
 	t.Parallel()
 	s := submitted(t, three(true), jobtype.Proposal{DedupeKey: "k"})
-	require.Equal(t, []Command{ClaimKeys{}}, s.last)
+	require.Equal(t, []source.Command{ClaimKeys{}}, s.last)
 	s.step(KeysClaimed{Active: []Active{{Job: 1, Key: "k", By: "group/other"}}, Fence: 1, Fences: 1})
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomeSkipped, outcome)
@@ -83,7 +84,7 @@ func TestSubmissionWithoutWorkers(t *testing.T) {
 func TestSubmissionIsCanceledBeforeItsKeysAreClaimed(t *testing.T) {
 	t.Parallel()
 	s := submitted(t, three(true), jobtype.Proposal{DedupeKey: "k"})
-	s.step(GroupCanceled{})
+	s.step(source.Canceled{})
 	outcome, _ := s.outcome()
 	assert.Equal(t, OutcomeCanceled, outcome)
 	assert.Equal(t, contract.GroupCounts{Detected: 1, Accepted: 1, Canceled: 1}, s.g.Counts())
@@ -167,7 +168,7 @@ func (s *script) claimed(fence int64) {
 func (s *script) comeBack(d time.Duration) {
 	s.t.Helper()
 	s.now = s.g.window.Last.Open[len(s.g.window.Last.Open)-1].From
-	s.step(Tick{})
+	s.step(run.Tick{})
 	_, asks := find[AskWindows](s.last)
 	require.True(s.t, asks, "what was known is from yesterday")
 	s.step(known(s.now, Window{Closes: s.now.Add(d), Next: s.now.Add(24 * time.Hour), Longest: 8 * time.Hour}))
@@ -252,14 +253,14 @@ func TestAJobIsNotStoppedForNothingForEver(t *testing.T) {
 	s := submittedUntil(t, jobtype.Policy{OnWindowEnd: jobtype.WindowEndCheckpoint}, closing(time.Hour), jobtype.Proposal{})
 	for range 2 {
 		s.now = s.g.closes()
-		s.step(Tick{})
+		s.step(run.Tick{})
 		s.end(1, FailureCanceled)
 		require.Equal(t, PhaseWaiting, s.g.Phase())
 		s.comeBack(time.Hour)
 		require.Equal(t, []string{"1@a"}, started(s.last))
 	}
 	s.now = s.g.closes()
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.end(1, FailureCanceled)
 	outcome, _ := s.outcome()
 	assert.Equal(t, OutcomeTimeout, outcome)
@@ -330,7 +331,7 @@ func TestBatchesLoseKeysThatOthersTookMeanwhile(t *testing.T) {
 	s.claimed(100)
 	require.Equal(t, PhaseWaiting, s.g.Phase(), "three hours do not fit")
 	s.now = tomorrow()
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.step(known(s.now, Window{Closes: s.now.Add(5 * time.Hour)}))
 	s.prepared()
 	s.step(TurnGranted{Fence: 1000, Fences: 9})

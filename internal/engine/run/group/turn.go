@@ -229,7 +229,7 @@ func (v TurnLost) apply(g *Group, now time.Time) {
 		return
 	}
 	g.note(run.Terminated, contract.CodeGrantLost, v.Reason, 0)
-	GroupCanceled(v).apply(g, now)
+	g.cancel(v.Reason, now)
 }
 
 // awaitTurn begins when it is the group's turn and the workers are known.
@@ -279,9 +279,6 @@ func (g *Group) begin(now time.Time) {
 	g.turnAt, g.pausedFor, g.drainOver = now, 0, false
 	if g.startedAt.IsZero() {
 		g.startedAt = now
-	}
-	if g.paused {
-		g.pausedAt = now
 	}
 	g.setDeadline()
 	g.engine.SetFences(g.turn.Fence, g.turn.Fences)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -32,7 +33,7 @@ func TestNoWorkerTakesNoTurn(t *testing.T) {
 	assert.Equal(t, "NO_WORKER: no online worker has handler h (waited 1m0s)", reason)
 	_, asked = find[TakeTurn](s.all)
 	assert.False(t, asked)
-	notes := s.g.Notes()
+	notes := s.g.engine.Notes()
 	require.Len(t, notes, 1)
 	assert.Equal(t, contract.CodeNoWorker, notes[0].Code)
 }
@@ -115,7 +116,7 @@ func TestCanceledBeforeItBegins(t *testing.T) {
 	s := open(t, Config{Turn: true, Lane: "l", Submitted: true}, node("a", 1))
 	s.step(Submitted{Proposals: []jobtype.Proposal{{DedupeKey: "x"}, {}}})
 	s.prepared()
-	s.step(GroupCanceled{Reason: "enough"})
+	s.step(source.Canceled{Reason: "enough"})
 	outcome, reason := s.outcome()
 	assert.Equal(t, contract.OutcomeCanceled, outcome)
 	assert.Equal(t, "enough", reason)
@@ -141,7 +142,7 @@ func TestSubmittedWaitsForItsFirstJob(t *testing.T) {
 func TestPrepareFails(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{})
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.step(PrepareFailed{Reason: "no registry"})
 	outcome, reason := s.outcome()
 	assert.Equal(t, contract.OutcomeFailed, outcome)
@@ -155,7 +156,7 @@ func open60(from, to int) contract.WindowSpan {
 func TestWindowIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{Windows: true, MaxWait: time.Hour}, node("a", 1))
-	s.step(Tick{})
+	s.step(run.Tick{})
 	_, asks := find[AskWindows](s.last)
 	require.True(t, asks)
 	s.step(WindowsKnown{Windows: contract.WindowsResult{Open: []contract.WindowSpan{open60(10, 60)}, Closed: "night only"}})
@@ -168,12 +169,12 @@ func TestWindowIsWaitedFor(t *testing.T) {
 	assert.True(t, detects)
 
 	far := open(t, Config{Windows: true, MaxWait: time.Hour}, node("a", 1))
-	far.step(Tick{})
+	far.step(run.Tick{})
 	far.step(WindowsKnown{Windows: contract.WindowsResult{Open: []contract.WindowSpan{open60(61, 90)}}})
 	outcome, reason := far.outcome()
 	assert.Equal(t, contract.OutcomeSkipped, outcome)
 	assert.Equal(t, "WINDOW_CLOSED_UNTIL 2026-01-02T04:05:05Z", reason)
-	notes := far.g.Notes()
+	notes := far.g.engine.Notes()
 	require.Len(t, notes, 1)
 	assert.Equal(t, contract.CodeWindowClosed, notes[0].Code)
 	assert.Equal(t, "until 2026-01-02T04:05:05Z", notes[0].Detail)
@@ -182,7 +183,7 @@ func TestWindowIsWaitedFor(t *testing.T) {
 func TestBrokenCalendarKeepsTheWindowClosed(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{Windows: true})
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.step(WindowsFailed{Reason: "unknown time zone"})
 	outcome, reason := s.outcome()
 	assert.Equal(t, contract.OutcomeSkipped, outcome)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -106,7 +107,7 @@ func TestAGroupThatLeftItsLaneObeys(t *testing.T) {
 	t.Run("it is canceled", func(t *testing.T) {
 		t.Parallel()
 		s := leftLane(t)
-		s.step(GroupCanceled{})
+		s.step(source.Canceled{})
 		outcome, _ := s.outcome()
 		assert.Equal(t, contract.OutcomeCanceled, outcome)
 	})
@@ -114,20 +115,20 @@ func TestAGroupThatLeftItsLaneObeys(t *testing.T) {
 		t.Parallel()
 		s := leftLane(t)
 		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1), node("b", 1))})
-		s.step(GroupCanceled{})
+		s.step(source.Canceled{})
 		outcome, _ := s.outcome()
 		assert.Equal(t, contract.OutcomeCanceled, outcome)
 	})
 	t.Run("it is paused, and its worker comes meanwhile", func(t *testing.T) {
 		t.Parallel()
 		s := leftLane(t)
-		s.step(Paused{})
+		s.step(source.Paused{})
 		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1), node("b", 1))})
 		s.step(TurnGranted{})
 		s.workers = append(s.workers, node("b", 1))
 		s.prepared()
 		s.roll()
-		_, starts := find[StartJob](s.step(Resumed{}))
+		_, starts := find[StartJob](s.step(source.Resumed{}))
 		assert.True(t, starts)
 	})
 	t.Run("its worker comes and goes", func(t *testing.T) {

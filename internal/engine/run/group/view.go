@@ -142,8 +142,8 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeDetecting, Since: g.startedAt, Detail: "the detection has not ended"}
 	case g.phase == PhaseClaiming:
 		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "the group waits for its claims"}
-	case g.paused:
-		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: explain.TextPaused(g.pausedBy, g.pauseNote)}
+	case g.paused():
+		return g.engine.Paused().Wait()
 	case g.leaving:
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case j.Late:
@@ -169,8 +169,8 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
 	switch {
 	case g.phase == PhaseEnded:
-	case g.paused:
-		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: explain.TextPaused(g.pausedBy, g.pauseNote)}
+	case g.paused():
+		return g.engine.Paused().Wait()
 	case g.turn.active():
 		return g.turnWait(now)
 	case detecting && g.cfg.DetectEvery:
@@ -244,7 +244,7 @@ func (g *Group) textMaxWait() string {
 func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
-		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused, PauseNote: g.pauseNote, StartedAt: g.startedAt,
+		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused(), PauseNote: g.engine.Paused().Note, StartedAt: g.startedAt,
 		Counts: g.counts, Pending: g.jobs.left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
 		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
 	}

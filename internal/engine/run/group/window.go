@@ -161,7 +161,7 @@ func (g *Group) giveBack(now, holdUntil time.Time) {
 // unplacedUntil returns when a group that holds its lane for nothing leaves it; zero: it works,
 // or holds none.
 func (g *Group) unplacedUntil() time.Time {
-	if !g.cfg.Turn || g.cfg.Lane == "" || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused || g.leaving || g.away || g.stopping != stopNone {
+	if !g.cfg.Turn || g.cfg.Lane == "" || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused() || g.leaving || g.away || g.stopping != stopNone {
 		return time.Time{}
 	}
 	since, all := g.engine.Unplaced()

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -28,7 +29,7 @@ func playUntil(t *testing.T, policy jobtype.Policy, window Window, carried []car
 		cfg.Took = slices.Repeat([]time.Duration{window.Learned}, window.LearnedOf)
 	}
 	s := open(t, cfg, node("a", 4))
-	s.step(Tick{})
+	s.step(run.Tick{})
 	s.step(known(s.now, window))
 	s.prepared()
 	if len(found) > 0 {
@@ -177,13 +178,13 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 	require.Len(t, started(s.all), 5)
 	assert.JSONEq(t, `1`, string(startOf(s.all, 1).Checkpoint), "it continues where the last group ended")
 	finish := func(job int, failure run.Failure, checkpoint string) {
-		s.step(Ran{run.Ended{Item: job, Attempt: s.attempt(job), Ending: run.Ending{Failure: failure, Checkpoint: json.RawMessage(checkpoint), Duration: time.Minute}}})
+		s.step(run.Ended{Item: job, Attempt: s.attempt(job), Ending: run.Ending{Failure: failure, Checkpoint: json.RawMessage(checkpoint), Duration: time.Minute}})
 	}
 	finish(1, FailureNone, "")
 	s.wait(time.Minute)
 	s.step(JobCanceled{Job: 6})
 	s.now = epoch.Add(time.Hour)
-	s.step(Tick{})
+	s.step(run.Tick{})
 	finish(2, FailureCanceled, `{"at":7}`)
 	finish(3, FailureNone, `9`)
 	finish(4, FailurePermanent, `8`)
@@ -198,7 +199,7 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 	assert.Equal(t, []time.Duration{time.Minute}, s.g.Took(), "the rest of a job says nothing about a whole one")
 }
 
-func startOf(commands []Command, job int) StartJob {
+func startOf(commands []source.Command, job int) StartJob {
 	for _, c := range commands {
 		if start, ok := c.(StartJob); ok && start.Item == job {
 			return start
@@ -212,7 +213,7 @@ func TestUnspentCheckpointsSurviveGroupsWithoutWindows(t *testing.T) {
 	carried := []carry.Checkpoint{{Key: "b", Checkpoint: json.RawMessage(`1`), At: epoch.Add(-time.Hour)}}
 	s := playWith(t, Config{Policy: jobtype.Policy{MaxRuntime: seconds(60)}, Carried: carried}, []Worker{node("a", 1)}, jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"})
 	s.wait(time.Minute)
-	s.step(Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureCanceled, Checkpoint: json.RawMessage(`2`)}}})
+	s.step(run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureCanceled, Checkpoint: json.RawMessage(`2`)}})
 	_, _ = s.outcome()
 	assert.Equal(t, []carry.Checkpoint{{Key: "b", Checkpoint: json.RawMessage(`1`), At: epoch.Add(-time.Hour)}}, s.g.Carried(), "what no window stopped is kept by nobody")
 }
@@ -271,7 +272,7 @@ func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	assert.Contains(t, s.job(3).Wait.Detail, "its estimated_runtime of 2h does not fit")
 
 	// What it learns of its own jobs counts at once, and for the next group.
-	s.step(Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureFailed, Checkpoint: json.RawMessage(`4`), Done: 90}}})
+	s.step(run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureFailed, Checkpoint: json.RawMessage(`4`), Done: 90}})
 	rest, _ := s.g.engine.Estimate(1)
 	assert.InDelta(t, 12*time.Minute, rest, float64(time.Second))
 	assert.Equal(t, []string{"1@a"}, started(s.wait(45*time.Minute)), "a quarter of an hour is enough now")

@@ -1,0 +1,70 @@
+// Package attempt has the end of an attempt, as a worker or the server reports it, and the rule for the next one.
+package attempt
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Ending is the end of an attempt.
+type Ending struct {
+	Failure contract.FailureKind `json:"f,omitempty"`
+	Message string               `json:"m,omitempty"`
+	Warning string               `json:"wn,omitempty"`
+	// Unreported means that the server ended the attempt, and its worker may still report the
+	// real end.
+	Unreported bool `json:"u,omitempty"`
+	// Silent means that the attempt did not beat for its heartbeat timeout, and its handler had
+	// not stalled: its worker may still run it.
+	Silent bool `json:"s,omitempty"`
+	// Gone means that the worker reported the loss of the process that ran the attempt. No
+	// outcome will come.
+	Gone bool `json:"g,omitempty"`
+	// Delay is the time until the next attempt of a deferred item.
+	Delay time.Duration `json:"dl,omitempty"`
+	// Checkpoint is the last known one, for the next attempt; Done is its progress in percent.
+	Checkpoint json.RawMessage `json:"c,omitempty"`
+	Done       float64         `json:"d,omitempty"`
+	// Worker and Instance are the process that ran the attempt; empty if unknown.
+	Worker   string `json:"w,omitempty"`
+	Instance string `json:"i,omitempty"`
+	// Load is the worker's load from other runs.
+	Load     LoadReport    `json:"-"`
+	Duration time.Duration `json:"t,omitempty"`
+	// Result is a JSON object for a success, or empty.
+	Result json.RawMessage `json:"-"`
+}
+
+// Reported is true for an ending by the worker, false for one by the server.
+func (e Ending) Reported() bool {
+	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
+}
+
+// LoadReport is a worker's report of the slots that other runs use.
+type LoadReport struct {
+	// At is the time of the report by the worker's clock; zero without a report.
+	At time.Time `json:"at,omitzero"`
+	// Others is the number of slots that other runs use; OfHandler is the part of the report's
+	// handler.
+	Others    int `json:"others,omitempty"`
+	OfHandler int `json:"of_handler,omitempty"`
+}
+
+// Retry is the rule for retries of a failed item.
+type Retry struct {
+	Limit int `json:"n"`
+	// Backoff doubles with every retry up to MaxBackoff; without MaxBackoff it is constant.
+	Backoff    time.Duration `json:"b,omitempty"`
+	MaxBackoff time.Duration `json:"m,omitempty"`
+}
+
+// Wait returns the pause before the next attempt, after that many retries.
+func (r Retry) Wait(retries int) time.Duration {
+	wait := r.Backoff
+	for ; retries > 0 && wait < r.MaxBackoff; retries-- {
+		wait = min(2*wait, r.MaxBackoff)
+	}
+	return max(wait, 0)
+}

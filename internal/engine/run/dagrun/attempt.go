@@ -69,7 +69,7 @@ func (g *Graph) start(t *task, d *run.Decision, now time.Time) {
 }
 
 // job is what an attempt on a worker carries.
-func (g *Graph) job(t *task) Job {
+func (g *tasks) job(t *task) Job {
 	job := Job{Handler: CommandHandler, Params: encodeParams(t.rendered.Params), Policy: g.engine.Work(g.shapeOf(t.definition).work).Policy}
 	switch t.definition.Kind {
 	case spec.KindJobType:
@@ -88,7 +88,7 @@ func (g *Graph) job(t *task) Job {
 
 // idle begins a wait that the graph ends itself; without a limit only a person
 // does.
-func (g *Graph) idle(t *task, what phase, limit time.Duration, now time.Time) {
+func (g *waits) idle(t *task, what phase, limit time.Duration, now time.Time) {
 	t.phase = what
 	if limit > 0 || what == phaseSleeping {
 		t.until = now.Add(limit)
@@ -96,7 +96,7 @@ func (g *Graph) idle(t *task, what phase, limit time.Duration, now time.Time) {
 	}
 }
 
-func (g *Graph) endIdle(t *task, end run.Ending, now time.Time) {
+func (g *tasks) endIdle(t *task, end run.Ending, now time.Time) {
 	id := int(t.i)
 	if v, ok := g.engine.View(id); ok {
 		g.engine.Apply(now, run.Ended{Item: id, Attempt: v.Attempt, Ending: end})

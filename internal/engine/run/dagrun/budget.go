@@ -13,7 +13,7 @@ import (
 const maxReportedError = 160
 
 // budgetOf returns the retry budget of a task over all runs of the DAG, or nil.
-func (g *Graph) budgetOf(t *task) *contract.TaskBudget {
+func (g *catalog) budgetOf(t *task) *contract.TaskBudget {
 	rule := t.definition.RetryBudget
 	if rule == nil {
 		return nil

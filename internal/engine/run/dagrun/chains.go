@@ -12,7 +12,7 @@ import (
 
 // itemWait returns the reason of ready tasks of a chain whose item has not begun, because as many items as may be
 // are in flight.
-func (g *Graph) itemWait(use dag.ChainUse, i dag.Index) Wait {
+func (g *waits) itemWait(use dag.ChainUse, i dag.Index) Wait {
 	var ids, states []string
 	for _, open := range g.run.OpenItems(use.Name, maxNamed) {
 		ids = append(ids, g.run.ID(open))
@@ -30,7 +30,7 @@ func (g *Graph) itemWait(use dag.ChainUse, i dag.Index) Wait {
 }
 
 // stoppedWait returns why the item of a canceled task never began; ok is false for other tasks.
-func (g *Graph) stoppedWait(i dag.Index) (w Wait, ok bool) {
+func (g *waits) stoppedWait(i dag.Index) (w Wait, ok bool) {
 	by := g.run.StoppedBy(i)
 	if by == dag.None {
 		return w, false
@@ -50,13 +50,13 @@ func (g *Graph) stoppedWait(i dag.Index) (w Wait, ok bool) {
 func itemsKey(name string) string { return name + ".items" }
 
 // noteItems remembers since when as many items of each chain as may be are in flight.
-func (g *Graph) noteItems(now time.Time) {
+func (g *waits) noteItems(now time.Time) {
 	for _, c := range g.run.Chains() {
 		g.noteSince(itemsKey(c.Name), c.Full(), now)
 	}
 }
 
-func (g *Graph) noteSince(key string, full bool, now time.Time) {
+func (g *waits) noteSince(key string, full bool, now time.Time) {
 	switch since := g.fanSince[key]; {
 	case !full:
 		delete(g.fanSince, key)

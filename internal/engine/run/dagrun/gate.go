@@ -160,7 +160,7 @@ func (g *Graph) offerYielded(now time.Time) {
 }
 
 // begun lists the tasks that have begun, in the order in which they did.
-func (g *Graph) begun() []*task {
+func (g *tasks) begun() []*task {
 	list := make([]*task, 0, len(g.live))
 	//workflowcheck:ignore sorted right below
 	for _, t := range g.live {
@@ -171,7 +171,7 @@ func (g *Graph) begun() []*task {
 }
 
 // grace is the heartbeat timeout of a task's attempts, or that of a job type.
-func (g *Graph) grace(t *task) time.Duration {
+func (g *catalog) grace(t *task) time.Duration {
 	grace := max(jobtype.Policy{}.WithDefaults().HeartbeatTimeout, t.definition.HeartbeatTimeout)
 	if known, ok := g.cfg.JobTypes[t.definition.JobType]; ok {
 		grace = max(grace, known.Policy.HeartbeatTimeout)

@@ -46,52 +46,17 @@ type Config struct {
 }
 
 // Graph is one run of a DAG. Make it with [New] or [Restore]; it is not safe for
-// concurrent use.
+// concurrent use. Its parts are in parts.go.
 type Graph struct {
-	cfg     Config
-	run     *dag.Run
-	program *spec.Program
-	engine  *run.Engine
-	shapes  map[*spec.Definition]*shape
+	requests
+	gate gate
 
-	live   map[dag.Index]*task
-	starts []dag.Index // started by dag.Run, not yet begun
-	next   int         // head of starts
-	book   book
-	// continues has where tasks continue that waited for tasks they returned.
-	continues continues
-	results   results
-	// refers: some task refers to a result. It saves looking where none does.
-	refers bool
-	// known is how many tasks are counted in results.
-	known  int
-	timers timers
-	seq    int64
 	// lookups has the tasks that wait for a job type to be looked up.
 	lookups map[string][]*task
-	gate    gate
-	lane    lane
-
-	startedAt time.Time
-	deadline  time.Time
-	heldUntil time.Time
-	answer    Answer
-	// fullSince is when the run's concurrency was used up, gateSince when as many
-	// tasks waited for resources; zero while they do not.
-	fullSince, gateSince time.Time
-	// fanSince is when the concurrency of a fan-out was used up.
-	fanSince map[string]time.Time
-	reason   string // why the run was canceled or is over
-	lost     bool   // it ends because a task lost its worker
-	outcome  dag.Outcome
-
 	// endings are those of tasks with a retry budget in this step.
 	endings []contract.TaskEnding
-
-	// now is the time of the last step, for looking at the run.
-	now time.Time
-	buf []dag.Decision
-	out []source.Command
+	buf     []dag.Decision
+	out     []source.Command
 }
 
 // New prepares a run that begins at now; nothing happens before [Started].
@@ -113,12 +78,12 @@ func (g *Graph) init(now time.Time) {
 }
 
 // describe gives the templates of tasks the times of the run.
-func (g *Graph) describe() {
+func (g *catalog) describe() {
 	g.program.About = g.About()
 }
 
 // About describes the run to its tasks. Without a time from above its nominal time is its start.
-func (g *Graph) About() jobtype.RunInfo {
+func (g *catalog) About() jobtype.RunInfo {
 	about := g.cfg.About
 	about.StartedAt = g.startedAt.UTC().Truncate(time.Second)
 	if about.ScheduledAt.IsZero() {
@@ -135,10 +100,9 @@ func open(r *dag.Run, cfg Config) (*Graph, error) {
 	if cfg.JobTypes == nil {
 		cfg.JobTypes = map[string]JobType{}
 	}
-	g := &Graph{
-		cfg: cfg, run: r, program: program, live: map[dag.Index]*task{}, shapes: map[*spec.Definition]*shape{},
-		lookups: map[string][]*task{}, results: results{of: map[dag.Index]*kept{}}, known: r.Len(),
-	}
+	g := &Graph{lookups: map[string][]*task{}}
+	g.catalog = catalog{cfg: cfg, run: r, program: program, shapes: map[*spec.Definition]*shape{}}
+	g.live, g.results.of, g.known = map[dag.Index]*task{}, map[dag.Index]*kept{}, r.Len()
 	g.refers, err = anyReference(program, 0, dag.Index(r.Len()))
 	return g, err
 }
@@ -158,7 +122,7 @@ const (
 	workCommand = "(command)"
 )
 
-func (g *Graph) engineConfig() run.Config {
+func (g *catalog) engineConfig() run.Config {
 	work := map[string]run.Work{
 		workNone: {Policy: jobtype.Policy{Recovery: g.Recovery()}},
 		// A command reports nothing unless it prints ::progress; only its end and its
@@ -175,7 +139,7 @@ func (g *Graph) engineConfig() run.Config {
 }
 
 // Recovery is what becomes of the run when it loses a worker with one of its tasks.
-func (g *Graph) Recovery() jobtype.Recovery {
+func (g *catalog) Recovery() jobtype.Recovery {
 	if g.cfg.Recovery == jobtype.RecoveryFail {
 		return g.cfg.Recovery
 	}
@@ -183,15 +147,15 @@ func (g *Graph) Recovery() jobtype.Recovery {
 }
 
 // LostWorker reports whether the run ends because a task lost its worker.
-func (g *Graph) LostWorker() bool { return g.lost }
+func (g *views) LostWorker() bool { return g.lost }
 
 // workOf is the work of tasks of a job type. Its recovery is for its own groups.
-func (g *Graph) workOf(name string, found JobType) run.Work {
+func (g *catalog) workOf(name string, found JobType) run.Work {
 	found.Policy.Recovery = g.Recovery()
 	return run.Work{Handler: found.Handler, JobType: name, Policy: found.Policy.WithDefaults(), Bytes: found.Bytes}
 }
 
-func (g *Graph) setDeadline() {
+func (g *waits) setDeadline() {
 	limit := g.program.Header.Deadline.Std()
 	if own := g.cfg.Deadline; own > 0 && (limit <= 0 || own < limit) {
 		limit = own
@@ -296,13 +260,13 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 }
 
 // Run gives the states, to look at.
-func (g *Graph) Run() *dag.Run { return g.run }
+func (g *catalog) Run() *dag.Run { return g.run }
 
 // Outcome is how the run ended; dag.NoOutcome while it has not.
-func (g *Graph) Outcome() dag.Outcome { return g.outcome }
+func (g *views) Outcome() dag.Outcome { return g.outcome }
 
 // StartedAt is when the run began.
-func (g *Graph) StartedAt() time.Time { return g.startedAt }
+func (g *catalog) StartedAt() time.Time { return g.startedAt }
 
 // ShouldContinueAsNew reports whether this is the moment to continue as new.
 func (g *Graph) ShouldContinueAsNew() bool {
@@ -310,4 +274,4 @@ func (g *Graph) ShouldContinueAsNew() bool {
 }
 
 // Engine returns the engine of the run, which has its pause, fleet, history and notes. Its items are tasks.
-func (g *Graph) Engine() *run.Engine { return g.engine }
+func (g *tasks) Engine() *run.Engine { return g.engine }

@@ -18,7 +18,7 @@ import (
 func keyObject(key string) string { return "key:" + key }
 
 // needs are the resources of a task that has begun.
-func (g *Graph) needs(t *task) run.Needs {
+func (g *catalog) needs(t *task) run.Needs {
 	needs := run.Needs{Pools: t.definition.Resources, Budget: g.budgetOf(t)}
 	if t.rendered != nil {
 		needs.Exclusive, needs.Shared = t.rendered.Exclusive, t.rendered.Shared
@@ -31,7 +31,7 @@ func (g *Graph) needs(t *task) run.Needs {
 
 // digest tells what the task does, and where. Of a job type, its handler and settings
 // count too.
-func (g *Graph) digest(t *task) string {
+func (g *catalog) digest(t *task) string {
 	jobType := g.cfg.JobTypes[t.definition.JobType]
 	encoded, err := json.Marshal(struct {
 		Kind     spec.Kind
@@ -69,7 +69,7 @@ func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool
 
 // noteRerun notes the tasks with a key among those that are to run again after a
 // success.
-func (g *Graph) noteRerun(moves []dag.Transition) {
+func (g *records) noteRerun(moves []dag.Transition) {
 	for _, m := range moves {
 		definition, err := g.program.Definition(m.Task)
 		if m.From != dag.Completed || m.To.Terminal() || err != nil || definition.Key == "" {

@@ -29,7 +29,7 @@ type lane struct {
 }
 
 // mayBegin reports whether a task may begin.
-func (g *Graph) mayBegin() bool { return g.lane.State == laneHeld }
+func (g *waits) mayBegin() bool { return g.lane.State == laneHeld }
 
 // shareLane gives the lane back if approvals are all that has begun, here and in sub-DAGs. It
 // requests the lane when something else is to begin, and grants the requests of sub-DAGs.
@@ -72,6 +72,6 @@ func (v LaneGranted) apply(g *Graph, now time.Time) {
 }
 
 // laneWait is the wait of a task that the run may not begin before it has its lane again.
-func (g *Graph) laneWait() run.Wait {
+func (g *waits) laneWait() run.Wait {
 	return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.Since, Detail: textLane}
 }

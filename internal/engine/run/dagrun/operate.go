@@ -50,7 +50,7 @@ const (
 )
 
 // Check says why a request would be refused, or nil. It changes nothing.
-func (g *Graph) Check(req Request) error {
+func (g *requests) Check(req Request) error {
 	if req.Kind == Approve || req.Kind == Reject {
 		_, err := g.awaiting(req)
 		return err
@@ -72,7 +72,7 @@ func (g *Graph) Check(req Request) error {
 }
 
 // checkResults refuses what would run a task whose input is not there any more.
-func (g *Graph) checkResults(trial *dag.Run, kind RequestKind) error {
+func (g *requests) checkResults(trial *dag.Run, kind RequestKind) error {
 	if !g.refers && kind != Add {
 		return nil
 	}
@@ -108,7 +108,7 @@ type Answer struct {
 }
 
 // Answer returns the answer to the last request.
-func (g *Graph) Answer() Answer { return g.answer }
+func (g *requests) Answer() Answer { return g.answer }
 
 func (req Request) apply(g *Graph, now time.Time) {
 	if req.Kind == Approve || req.Kind == Reject {
@@ -138,7 +138,7 @@ func (req Request) apply(g *Graph, now time.Time) {
 
 const maxChanged = 200
 
-func (g *Graph) broughtBack() []string {
+func (g *requests) broughtBack() []string {
 	var ids []string
 	for _, m := range g.run.Transitions() {
 		if m.From.Terminal() && m.To == dag.Pending && len(ids) < maxChanged {
@@ -150,7 +150,7 @@ func (g *Graph) broughtBack() []string {
 
 // translate makes events of a request. blame says of a refusal where in the request
 // the reason is.
-func (g *Graph) translate(req Request) (events []dag.Event, blame func(error) error, err error) {
+func (g *requests) translate(req Request) (events []dag.Event, blame func(error) error, err error) {
 	if req.Kind == Add {
 		added, err := spec.ParseAdded(g.run, cmp.Or(req.File, "added tasks"), req.Data)
 		if err != nil {
@@ -162,7 +162,7 @@ func (g *Graph) translate(req Request) (events []dag.Event, blame func(error) er
 	return events, func(err error) error { return err }, err
 }
 
-func (g *Graph) eventsOf(req Request) ([]dag.Event, error) {
+func (g *requests) eventsOf(req Request) ([]dag.Event, error) {
 	switch req.Kind {
 	case Retry:
 		if len(req.Tasks) == 0 {
@@ -187,7 +187,7 @@ func (g *Graph) eventsOf(req Request) ([]dag.Event, error) {
 	return nil, fmt.Errorf("there is no such request (%d)", req.Kind)
 }
 
-func (g *Graph) perTask(kind dag.EventKind, ids []string) ([]dag.Event, error) {
+func (g *requests) perTask(kind dag.EventKind, ids []string) ([]dag.Event, error) {
 	events := make([]dag.Event, len(ids))
 	for k, id := range ids {
 		i, err := g.find(id)
@@ -199,7 +199,7 @@ func (g *Graph) perTask(kind dag.EventKind, ids []string) ([]dag.Event, error) {
 	return events, nil
 }
 
-func (g *Graph) find(id string) (dag.Index, error) {
+func (g *requests) find(id string) (dag.Index, error) {
 	i, ok := g.run.Lookup(id)
 	if !ok {
 		return dag.None, fmt.Errorf("there is no task %q in this run%s", id, g.meant(id))
@@ -208,7 +208,7 @@ func (g *Graph) find(id string) (dag.Index, error) {
 }
 
 // meant says what a name that is no task's may stand for.
-func (g *Graph) meant(id string) string {
+func (g *requests) meant(id string) string {
 	views, total := g.Tasks(Filter{Task: id, Limit: 3})
 	switch similar := g.Similar(id); {
 	case total > 0:
@@ -227,7 +227,7 @@ func (g *Graph) meant(id string) string {
 }
 
 // awaiting finds the task of an approval.
-func (g *Graph) awaiting(req Request) (*task, error) {
+func (g *requests) awaiting(req Request) (*task, error) {
 	if len(req.Tasks) != 1 {
 		return nil, fmt.Errorf("name the one task to decide about")
 	}

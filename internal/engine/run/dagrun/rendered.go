@@ -46,12 +46,12 @@ func (s *savedRendered) equal(o *savedRendered) bool {
 // task back that it refers to, and a task that reacts to a failure begins before
 // others that it needs have ended. Otherwise it is nil, and is made again when it
 // is needed: so a state stays small.
-func (g *Graph) changedSince(t *task) *savedRendered {
+func (g *results) changedSince(t *task) *savedRendered {
 	if t.rendered == nil {
 		return nil
 	}
 	was := saveRendered(t.rendered)
-	is, err := g.program.Render(t.i, g.results.get)
+	is, err := g.program.Render(t.i, g.get)
 	if err == nil && is.Run && was.equal(saveRendered(is)) {
 		return nil
 	}
@@ -59,9 +59,9 @@ func (g *Graph) changedSince(t *task) *savedRendered {
 }
 
 // restoreRendered is the inverse of changedSince.
-func (g *Graph) restoreRendered(t *task, saved *savedRendered) error {
+func (g *results) restoreRendered(t *task, saved *savedRendered) error {
 	if saved == nil {
-		rendered, err := g.program.Render(t.i, g.results.get)
+		rendered, err := g.program.Render(t.i, g.get)
 		t.rendered = rendered
 		return err
 	}

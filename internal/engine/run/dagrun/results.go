@@ -18,8 +18,14 @@ const (
 
 // results are those that some task still refers to.
 type results struct {
+	catalog
+
 	of    map[dag.Index]*kept
 	bytes int
+	// refers: some task refers to a result. It saves looking where none does.
+	refers bool
+	// known is how many tasks are counted in of.
+	known int
 }
 
 type kept struct {
@@ -54,7 +60,7 @@ func (r *results) put(i dag.Index, k *kept) {
 func satisfied(s dag.State) bool { return s == dag.Completed || s == dag.Skipped }
 
 // wanted counts the tasks that need the result of task i.
-func (g *Graph) wanted(i dag.Index) (int, error) {
+func (g *results) wanted(i dag.Index) (int, error) {
 	referrers, err := g.program.Referrers(i)
 	if err != nil {
 		return 0, err
@@ -70,7 +76,7 @@ func (g *Graph) wanted(i dag.Index) (int, error) {
 
 // checkResult reports why the result of a task cannot be kept that it, or a task
 // that it adds, is referred to by; nil if it can, or need not be.
-func (g *Graph) checkResult(i dag.Index, data []byte, growth *dag.Growth) error {
+func (g *results) checkResult(i dag.Index, data []byte, growth *dag.Growth) error {
 	if !g.refers && growth == nil {
 		return nil
 	}
@@ -78,7 +84,7 @@ func (g *Graph) checkResult(i dag.Index, data []byte, growth *dag.Growth) error 
 	if err != nil {
 		return err
 	}
-	total := g.results.bytes - len(g.results.get(i)) + len(data)
+	total := g.bytes - len(g.get(i)) + len(data)
 	if len(data) <= MaxResult && total <= MaxResults {
 		return nil
 	}
@@ -95,24 +101,24 @@ func (g *Graph) checkResult(i dag.Index, data []byte, growth *dag.Growth) error 
 	case len(data) > MaxResult:
 		return fmt.Errorf("its result has %d bytes and %d tasks refer to it, the limit is %d: return a reference instead of the data", len(data), wanted, MaxResult)
 	}
-	return fmt.Errorf("the results that are still referred to have %d bytes, the limit is %d: return less, or refer to fewer results at a time", g.results.bytes, MaxResults)
+	return fmt.Errorf("the results that are still referred to have %d bytes, the limit is %d: return less, or refer to fewer results at a time", g.bytes, MaxResults)
 }
 
 // keep stores the result of a task if another needs it. [Graph.checkResult] has
 // shown that there is room.
-func (g *Graph) keep(i dag.Index, data []byte) {
+func (g *results) keep(i dag.Index, data []byte) {
 	if !g.refers {
 		return
 	}
-	g.results.drop(i)
+	g.drop(i)
 	// An error is about a definition, and fails its task when it begins.
 	if wanted, err := g.wanted(i); err == nil && wanted > 0 && len(data) > 0 {
-		g.results.put(i, &kept{data: data, wanted: wanted})
+		g.put(i, &kept{data: data, wanted: wanted})
 	}
 }
 
 // followResults counts, after every step of dag.Run, how many tasks need a result.
-func (g *Graph) followResults() {
+func (g *results) followResults() {
 	for _, m := range g.run.Transitions() {
 		if int(m.Task) >= g.known || satisfied(m.From) == satisfied(m.To) {
 			continue
@@ -122,27 +128,27 @@ func (g *Graph) followResults() {
 }
 
 // count has one more task need the results that it refers to, or one less.
-func (g *Graph) count(i dag.Index, more bool) {
+func (g *results) count(i dag.Index, more bool) {
 	needs, err := g.program.Referred(i)
 	if err != nil {
 		return // The task fails with this error when it begins.
 	}
 	for _, n := range needs {
-		k := g.results.of[n]
+		k := g.of[n]
 		switch {
 		case k == nil:
 		case more:
 			k.wanted++
 		default:
 			if k.wanted--; k.wanted == 0 {
-				g.results.drop(n)
+				g.drop(n)
 			}
 		}
 	}
 }
 
 // grown counts the results that tasks refer to which were added in this step.
-func (g *Graph) grown() {
+func (g *results) grown() {
 	first := dag.Index(g.known) //nolint:gosec // a number of tasks
 	g.known = g.run.Len()
 	if refers, err := anyReference(g.program, first, dag.Index(g.known)); err != nil || !refers {
@@ -157,19 +163,19 @@ func (g *Graph) grown() {
 }
 
 // recount counts the tasks that need each result, after some were redefined.
-func (g *Graph) recount() {
+func (g *results) recount() {
 	for _, i := range g.run.Redefined() {
 		if refers, err := anyReference(g.program, i, i+1); err == nil && refers {
 			g.refers = true
 		}
 	}
 	//workflowcheck:ignore each is counted by itself
-	for i, k := range g.results.of {
+	for i, k := range g.of {
 		wanted, err := g.wanted(i)
 		switch {
 		case err != nil: // As in count.
 		case wanted == 0:
-			g.results.drop(i)
+			g.drop(i)
 		default:
 			k.wanted = wanted
 		}

@@ -58,7 +58,7 @@ func Prepare(prior *Graph, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan
 	}
 }
 
-func (g *Graph) plan(plan *dag.ResumePlan) Plan {
+func (g *views) plan(plan *dag.ResumePlan) Plan {
 	p := Plan{Imported: make([]Taken, len(plan.Imported)), Dropped: plan.Dropped, Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
 	for k, in := range plan.Imported {
 		p.Imported[k] = Taken{Task: g.run.ID(in.Task), From: in.From}
@@ -70,7 +70,7 @@ func (g *Graph) plan(plan *dag.ResumePlan) Plan {
 }
 
 // inherit takes over what is known of imported tasks.
-func (g *Graph) inherit(prior *Graph, plan *dag.ResumePlan) {
+func (g *records) inherit(prior *Graph, plan *dag.ResumePlan) {
 	for _, in := range plan.Imported {
 		if n, ok := prior.book.attempts[in.Prior]; ok {
 			g.book.setAttempts(in.Task, g.run.State(in.Task), n)
@@ -89,11 +89,11 @@ func (g *Graph) inherit(prior *Graph, plan *dag.ResumePlan) {
 }
 
 // unsupplied lists the tasks that must be executed again for their results.
-func (g *Graph) unsupplied(plan *dag.ResumePlan) ([]string, error) {
+func (g *results) unsupplied(plan *dag.ResumePlan) ([]string, error) {
 	var ids []string
 	seen := map[dag.Index]bool{}
 	for _, i := range plan.Executed {
-		missing, err := gone(g.run, g.program, i, func(n dag.Index) bool { return g.results.of[n] != nil })
+		missing, err := gone(g.run, g.program, i, func(n dag.Index) bool { return g.of[n] != nil })
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (g *Graph) unsupplied(plan *dag.ResumePlan) ([]string, error) {
 
 // unexpanded lists the imported tasks that name the items of a fan-out which is
 // executed and has no tasks: they were to come with their success.
-func (g *Graph) unexpanded(plan *dag.ResumePlan) []string {
+func (g *catalog) unexpanded(plan *dag.ResumePlan) []string {
 	var ids []string
 	for _, i := range plan.Executed {
 		if !g.run.IsFanOut(i) || len(g.run.Family(g.run.ID(i))) > 0 {
@@ -128,7 +128,7 @@ func (g *Graph) unexpanded(plan *dag.ResumePlan) []string {
 
 // cleanUps lists the imported tasks with the rule always that come after a task
 // which is executed: they clean up what that leaves.
-func (g *Graph) cleanUps(plan *dag.ResumePlan) []string {
+func (g *catalog) cleanUps(plan *dag.ResumePlan) []string {
 	var ids []string
 	seen := make([]bool, g.run.Len())
 	for queue := append([]dag.Index(nil), plan.Executed...); len(queue) > 0; {

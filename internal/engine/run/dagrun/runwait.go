@@ -14,7 +14,7 @@ import (
 // RunWaits says what the run as a whole waits for, at most limit reasons, and how
 // many more there are. Tasks that wait for the same are one reason. It costs the
 // tasks that have begun, never all tasks.
-func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
+func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 	if !g.run.Started() {
 		return []Wait{g.notBegun(dag.None)}, 0
 	}
@@ -65,7 +65,7 @@ func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
 
 // waitsOfTasks tells what the tasks that have begun wait for, in the order in
 // which they began to wait, and how many run.
-func (g *Graph) waitsOfTasks() (list []Wait, running int) {
+func (g *waits) waitsOfTasks() (list []Wait, running int) {
 	type thing struct {
 		code          contract.Code
 		object, needs string
@@ -102,7 +102,7 @@ func (g *Graph) waitsOfTasks() (list []Wait, running int) {
 }
 
 // heldWait is what a run waits for that is parked after a failure.
-func (g *Graph) heldWait() Wait {
+func (g *waits) heldWait() Wait {
 	var failed []string
 	for i := range dag.Index(g.run.Len()) {
 		if s := g.run.State(i); s == dag.Failed || s == dag.Canceled {
@@ -123,7 +123,7 @@ func (g *Graph) heldWait() Wait {
 
 // SubDAGs lists tasks whose attempt is a sub-DAG that runs, at most limit, and how
 // many attempts run otherwise.
-func (g *Graph) SubDAGs(limit int) (ids []string, others int) {
+func (g *tasks) SubDAGs(limit int) (ids []string, others int) {
 	for _, t := range g.begun() {
 		item, ok := g.engine.View(int(t.i))
 		switch {
@@ -139,7 +139,7 @@ func (g *Graph) SubDAGs(limit int) (ids []string, others int) {
 
 // Similar is the id of the task that was probably meant, or "". It compares at
 // most the first 10,000 tasks.
-func (g *Graph) Similar(id string) string {
+func (g *views) Similar(id string) string {
 	const most = 10_000
 	return suggest.Among(id, func(yield func(string) bool) {
 		for i := range dag.Index(min(g.run.Len(), most)) {

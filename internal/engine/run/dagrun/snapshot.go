@@ -66,7 +66,7 @@ type savedTask struct {
 // Snapshot encodes the state of the run without its graph. Attempts in flight mean
 // nothing to a later workflow run: continue as new only when there are none. A
 // reader of the state of a run that has not ended sees their tasks as running.
-func (g *Graph) Snapshot() ([]byte, error) {
+func (g *views) Snapshot() ([]byte, error) {
 	rest, err := json.Marshal(g.save())
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of the run: %w", err)
@@ -79,7 +79,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 	return append(data, rest...), nil
 }
 
-func (g *Graph) save() saved {
+func (g *views) save() saved {
 	s := saved{
 		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Lane: g.lane, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason, Lost: g.lost,
 		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Warned: g.book.warned, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()), Created: g.book.created,
@@ -187,7 +187,7 @@ func section(data []byte) (part, rest []byte, ok bool) {
 	return data[size:end], data[end:], true
 }
 
-func (g *Graph) restoreBook(s saved, workers []byte) error {
+func (g *records) restoreBook(s saved, workers []byte) error {
 	valid := func(i dag.Index) bool { return i >= 0 && int(i) < g.run.Len() }
 	g.book.attempts, g.book.errors, g.book.warned = s.Attempts, s.Errors, s.Warned
 	g.book.created = s.Created

@@ -62,7 +62,7 @@ type shape struct {
 // maxBackoff caps every back-off.
 const maxBackoff = 24 * time.Hour
 
-func (g *Graph) shapeOf(d *spec.Definition) *shape {
+func (g *catalog) shapeOf(d *spec.Definition) *shape {
 	if s := g.shapes[d]; s != nil {
 		return s
 	}

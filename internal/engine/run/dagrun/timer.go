@@ -57,7 +57,7 @@ func (h *timers) push(t timer) { heap.Push(h, t) }
 
 // NextWake is when [run.Tick] must be applied at the latest even if nothing happens;
 // zero if nothing is waited for.
-func (g *Graph) NextWake() time.Time {
+func (g *waits) NextWake() time.Time {
 	for len(g.timers) > 0 && !g.matters(g.timers[0]) {
 		heap.Pop(&g.timers)
 	}
@@ -70,7 +70,7 @@ func (g *Graph) NextWake() time.Time {
 
 // matters drops timers whose reason has gone, so that the run is not woken for
 // nothing.
-func (g *Graph) matters(t timer) bool {
+func (g *waits) matters(t timer) bool {
 	if g.run.Finished() {
 		return false
 	}

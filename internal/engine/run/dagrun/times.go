@@ -32,12 +32,12 @@ type creation struct {
 }
 
 // noteCreation records that tasks were added.
-func (g *Graph) noteCreation(from dag.Index, now time.Time) {
+func (g *records) noteCreation(from dag.Index, now time.Time) {
 	g.book.created = append(g.book.created, creation{from, now.Sub(g.startedAt).Milliseconds()})
 }
 
 // createdAt is when a task became part of the run.
-func (g *Graph) createdAt(i dag.Index) time.Time {
+func (g *records) createdAt(i dag.Index) time.Time {
 	later, _ := slices.BinarySearchFunc(g.book.created, i+1, func(c creation, i dag.Index) int { return cmp.Compare(c.From, i) })
 	if later == 0 {
 		return g.startedAt
@@ -46,7 +46,7 @@ func (g *Graph) createdAt(i dag.Index) time.Time {
 }
 
 // modifiedAt is when the state of a task changed last that is not under way.
-func (g *Graph) modifiedAt(i dag.Index) time.Time {
+func (g *records) modifiedAt(i dag.Index) time.Time {
 	if s, ok := g.book.times[i]; ok {
 		return g.at(s.end)
 	}
@@ -56,10 +56,12 @@ func (g *Graph) modifiedAt(i dag.Index) time.Time {
 	return g.createdAt(i)
 }
 
-func (g *Graph) at(ms int64) time.Time { return g.startedAt.Add(time.Duration(ms) * time.Millisecond) }
+func (g *records) at(ms int64) time.Time {
+	return g.startedAt.Add(time.Duration(ms) * time.Millisecond)
+}
 
 // noteMoves records the changes of tasks that are not under way.
-func (g *Graph) noteMoves(moves []dag.Transition, now time.Time) {
+func (g *records) noteMoves(moves []dag.Transition, now time.Time) {
 	for _, m := range moves {
 		if m.To != dag.Running && (m.From != dag.Running || !m.To.Terminal()) {
 			begin := int64(moved)
@@ -72,7 +74,7 @@ func (g *Graph) noteMoves(moves []dag.Transition, now time.Time) {
 }
 
 // times returns the begin and end of an ended task; zero if unknown.
-func (g *Graph) times(i dag.Index) (begin, end time.Time) {
+func (g *records) times(i dag.Index) (begin, end time.Time) {
 	s, ok := g.book.times[i]
 	if !ok || s.begin == moved || !g.run.State(i).Terminal() {
 		return begin, end
@@ -84,7 +86,7 @@ func (g *Graph) times(i dag.Index) (begin, end time.Time) {
 }
 
 // noteTimes records the last attempt of a task that ends now.
-func (g *Graph) noteTimes(t *task) {
+func (g *tasks) noteTimes(t *task) {
 	begin := t.beganAt
 	if t.phase == phaseSleeping || t.phase == phaseApproval {
 		begin = t.startedAt
@@ -96,7 +98,7 @@ func (g *Graph) noteTimes(t *task) {
 	g.noteSpan(t.i, s)
 }
 
-func (g *Graph) noteSpan(i dag.Index, s span) {
+func (g *records) noteSpan(i dag.Index, s span) {
 	if g.run.Len() > MaxTimed {
 		g.book.times = nil
 		return

@@ -56,7 +56,7 @@ type Filter struct {
 
 // Tasks returns one page of the tasks that the filter chooses, in declaration
 // order, and how many it chooses in all.
-func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
+func (g *views) Tasks(filter Filter) ([]TaskView, int) {
 	var views []TaskView
 	total := 0
 	for i := range dag.Index(g.run.Len()) {
@@ -78,7 +78,7 @@ func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
 }
 
 // View describes one task.
-func (g *Graph) View(i dag.Index) TaskView {
+func (g *views) View(i dag.Index) TaskView {
 	v := TaskView{
 		ID: g.run.ID(i), State: g.run.State(i), Name: g.StateName(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
 		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
@@ -102,7 +102,7 @@ func (g *Graph) View(i dag.Index) TaskView {
 }
 
 // viewBegun adds what the engine knows of a task that has begun.
-func (g *Graph) viewBegun(t *task, v *TaskView) {
+func (g *views) viewBegun(t *task, v *TaskView) {
 	v.StartedAt, v.Until, v.Waiting = t.startedAt, t.until, g.waiting(t)
 	v.ModifiedAt = instant.Later(t.startedAt, t.beganAt)
 	item, ok := g.engine.View(int(t.i))
@@ -122,7 +122,7 @@ func (g *Graph) viewBegun(t *task, v *TaskView) {
 	}
 }
 
-func (g *Graph) attempts(i dag.Index) int {
+func (g *records) attempts(i dag.Index) int {
 	if n, ok := g.book.attempts[i]; ok {
 		return n
 	}
@@ -130,7 +130,7 @@ func (g *Graph) attempts(i dag.Index) int {
 }
 
 // waiting says in a few words why a task that has begun does not run, or "".
-func (g *Graph) waiting(t *task) string {
+func (g *waits) waiting(t *task) string {
 	item, _ := g.engine.View(int(t.i))
 	switch {
 	case g.run.Paused() && g.stoppedByPause(t.i):
@@ -159,7 +159,7 @@ func (g *Graph) waiting(t *task) string {
 }
 
 // Approvals lists the tasks that wait for a person.
-func (g *Graph) Approvals(limit int) []TaskView {
+func (g *views) Approvals(limit int) []TaskView {
 	var views []TaskView
 	for _, t := range g.begun() {
 		if t.phase == phaseApproval && len(views) < limit {
@@ -170,7 +170,7 @@ func (g *Graph) Approvals(limit int) []TaskView {
 }
 
 // Counts says how many tasks are in each state that occurs, by its name.
-func (g *Graph) Counts() map[string]int {
+func (g *records) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, s := range dag.States() {
 		if n := g.run.Count(s); n > 0 {
@@ -196,7 +196,7 @@ type Status struct {
 }
 
 // Status describes the run; its states are those of [Graph.Run].
-func (g *Graph) Status(now time.Time) Status {
+func (g *views) Status(now time.Time) Status {
 	s := Status{
 		StartedAt: g.startedAt, Deadline: g.deadline, PausedBy: g.engine.Paused().By, PauseNote: g.engine.Paused().Note, Reason: g.reason,
 		Workers: g.engine.Workers(workNone, now), ModifiedAt: g.engine.ChangedAt(),
@@ -214,7 +214,7 @@ func (g *Graph) Status(now time.Time) Status {
 }
 
 // starved says what the run waits for while nothing runs for want of resources.
-func (g *Graph) starved() string {
+func (g *waits) starved() string {
 	if g.engine.Busy() > 0 {
 		return ""
 	}

@@ -28,7 +28,7 @@ const maxNamed = 10
 // Waits says why a task does not run, what stops everything first. It is empty
 // exactly for a task that runs or has ended. An upstream_failed task names what it needed, and
 // a task whose item never began names the failed item. It costs the task's dependencies, never all tasks.
-func (g *Graph) Waits(i dag.Index) []Wait {
+func (g *waits) Waits(i dag.Index) []Wait {
 	var list []Wait
 	switch state := g.run.State(i); {
 	case !g.run.Started():
@@ -54,12 +54,12 @@ func (g *Graph) Waits(i dag.Index) []Wait {
 	return list
 }
 
-func (g *Graph) notBegun(i dag.Index) Wait {
+func (g *waits) notBegun(i dag.Index) Wait {
 	return Wait{Wait: run.Wait{Code: contract.CodeStarting, Since: g.startedAt, Detail: textNotBegun}, Task: i}
 }
 
 // runs reports whether an attempt of the task runs.
-func (g *Graph) runs(t *task) bool {
+func (g *tasks) runs(t *task) bool {
 	item, ok := g.engine.View(int(t.i))
 	return ok && item.Phase == run.PhaseRunning && !item.Idle
 }
@@ -67,7 +67,7 @@ func (g *Graph) runs(t *task) bool {
 // stoppedByPause reports whether the task would not continue even if nothing else
 // were in its way. A task that was started before the pause sleeps and is approved all
 // the same.
-func (g *Graph) stoppedByPause(i dag.Index) bool {
+func (g *tasks) stoppedByPause(i dag.Index) bool {
 	switch g.run.State(i) {
 	case dag.Pending, dag.Ready:
 		return true
@@ -83,13 +83,13 @@ func (g *Graph) stoppedByPause(i dag.Index) bool {
 	return false
 }
 
-func (g *Graph) pausedWait(i dag.Index) Wait {
+func (g *waits) pausedWait(i dag.Index) Wait {
 	return Wait{Wait: g.engine.Paused().Wait(), Task: i}
 }
 
 // upstream names the dependencies that a pending task waits for, or those that
 // made it upstream_failed.
-func (g *Graph) upstream(i dag.Index) Wait {
+func (g *waits) upstream(i dag.Index) Wait {
 	failed := g.run.State(i) == dag.UpstreamFailed
 	var stuck, rest []dag.Index // A task that waits itself is more worth knowing than one that runs.
 	needs := g.run.Needs(i)
@@ -123,7 +123,7 @@ func (g *Graph) upstream(i dag.Index) Wait {
 }
 
 // blames reports whether a dependency is why a task waits, or why it has failed.
-func (g *Graph) blames(n dag.Index, failed bool) bool {
+func (g *waits) blames(n dag.Index, failed bool) bool {
 	state := g.run.State(n)
 	if failed {
 		return state == dag.Failed || state == dag.UpstreamFailed || state == dag.Canceled
@@ -132,7 +132,7 @@ func (g *Graph) blames(n dag.Index, failed bool) bool {
 }
 
 // doing says in a word or two what a task does.
-func (g *Graph) doing(i dag.Index) string {
+func (g *waits) doing(i dag.Index) string {
 	state := g.run.State(i)
 	if t := g.live[i]; state == dag.Running && t != nil {
 		if waits := g.waitsOfBegun(t); len(waits) > 0 {
@@ -145,7 +145,7 @@ func (g *Graph) doing(i dag.Index) string {
 // crowded is what a ready task waits for in a run that is not paused. One that
 // needs resources takes no place before it has them, but waits until few enough
 // others have asked ahead of it.
-func (g *Graph) crowded(i dag.Index) Wait {
+func (g *waits) crowded(i dag.Index) Wait {
 	if i != dag.None {
 		if use, waits := g.run.WaitsForItem(i); waits {
 			return g.itemWait(use, i)
@@ -163,20 +163,20 @@ func (g *Graph) crowded(i dag.Index) Wait {
 }
 
 // fanOutWait is what the ready tasks of a fan-out wait for that has reached its limit.
-func (g *Graph) fanOutWait(f dag.FanOut, i dag.Index) Wait {
+func (g *waits) fanOutWait(f dag.FanOut, i dag.Index) Wait {
 	return Wait{Wait: run.Wait{
 		Code: contract.CodeConcurrency, Object: f.Name, Since: g.fanSince[f.Name],
 		Detail: fmt.Sprintf("the concurrency of %d of the fan-out %s is used up", f.Limit, f.Name),
 	}, Task: i}
 }
 
-func (g *Graph) full() string {
+func (g *catalog) full() string {
 	return fmt.Sprintf("the run's concurrency of %d is used up", g.run.Options().Concurrency)
 }
 
 // Limit is the concurrency of a fan-out, 0 without a limit of its own; of the run for an
 // empty name.
-func (g *Graph) Limit(fanOut string) int {
+func (g *catalog) Limit(fanOut string) int {
 	if fanOut == "" {
 		return g.run.Options().Concurrency
 	}
@@ -190,7 +190,7 @@ func (g *Graph) Limit(fanOut string) int {
 
 // noteFull remembers since when the run's concurrency, and that of its fan-outs, has
 // been used up, and since when as many tasks as that ask for resources.
-func (g *Graph) noteFull(now time.Time) {
+func (g *waits) noteFull(now time.Time) {
 	note := func(since *time.Time, n int) {
 		limit := g.run.Options().Concurrency
 		switch full := limit > 0 && n >= limit; {
@@ -209,7 +209,7 @@ func (g *Graph) noteFull(now time.Time) {
 }
 
 // waitsOfBegun is about a task that dag.Run has started.
-func (g *Graph) waitsOfBegun(t *task) []Wait {
+func (g *waits) waitsOfBegun(t *task) []Wait {
 	w := Wait{Wait: run.Wait{Since: t.startedAt, Until: t.until}, Task: t.i}
 	switch {
 	case t.phase == phaseSleeping:

@@ -23,17 +23,17 @@ func (b *book) warn(i dag.Index, message string) {
 }
 
 // StateName returns the state of a task as people see it.
-func (g *Graph) StateName(i dag.Index) string {
+func (g *records) StateName(i dag.Index) string {
 	if g.warns(i) {
 		return contract.JobWarning
 	}
 	return g.run.State(i).String()
 }
 
-func (g *Graph) warns(i dag.Index) bool { return g.book.warned[i] && g.run.State(i) == dag.Completed }
+func (g *records) warns(i dag.Index) bool { return g.book.warned[i] && g.run.State(i) == dag.Completed }
 
 // warnings counts the completed tasks with a warning.
-func (g *Graph) warnings() int {
+func (g *records) warnings() int {
 	n := 0
 	//workflowcheck:ignore a sum does not depend on the order
 	for i := range g.book.warned {

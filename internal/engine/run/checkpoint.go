@@ -26,7 +26,7 @@ type checkpoints struct {
 
 // keepCheckpoint counts the checkpoint of an item. Beyond maxCheckpoints the largest ones are
 // dropped: the next attempts of their items start from the beginning.
-func (e *Engine) keepCheckpoint(it *item) {
+func (e *ledger) keepCheckpoint(it *item) {
 	e.forgetCheckpoint(it)
 	c := &e.checkpoints
 	size := len(it.Checkpoint)
@@ -42,12 +42,12 @@ func (e *Engine) keepCheckpoint(it *item) {
 	}
 }
 
-func (e *Engine) forgetCheckpoint(it *item) {
+func (e *ledger) forgetCheckpoint(it *item) {
 	e.checkpoints.bytes -= e.checkpoints.of[it.ID]
 	delete(e.checkpoints.of, it.ID)
 }
 
-func (e *Engine) dropCheckpoints() {
+func (e *ledger) dropCheckpoints() {
 	c := &e.checkpoints
 	ids := make([]int, 0, len(c.of))
 	//workflowcheck:ignore sorted right below

@@ -168,7 +168,7 @@ func (c *class) head() *item {
 }
 
 // keyOf returns the key of the item's class. The bytes are valid until the next call.
-func (e *Engine) keyOf(it *item) []byte {
+func (e *board) keyOf(it *item) []byte {
 	key := e.key[:0]
 	if it.requests() {
 		key = append(key, 1)
@@ -198,7 +198,7 @@ func (e *Engine) keyOf(it *item) []byte {
 	return key
 }
 
-func (e *Engine) classOf(it *item, now time.Time) *class {
+func (e *board) classOf(it *item, now time.Time) *class {
 	key := e.keyOf(it)
 	if c := e.classes[string(key)]; c != nil {
 		return c
@@ -233,7 +233,7 @@ func (c *class) adopt(work Work) {
 	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct
 }
 
-func (e *Engine) enlist(c *class, w *worker, now time.Time) {
+func (e *board) enlist(c *class, w *worker, now time.Time) {
 	if !w.fits(c.node, c.labels) || slices.Contains(c.lacks, w.Instance) {
 		return
 	}
@@ -246,7 +246,7 @@ func (e *Engine) enlist(c *class, w *worker, now time.Time) {
 	w.candidates = append(w.candidates, d)
 }
 
-func (e *Engine) dismiss(w *worker) {
+func (e *board) dismiss(w *worker) {
 	for _, d := range w.candidates {
 		d.c.workers.Remove(d)
 		if d.possible {
@@ -258,7 +258,7 @@ func (e *Engine) dismiss(w *worker) {
 }
 
 // rerank updates the ranks of a worker whose room, state or pauses have changed.
-func (e *Engine) rerank(w *worker, now time.Time) {
+func (e *board) rerank(w *worker, now time.Time) {
 	if w == nil {
 		return
 	}
@@ -276,7 +276,7 @@ func (e *Engine) rerank(w *worker, now time.Time) {
 }
 
 // touch schedules an evaluation of a class before the step ends.
-func (e *Engine) touch(c *class) {
+func (e *board) touch(c *class) {
 	if !c.dirty {
 		c.dirty = true
 		e.dirty = append(e.dirty, c)
@@ -285,7 +285,7 @@ func (e *Engine) touch(c *class) {
 
 // discard drops an empty class that is pinned, of a crowd, or without some workers: there may be
 // as many such classes as nodes, or as needs.
-func (e *Engine) discard(c *class) {
+func (e *board) discard(c *class) {
 	if c.node == "" && len(c.lacks) == 0 && c.crowd == nil || len(c.items) > 0 {
 		return
 	}

@@ -11,7 +11,7 @@ type Closing struct {
 }
 
 // SetClosing sets the bound of starts.
-func (e *Engine) SetClosing(now time.Time, closing Closing) {
+func (e *course) SetClosing(now time.Time, closing Closing) {
 	if e.closing.At.Equal(closing.At) && e.closing.Learned == closing.Learned {
 		return
 	}
@@ -28,7 +28,7 @@ func (e *Engine) SetClosing(now time.Time, closing Closing) {
 	}
 }
 
-func (e *Engine) retryLate(now time.Time) {
+func (e *course) retryLate(now time.Time) {
 	if e.late == 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (e *Engine) retryLate(now time.Time) {
 }
 
 // park removes an item that does not end before the window closes: later it fits even less.
-func (e *Engine) park(it *item, now time.Time) {
+func (e *course) park(it *item, now time.Time) {
 	e.leave(it)
 	e.release(it)
 	it.Phase, it.WaitsAt = PhaseLate, now
@@ -49,7 +49,7 @@ func (e *Engine) park(it *item, now time.Time) {
 }
 
 // fits reports whether an item that starts at that time ends before the closing.
-func (e *Engine) fits(it *item, at time.Time) bool {
+func (e *rules) fits(it *item, at time.Time) bool {
 	closes := e.closing.At
 	return closes.IsZero() || at.Before(closes) && !at.Add(e.estimate(it)).After(closes)
 }
@@ -59,7 +59,7 @@ const maxDone = 99
 
 // estimate returns the expected rest of an item's run; 0 if unknown. After a checkpoint it is
 // the work left, if the handler reported that.
-func (e *Engine) estimate(it *item) time.Duration {
+func (e *rules) estimate(it *item) time.Duration {
 	whole := e.whole(it)
 	if len(it.Checkpoint) > 0 && it.Done > 0 {
 		return time.Duration(float64(whole) * (100 - min(it.Done, maxDone)) / 100)
@@ -67,7 +67,7 @@ func (e *Engine) estimate(it *item) time.Duration {
 	return whole
 }
 
-func (e *Engine) whole(it *item) time.Duration {
+func (e *rules) whole(it *item) time.Duration {
 	if it.Estimate > 0 || e.closing.At.IsZero() && e.closing.Learned == 0 {
 		return it.Estimate
 	}
@@ -75,7 +75,7 @@ func (e *Engine) whole(it *item) time.Duration {
 }
 
 // refit evaluates a waiting item again: its rest may be shorter now.
-func (e *Engine) refit(it *item, now time.Time) {
+func (e *course) refit(it *item, now time.Time) {
 	if it.Phase == PhaseLate {
 		e.leave(it)
 		e.enqueue(it, it.ReadyAt, now)
@@ -85,7 +85,7 @@ func (e *Engine) refit(it *item, now time.Time) {
 }
 
 // watchClosing schedules an evaluation for the time at which the item no longer fits.
-func (e *Engine) watchClosing(it *item) {
+func (e *ledger) watchClosing(it *item) {
 	if e.closing.At.IsZero() || it.inFlight() {
 		return
 	}

@@ -24,7 +24,7 @@ type crowd struct {
 }
 
 // full reports whether no more items with these needs should request them.
-func (k *crowd) full(e *Engine) bool {
+func (k *crowd) full(e *rules) bool {
 	if k == nil {
 		return false
 	}
@@ -35,10 +35,10 @@ func (k *crowd) full(e *Engine) bool {
 	return k.waiting >= most
 }
 
-func (c *class) full(e *Engine) bool { return c != nil && c.crowd.full(e) }
+func (c *class) full(e *rules) bool { return c != nil && c.crowd.full(e) }
 
 // crowdOf returns the crowd of an item that must still request its needs; nil if there is none.
-func (e *Engine) crowdOf(it *item) *crowd {
+func (e *board) crowdOf(it *item) *crowd {
 	if len(e.crowds) == 0 || !it.requests() {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (e *Engine) crowdOf(it *item) *crowd {
 
 // atGate counts the items that request resources, or hold them and do not run: each will soon
 // run. It omits those that wait for others' resources.
-func (e *Engine) atGate() int { return e.gate.Len() - e.waits }
+func (e *board) atGate() int { return e.gate.Len() - e.waits }
 
 func (v Waits) apply(e *Engine, _ time.Time) {
 	it := e.askingFor(v.Item, v.Ask)
@@ -60,21 +60,21 @@ func (v Waits) apply(e *Engine, _ time.Time) {
 	}
 }
 
-func (e *Engine) await(it *item) {
+func (e *board) await(it *item) {
 	it.Waits = true
 	e.waits++
 	k := e.crowd(it.Needs.Key())
-	full := k.full(e)
+	full := k.full(&e.rules)
 	k.waiting++
 	e.touchCrowd(k)
-	if e.admit && !full && k.full(e) {
+	if e.admit && !full && k.full(&e.rules) {
 		e.reportCrowd(k)
 	}
 }
 
 // reportCrowd reports the items of a crowd that has just become full: they do not request their
 // needs now.
-func (e *Engine) reportCrowd(k *crowd) {
+func (e *board) reportCrowd(k *crowd) {
 	var ids []int
 	for _, c := range k.classes {
 		for _, it := range c.items {
@@ -87,7 +87,7 @@ func (e *Engine) reportCrowd(k *crowd) {
 	}
 }
 
-func (e *Engine) unwait(it *item) {
+func (e *board) unwait(it *item) {
 	if !it.Waits {
 		return
 	}
@@ -99,20 +99,20 @@ func (e *Engine) unwait(it *item) {
 	e.forgetCrowd(k)
 }
 
-func (e *Engine) touchCrowd(k *crowd) {
+func (e *board) touchCrowd(k *crowd) {
 	for _, c := range k.classes {
 		e.touch(c)
 	}
 }
 
-func (e *Engine) forgetCrowd(k *crowd) {
+func (e *board) forgetCrowd(k *crowd) {
 	if k.waiting == 0 && len(k.classes) == 0 {
 		delete(e.crowds, k.key)
 	}
 }
 
 // setAside moves an item from its class to that of its crowd. Each item is moved once.
-func (e *Engine) setAside(it *item, now time.Time) {
+func (e *board) setAside(it *item, now time.Time) {
 	e.dequeue(it)
 	e.push(it, now)
 	if e.moved++; e.moved == maxMoves {
@@ -120,14 +120,14 @@ func (e *Engine) setAside(it *item, now time.Time) {
 	}
 }
 
-func (e *Engine) joinCrowd(c *class, it *item) {
+func (e *board) joinCrowd(c *class, it *item) {
 	if it.Aside && it.requests() {
 		c.crowd = e.crowd(it.Needs.Key())
 		c.crowd.classes = append(c.crowd.classes, c)
 	}
 }
 
-func (e *Engine) crowd(key string) *crowd {
+func (e *board) crowd(key string) *crowd {
 	k := e.crowds[key]
 	if k == nil {
 		k = &crowd{key: key}
@@ -136,7 +136,7 @@ func (e *Engine) crowd(key string) *crowd {
 	return k
 }
 
-func (e *Engine) leaveCrowd(c *class) {
+func (e *board) leaveCrowd(c *class) {
 	if k := c.crowd; k != nil {
 		k.classes = slices.DeleteFunc(k.classes, func(o *class) bool { return o == c })
 		e.forgetCrowd(k)
@@ -145,7 +145,7 @@ func (e *Engine) leaveCrowd(c *class) {
 
 // returnGrants releases the resources of items that no worker can run now. They request them
 // again when there is a worker. It reports whether it released any.
-func (e *Engine) returnGrants(c *class, now time.Time) bool {
+func (e *course) returnGrants(c *class, now time.Time) bool {
 	it := c.head()
 	if it == nil || !it.Granted || it.kept() || c.nowhere || c.possible > 0 {
 		return false
@@ -163,7 +163,7 @@ func (e *Engine) returnGrants(c *class, now time.Time) bool {
 func (it *item) kept() bool { return it.Granted && it.Ran && len(it.Needs.Exclusive) > 0 }
 
 // readmitWaits counts the restored items that wait, before any is added to a class.
-func (e *Engine) readmitWaits(items []*item) {
+func (e *board) readmitWaits(items []*item) {
 	for _, it := range items {
 		if it != nil && it.Waits {
 			e.await(it)

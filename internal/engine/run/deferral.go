@@ -10,7 +10,7 @@ import (
 )
 
 // deferItem makes an item wait that its handler has deferred. This costs no retry.
-func (e *Engine) deferItem(it *item, end Ending, now time.Time) {
+func (e *course) deferItem(it *item, end Ending, now time.Time) {
 	switch {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
@@ -40,7 +40,7 @@ func (it *item) endDeferral(failure Failure) {
 
 // due continues with an item whose time has come. With [Config.Admit] a deferred item has lost
 // its concurrency slot, and waits for [Engine.Proceed].
-func (e *Engine) due(it *item, at, now time.Time) {
+func (e *course) due(it *item, at, now time.Time) {
 	it.QueuedAt, it.Phase = at, PhaseNone
 	if !e.admit || it.Deferral == "" {
 		e.push(it, now)

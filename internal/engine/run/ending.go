@@ -115,7 +115,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 
 // reportFailure reports a failed attempt to the source. The failure of a canceled attempt is not
 // about the work.
-func (e *Engine) reportFailure(it *item, end Ending) {
+func (e *outbox) reportFailure(it *item, end Ending) {
 	if it.Canceling == "" {
 		e.reports = append(e.reports, Report{Kind: AttemptFailed, Item: it.ID, Attempt: it.Attempt, Message: end.Message, Worker: it.Worker})
 	}
@@ -123,7 +123,7 @@ func (e *Engine) reportFailure(it *item, end Ending) {
 
 // endCanceled settles a canceled item. An item that only its window has stopped waits for the
 // next window instead.
-func (e *Engine) endCanceled(it *item, message string, now time.Time) {
+func (e *course) endCanceled(it *item, message string, now time.Time) {
 	if it.Cut && e.stopped == Open {
 		if it.Cuts++; it.Cuts < maxCuts {
 			it.Ran, it.Cut = true, false
@@ -136,7 +136,7 @@ func (e *Engine) endCanceled(it *item, message string, now time.Time) {
 }
 
 // retryOr retries a failed item, preferably elsewhere, or settles it in state.
-func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
+func (e *course) retryOr(it *item, state State, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Charged == it.Attempt {
 		it.Error = clip(end.Message)
@@ -167,13 +167,13 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 }
 
 // SetRetry replaces the retry rule of an item.
-func (e *Engine) SetRetry(id int, retry Retry) {
+func (e *ledger) SetRetry(id int, retry Retry) {
 	if it := e.items[id]; it != nil {
 		it.Retry = &retry
 	}
 }
 
-func (e *Engine) retryOf(it *item) Retry {
+func (e *rules) retryOf(it *item) Retry {
 	if it.Retry != nil {
 		return *it.Retry
 	}
@@ -214,7 +214,7 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 }
 
 // retake waits for an id that another workflow has.
-func (e *Engine) retake(it *item, end Ending, now time.Time) {
+func (e *course) retake(it *item, end Ending, now time.Time) {
 	switch it.Requeues++; {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
@@ -230,7 +230,7 @@ func (e *Engine) retake(it *item, end Ending, now time.Time) {
 
 // refused records that an item found no room on its worker. A worker that looks free all the
 // same cools down.
-func (e *Engine) refused(it *item, silent bool, now time.Time) {
+func (e *course) refused(it *item, silent bool, now time.Time) {
 	w := e.fleet.instance(it.Worker, it.Instance)
 	if w == nil {
 		return
@@ -242,7 +242,7 @@ func (e *Engine) refused(it *item, silent bool, now time.Time) {
 }
 
 // again places an item again, unless the item or the run is being stopped.
-func (e *Engine) again(it *item, avoid string, now time.Time) {
+func (e *course) again(it *item, avoid string, now time.Time) {
 	switch {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
@@ -256,7 +256,7 @@ func (e *Engine) again(it *item, avoid string, now time.Time) {
 
 // Again returns the numbers of retries, and of replacements after a lost worker or a return,
 // that have started since its last call.
-func (e *Engine) Again() (retried, replaced int) {
+func (e *outbox) Again() (retried, replaced int) {
 	retried, replaced = e.retried, e.replaced
 	e.retried, e.replaced = 0, 0
 	return retried, replaced
@@ -277,7 +277,7 @@ func (e *Engine) Cancel(now time.Time, id int, reason string) bool {
 	return true
 }
 
-func (e *Engine) cancel(it *item, reason string, now time.Time) {
+func (e *course) cancel(it *item, reason string, now time.Time) {
 	switch {
 	case it.Canceling != "":
 		return
@@ -295,7 +295,7 @@ func (e *Engine) cancel(it *item, reason string, now time.Time) {
 }
 
 // forget continues without the end of a canceled attempt.
-func (e *Engine) forget(it *item, now time.Time) {
+func (e *course) forget(it *item, now time.Time) {
 	e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
 	e.settle(it, Canceled, explain.TextZombie(it.Canceling, it.Worker, " did not stop and"), now)
 }

@@ -37,93 +37,18 @@ type Config struct {
 }
 
 // Engine runs the items of one run. Create it with [New] or [Restore]. It is not safe for
-// concurrent use.
-type Engine struct {
-	limit         int
-	claims, admit bool
-	reoffer       bool
-	adopt         bool
-	work          map[string]Work
-
-	items map[int]*item
-	// flight has the attempts that run or may still run, including idle ones.
-	flight map[int]*item
-	// gate has the items that wait for resources, or hold them and do not run.
-	gate ranked.Set[*item]
-	lost ranked.Set[*item]
-	// late counts items that do not fit before the window closes.
-	late int
-	// idle counts attempts in flight that survive continue-as-new.
-	idle int
-
-	// waits counts the items of gate that wait for others' resources: they use no concurrency
-	// slot.
-	waits int
-	moved int
-	// crowds has the needs for which items wait, by [Needs.key].
-	crowds map[string]*crowd
-
-	classes map[string]*class
-	// open are the classes without a node; pinned are the others, by node.
-	open   []*class
-	pinned map[string][]*class
-	// dirty are the classes to evaluate. looked and key are reusable memory, for the next list
-	// and for the key of an item.
-	dirty, looked []*class
-	key           []byte
-	// ready are the classes that may start an item, asking those whose first item must request
-	// its resources.
-	ready, asking ranked.Heap[*class]
-	// noWorker has the start times of classes without workers whose items are not offered yet.
-	noWorker map[string]savedClass
-	fleet    fleet
-	timers   ranked.Queue[timer]
-	// swept is the number of timers left by the last sweep.
-	swept int
-	roll  rollover.Rollover
-
-	pause     Pause
-	suspended bool
-	// stopped is the final state of items that can no longer start; Open while they can.
-	stopped    State
-	stopReason string
-	// fatal means that an item was lost under recovery: fail. Nothing starts until the source
-	// ends the run.
-	fatal     bool
-	closing   Closing
-	changedAt time.Time
-
-	// fence is the last one used, fenceEnd the last of the range; 0 means no end.
-	fence, fenceEnd int64
-	wantsFences     bool
-	// fenced means that an attempt has a fence of the run's own.
-	fenced      bool
-	asks        int
-	checkpoints checkpoints
-
-	decisions []Decision
-	reports   []Report
-	// takenDecisions and takenReports were returned last; their memory is reused after the next
-	// Take.
-	takenDecisions []Decision
-	takenReports   []Report
-	// settled are items whose memory is reused.
-	settled []*item
-	notes   []Note
-	// retried and replaced count the items for [Engine.Again].
-	retried, replaced int
-	// freed are workers whose room changed in this step.
-	freed []*worker
-}
+// concurrent use. Its parts are in parts.go.
+type Engine struct{ views }
 
 // New returns an engine without items; fences count from now.
 func New(cfg Config, now time.Time) *Engine {
-	e := &Engine{
+	e := &Engine{}
+	e.rules = rules{
 		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
-		items: map[int]*item{}, flight: map[int]*item{}, gate: ranked.NewSet[*item](), lost: ranked.NewSet[*item](),
-		classes: map[string]*class{}, pinned: map[string][]*class{}, crowds: map[string]*crowd{},
-		fence: now.UnixMilli() << 20, changedAt: now,
 	}
+	e.fence, e.changedAt = now.UnixMilli()<<20, now
+	e.items, e.flight, e.gate, e.lost = map[int]*item{}, map[int]*item{}, ranked.NewSet[*item](), ranked.NewSet[*item]()
+	e.classes, e.pinned, e.crowds = map[string]*class{}, map[string][]*class{}, map[string]*crowd{}
 	maps.Copy(e.work, cfg.Work)
 	if cfg.Fences > 0 {
 		e.fence, e.fenceEnd = cfg.Fence-1, cfg.Fence+cfg.Fences-1
@@ -173,7 +98,7 @@ const maxSettled = 256
 
 // fresh returns memory for an item. Memory of settled items is reused only here, between two
 // steps, when nothing refers to it any more.
-func (e *Engine) fresh() *item {
+func (e *ledger) fresh() *item {
 	n := len(e.settled) - 1
 	if n < 0 {
 		return &item{}
@@ -183,7 +108,7 @@ func (e *Engine) fresh() *item {
 	return it
 }
 
-func (e *Engine) decide(d Decision) { e.decisions = append(e.decisions, d) }
+func (e *outbox) decide(d Decision) { e.decisions = append(e.decisions, d) }
 
 // Offer adds an item. An item with an open id is ignored. If the run is stopped, the item
 // settles at once.
@@ -236,25 +161,25 @@ func (e *Engine) SetWork(now time.Time, name string, work Work) {
 }
 
 // Work returns a kind of work by its name.
-func (e *Engine) Work(name string) Work { return e.work[name] }
+func (e *rules) Work(name string) Work { return e.work[name] }
 
 func sharedRouting(work Work) bool { return work.Policy.Routing == jobtype.RoutingShared }
 
 // SetLimit replaces [Config.Limit].
-func (e *Engine) SetLimit(limit int) {
+func (e *board) SetLimit(limit int) {
 	e.limit = limit
 	e.touchAll() // The limit determines whether a crowd is full.
 }
 
 // Suspend prevents starts because the window has closed and another will open: items wait for
 // [Engine.Unsuspend].
-func (e *Engine) Suspend(now time.Time) {
+func (e *course) Suspend(now time.Time) {
 	e.suspended = true
 	e.rest(now)
 }
 
 // Unsuspend ends a suspension, and queues late items again.
-func (e *Engine) Unsuspend(now time.Time) {
+func (e *course) Unsuspend(now time.Time) {
 	e.suspended = false
 	e.retryLate(now)
 	e.touchAll()
@@ -262,7 +187,7 @@ func (e *Engine) Unsuspend(now time.Time) {
 
 // rest releases the resources of waiting items while nothing starts. Waits for a worker do not
 // count meanwhile.
-func (e *Engine) rest(now time.Time) {
+func (e *course) rest(now time.Time) {
 	for _, it := range e.gate.Sorted() {
 		e.dequeue(it)
 		e.release(it)
@@ -274,7 +199,7 @@ func (e *Engine) rest(now time.Time) {
 	}
 }
 
-func (e *Engine) touchAll() {
+func (e *board) touchAll() {
 	for _, c := range e.open {
 		e.touch(c)
 	}
@@ -292,10 +217,10 @@ func (e *Engine) touchAll() {
 }
 
 // Forget drops the subscription to the fleet, because the run is suspended.
-func (e *Engine) Forget() { e.fleet.watching = false }
+func (e *board) Forget() { e.fleet.watching = false }
 
 // Watch subscribes to the fleet, once.
-func (e *Engine) Watch() {
+func (e *board) Watch() {
 	if !e.fleet.watching {
 		e.fleet.watching = true
 		e.decide(Decision{Kind: Watch})
@@ -303,7 +228,7 @@ func (e *Engine) Watch() {
 }
 
 // Watching reports whether the run has subscribed to the fleet.
-func (e *Engine) Watching() bool { return e.fleet.watching }
+func (e *board) Watching() bool { return e.fleet.watching }
 
 func byID(m map[int]*item) []*item {
 	list := make([]*item, 0, len(m))

@@ -19,7 +19,7 @@ func (v WorkersChanged) apply(e *Engine, now time.Time) {
 // updateFleet applies a new view and keeps the records of workers with unchanged processes. For
 // a removed worker it keeps only the run's attempts; an incomplete view removes none. It returns
 // the workers whose processes with possible attempts are gone.
-func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
+func (e *course) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	f, gone := &e.fleet, map[string]bool{}
 	f.view++
 	if f.incomplete && !v.Incomplete {
@@ -78,7 +78,7 @@ func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 }
 
 // unsee removes a worker that is no longer in the view.
-func (e *Engine) unsee(w *worker) {
+func (e *board) unsee(w *worker) {
 	if w == nil {
 		return
 	}
@@ -91,10 +91,10 @@ func (e *Engine) unsee(w *worker) {
 }
 
 // Incomplete reports whether workers may live that the newest view lacks.
-func (e *Engine) Incomplete() bool { return e.fleet.incomplete }
+func (e *views) Incomplete() bool { return e.fleet.incomplete }
 
 // Deserted reports whether the newest view has no ONLINE worker, or may lack living workers.
-func (e *Engine) Deserted() bool {
+func (e *views) Deserted() bool {
 	if e.fleet.incomplete {
 		return true
 	}
@@ -108,7 +108,7 @@ func (e *Engine) Deserted() bool {
 }
 
 // see applies the registry's view of one worker; w is its previous record.
-func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
+func (e *board) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
 	fresh := w == nil || len(w.candidates) == 0
 	e.noteSeen(w, seen)
 	switch {
@@ -147,7 +147,7 @@ func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker
 }
 
 // noteSeen counts a change of a worker, unless only its heartbeat is new.
-func (e *Engine) noteSeen(w *worker, seen contract.WorkerView) {
+func (e *board) noteSeen(w *worker, seen contract.WorkerView) {
 	if w != nil && !w.suspect && w.coolUntil.IsZero() {
 		before := w.WorkerView
 		before.Beat = seen.Beat
@@ -158,10 +158,10 @@ func (e *Engine) noteSeen(w *worker, seen contract.WorkerView) {
 	e.fleet.changes++
 }
 
-func (e *Engine) changed(w *worker, now time.Time) { e.fleet.changes++; e.rerank(w, now) }
+func (e *board) changed(w *worker, now time.Time) { e.fleet.changes++; e.rerank(w, now) }
 
 // FleetChanges counts the changes that [Engine.Candidates] may show. The end of a cool-down is none.
-func (e *Engine) FleetChanges() uint64 { return e.fleet.changes }
+func (e *board) FleetChanges() uint64 { return e.fleet.changes }
 
 func (v WorkerProbed) apply(e *Engine, now time.Time) {
 	w := e.fleet.instance(v.ID, v.Instance)
@@ -190,7 +190,7 @@ func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
 }
 
 // Suspect keeps work from a worker that lost an item, or did not serve the source itself, until its next heartbeat.
-func (e *Engine) Suspect(now time.Time, id, instance string) {
+func (e *course) Suspect(now time.Time, id, instance string) {
 	w := e.fleet.instance(id, instance)
 	if w == nil || w.suspect {
 		return
@@ -201,7 +201,7 @@ func (e *Engine) Suspect(now time.Time, id, instance string) {
 }
 
 // Cool keeps work from a worker for a pause.
-func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
+func (e *course) Cool(now time.Time, id, instance string, pause time.Duration) {
 	if w := e.fleet.instance(id, instance); w != nil {
 		w.coolUntil = now.Add(pause)
 		e.timers.Push(timer{at: w.coolUntil, kind: timerCool, class: id})
@@ -210,7 +210,7 @@ func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
 }
 
 // Exclude keeps the work of a handler from a worker's process.
-func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
+func (e *course) Exclude(now time.Time, id, instance, handler string) {
 	if w := e.fleet.instance(id, instance); w != nil && !slices.Contains(w.unsupported, handler) {
 		w.unsupported = append(w.unsupported, handler)
 		e.changed(w, now)
@@ -218,7 +218,7 @@ func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
 }
 
 // WhyGone returns why a process can report nothing any more, or "".
-func (e *Engine) WhyGone(id, instance string) string { return e.fleet.whyGone(id, instance) }
+func (e *views) WhyGone(id, instance string) string { return e.fleet.whyGone(id, instance) }
 
 // abandonGone ends attempts on these workers if the registry has given the process up: OFFLINE
 // without a sign of life, or a process that lost its id. Most such attempts have timed out by
@@ -226,7 +226,7 @@ func (e *Engine) WhyGone(id, instance string) string { return e.fleet.whyGone(id
 //
 // A running attempt keeps its activity until the server has ended it: two activities of one item
 // cannot be open at once.
-func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
+func (e *course) abandonGone(workers map[string]bool, now time.Time) {
 	var lost []*item
 	//workflowcheck:ignore sorted right below
 	for _, it := range e.flight {
@@ -249,7 +249,7 @@ func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
 }
 
 // returnLost places items again whose worker has returned, or whose policy no longer holds them.
-func (e *Engine) returnLost(now time.Time) {
+func (e *course) returnLost(now time.Time) {
 	var back []*item
 	for _, it := range e.lost.Sorted() {
 		if !e.holds(it) || e.returned(it) {
@@ -261,12 +261,12 @@ func (e *Engine) returnLost(now time.Time) {
 	}
 }
 
-func (e *Engine) returned(it *item) bool {
+func (e *board) returned(it *item) bool {
 	w := e.fleet.byID[it.Worker]
 	return w != nil && w.serves(e.work[it.Work].Handler)
 }
 
-func (e *Engine) bringBack(it *item, now time.Time) {
+func (e *course) bringBack(it *item, now time.Time) {
 	if !e.holds(it) {
 		e.again(it, it.Worker, now)
 		return
@@ -276,7 +276,7 @@ func (e *Engine) bringBack(it *item, now time.Time) {
 }
 
 // Detectors lists the workers that can detect for a handler and job type, by id.
-func (e *Engine) Detectors(handler, jobType string) []Detector {
+func (e *views) Detectors(handler, jobType string) []Detector {
 	var able []Detector
 	for _, w := range e.fleet.sorted() {
 		if w.serves(handler) && w.detects(handler, jobType) {
@@ -300,7 +300,7 @@ type Candidate struct {
 // Candidates lists the workers with these labels that have the handler of the work, by id: to
 // detect, or else to execute. Work without a handler is for every worker that accepts its job
 // type.
-func (e *Engine) Candidates(name string, detect bool, labels map[string]string) []Candidate {
+func (e *views) Candidates(name string, detect bool, labels map[string]string) []Candidate {
 	work := e.work[name]
 	var list []Candidate
 	for _, w := range e.fleet.sorted() {
@@ -340,7 +340,7 @@ type Detector struct {
 }
 
 // Usable reports whether some worker could execute the work, busy or not.
-func (e *Engine) Usable(name string) bool {
+func (e *views) Usable(name string) bool {
 	work := e.work[name]
 	//workflowcheck:ignore a disjunction does not depend on the order
 	for _, w := range e.fleet.byID {

@@ -12,7 +12,7 @@ import (
 
 // workerLost handles an attempt whose worker has gone silent. It is adopted if the worker may
 // still run it. Otherwise it gets a moment in which its worker may deliver the outcome.
-func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
+func (e *course) workerLost(it *item, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
 		it.Lost = end // Its worker is abandoned, so there is nothing to wait for.
@@ -40,7 +40,7 @@ func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 // adopts moves the attempt to another activity, if its process may still run it. A server that
 // was away times out every attempt whose handler has continued; none of them must lose its work.
 // The attempt stays in flight meanwhile.
-func (e *Engine) adopts(it *item, end Ending, now time.Time) bool {
+func (e *course) adopts(it *item, end Ending, now time.Time) bool {
 	left := it.StartedAt.Add(e.timeout(it)).Sub(now)
 	switch {
 	case !e.adopt || !end.Silent || it.Instance == "" || left <= 0:
@@ -64,7 +64,7 @@ func (e *Engine) adopts(it *item, end Ending, now time.Time) bool {
 
 // adoptionFailed handles an attempt that could not be adopted. If its worker has no record of
 // it, the worker does not count as lost.
-func (e *Engine) adoptionFailed(it *item, end Ending, now time.Time) {
+func (e *course) adoptionFailed(it *item, end Ending, now time.Time) {
 	if it.Phase != PhaseRunning {
 		e.refit(it, now)
 		return
@@ -76,7 +76,7 @@ func (e *Engine) adoptionFailed(it *item, end Ending, now time.Time) {
 }
 
 // lose continues without a lost attempt; counted means that its worker was lost.
-func (e *Engine) lose(it *item, counted bool, now time.Time) {
+func (e *course) lose(it *item, counted bool, now time.Time) {
 	lost := it.Lost
 	it.Lost = Ending{}
 	if counted {
@@ -121,13 +121,13 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	}
 }
 
-func (e *Engine) onWorkerLoss(it *item) jobtype.OnWorkerLoss {
+func (e *rules) onWorkerLoss(it *item) jobtype.OnWorkerLoss {
 	return cmp.Or(it.OnWorkerLoss, e.work[it.Work].Policy.OnWorkerLoss)
 }
 
 // holds reports whether a lost item waits for the worker that lost it. An item of a shared queue
 // cannot be sent there, so it is placed again.
-func (e *Engine) holds(it *item) bool {
+func (e *rules) holds(it *item) bool {
 	work := e.work[it.Work]
 	return e.onWorkerLoss(it) == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)
 }

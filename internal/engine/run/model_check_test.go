@@ -22,7 +22,7 @@ func (m *model) take() ([]Decision, []Report) {
 			break
 		}
 		c, best := e.next(), m.best()
-		if c != nil && c.crowd == nil && c.asks && e.crowdOf(c.head()).full(e) {
+		if c != nil && c.crowd == nil && c.asks && e.crowdOf(c.head()).full(&e.rules) {
 			decided := len(e.decisions)
 			e.place(c, m.now)
 			require.Len(m.q, e.decisions, decided, "it is only set aside")

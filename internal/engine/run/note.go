@@ -43,24 +43,24 @@ type Note struct {
 
 // Notes returns the notes since its last call. Notes are not part of the state: the workflow
 // reads them after every step.
-func (e *Engine) Notes() []Note {
+func (e *outbox) Notes() []Note {
 	taken := e.notes
 	e.notes = nil
 	return taken
 }
 
 // Note adds a note of the source.
-func (e *Engine) Note(n Note) { e.notes = append(e.notes, n) }
+func (e *outbox) Note(n Note) { e.notes = append(e.notes, n) }
 
 // noteWait notes a delay that is over, if it was noticeable.
-func (e *Engine) noteWait(code contract.Code, id int, detail string, since, now time.Time) {
+func (e *outbox) noteWait(code contract.Code, id int, detail string, since, now time.Time) {
 	if waited := now.Sub(since); !since.IsZero() && waited >= Noticeable {
 		e.Note(Note{Verdict: Delayed, Code: code, Item: id, Detail: detail, Waited: waited})
 	}
 }
 
 // noteSettled notes an end that the engine decided, not the handler.
-func (e *Engine) noteSettled(it *item, state State, message string, late bool) {
+func (e *outbox) noteSettled(it *item, state State, message string, late bool) {
 	switch state {
 	case Expired:
 		e.Note(Note{Verdict: Rejected, Code: contract.CodeExpired, Item: it.ID, Detail: message})

@@ -18,11 +18,11 @@ type Pause struct {
 func (p Pause) On() bool { return !p.At.IsZero() }
 
 // Paused returns the pause of the run.
-func (e *Engine) Paused() Pause { return e.pause }
+func (e *rules) Paused() Pause { return e.pause }
 
 // Pause prevents starts until [Engine.Resume]. Granted resources are released. Another pause replaces by and
 // note.
-func (e *Engine) Pause(now time.Time, by, note string) {
+func (e *course) Pause(now time.Time, by, note string) {
 	e.pause.By, e.pause.Note = clip(by), clip(note) // They travel.
 	if !e.pause.On() {
 		e.pause.At = now
@@ -32,7 +32,7 @@ func (e *Engine) Pause(now time.Time, by, note string) {
 }
 
 // Resume ends a pause, and returns its last state.
-func (e *Engine) Resume() Pause {
+func (e *course) Resume() Pause {
 	before := e.pause
 	if before.On() {
 		e.pause = Pause{}

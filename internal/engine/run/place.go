@@ -12,7 +12,7 @@ import (
 )
 
 // enqueue makes an item wait; it starts at readyAt at the earliest.
-func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
+func (e *course) enqueue(it *item, readyAt, now time.Time) {
 	if it.Phase != PhaseNone {
 		e.leave(it)
 	}
@@ -38,16 +38,16 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 	e.push(it, now)
 }
 
-func (e *Engine) push(it *item, now time.Time) {
+func (e *board) push(it *item, now time.Time) {
 	it.Aside = e.crowdOf(it) != nil
 	e.pushBack(it, now)
-	if e.admit && it.class.full(e) {
+	if e.admit && it.class.full(&e.rules) {
 		e.reports = append(e.reports, Report{Kind: Crowded, Item: it.ID})
 	}
 }
 
 // pushBack adds an item to its former class.
-func (e *Engine) pushBack(it *item, now time.Time) {
+func (e *board) pushBack(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
 	c.items.Push(it)
@@ -64,7 +64,7 @@ func (e *Engine) pushBack(it *item, now time.Time) {
 	e.touch(c)
 }
 
-func (e *Engine) mayStart() bool {
+func (e *ledger) mayStart() bool {
 	return !e.pause.On() && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
 }
 
@@ -112,7 +112,7 @@ func (e *Engine) assess(c *class, now time.Time) {
 	if e.returnGrants(c, now) {
 		return
 	}
-	able := it != nil && !c.full(e) && (c.nowhere || len(c.workers) > 0 && c.workers[0].usable(now))
+	able := it != nil && !c.full(&e.rules) && (c.nowhere || len(c.workers) > 0 && c.workers[0].usable(now))
 	queue := &e.ready
 	if c.asks && e.claims {
 		queue = &e.asking
@@ -141,8 +141,8 @@ func (e *Engine) assess(c *class, now time.Time) {
 
 // wakeToTry schedules an evaluation of a blocked class for the next trial of a worker that looks
 // full. A class that waits for its crowd is evaluated with that.
-func (e *Engine) wakeToTry(c *class, able bool) {
-	if able || c.full(e) || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
+func (e *board) wakeToTry(c *class, able bool) {
+	if able || c.full(&e.rules) || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
 		c.tryAt = time.Time{}
 		return
 	}
@@ -185,7 +185,7 @@ func (e *Engine) place(c *class, now time.Time) {
 	case !e.fits(it, now):
 		e.park(it, now)
 		return
-	case c.asks && e.claims && c.crowd == nil && e.crowdOf(it).full(e):
+	case c.asks && e.claims && c.crowd == nil && e.crowdOf(it).full(&e.rules):
 		e.setAside(it, now)
 		return
 	case c.asks && e.claims:
@@ -242,7 +242,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	e.decide(d)
 }
 
-func (e *Engine) countAgain(it *item) {
+func (e *outbox) countAgain(it *item) {
 	if it.Retrying {
 		e.retried++
 	}
@@ -252,18 +252,18 @@ func (e *Engine) countAgain(it *item) {
 	it.Retrying, it.Replacing = false, false
 }
 
-func (e *Engine) running() int { return len(e.flight) }
+func (e *ledger) running() int { return len(e.flight) }
 
 // timeout returns the bound of one attempt: the item's own, or else execution_timeout raised by
 // the estimate up to its cap.
-func (e *Engine) timeout(it *item) time.Duration {
+func (e *rules) timeout(it *item) time.Duration {
 	if it.Timeout > 0 {
 		return it.Timeout
 	}
 	return max(e.work[it.Work].Policy.ExecutionTimeout.Std(), min(it.Estimate, jobtype.MaxEstimatedRuntime.Std()))
 }
 
-func (e *Engine) heartbeat(it *item) time.Duration {
+func (e *rules) heartbeat(it *item) time.Duration {
 	if it.HeartbeatTimeout > 0 {
 		return it.HeartbeatTimeout
 	}
@@ -303,7 +303,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 
 // failInTime schedules an evaluation of a class without workers for the timeout of the first
 // item.
-func (e *Engine) failInTime(c *class, items []*item) {
+func (e *board) failInTime(c *class, items []*item) {
 	if c.noWorkerSince.IsZero() || len(items) == 0 {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-func (e *Engine) acquire(it *item, now time.Time) {
+func (e *course) acquire(it *item, now time.Time) {
 	e.dequeue(it)
 	e.asks++
 	it.Ask = e.asks // An answer to an earlier item of that id does not count.
@@ -20,7 +20,7 @@ func (e *Engine) acquire(it *item, now time.Time) {
 
 // release releases an item's resources, or its request for them. The caller removes the item
 // from its class first.
-func (e *Engine) release(it *item) {
+func (e *course) release(it *item) {
 	if !it.Granted && !it.Asking {
 		return
 	}
@@ -31,7 +31,7 @@ func (e *Engine) release(it *item) {
 }
 
 // askingFor returns the item if it still waits for the answer to that request.
-func (e *Engine) askingFor(id, ask int) *item {
+func (e *ledger) askingFor(id, ask int) *item {
 	if it := e.items[id]; it != nil && it.Phase == PhaseAsking && it.Ask == ask {
 		return it
 	}
@@ -91,7 +91,7 @@ func (v Renewed) apply(e *Engine, _ time.Time) {
 func (v FencesGranted) apply(e *Engine, _ time.Time) { e.SetFences(v.Fence, v.Fences) }
 
 // hasFence ensures a fence for the next attempt of the item.
-func (e *Engine) hasFence(it *item) bool {
+func (e *fences) hasFence(it *item) bool {
 	if e.fenceEnd == 0 || e.fence < e.fenceEnd || it.Granted {
 		return true
 	}
@@ -103,7 +103,7 @@ func (e *Engine) hasFence(it *item) bool {
 }
 
 // nextFence returns a fence above all earlier ones of the same key or object.
-func (e *Engine) nextFence(it *item) int64 {
+func (e *fences) nextFence(it *item) int64 {
 	if it.Granted {
 		it.Fence++
 		return it.Fence
@@ -116,14 +116,14 @@ func (e *Engine) nextFence(it *item) int64 {
 // releaseIfContended releases the grants of an item that found no room on its worker, if no
 // other worker has room either: others can use them meanwhile. The item requests them again when
 // there is a worker.
-func (e *Engine) releaseIfContended(it *item, c *class) {
+func (e *course) releaseIfContended(it *item, c *class) {
 	if it.Granted && (len(c.workers) == 0 || c.workers[0].tier != tierFree) {
 		e.release(it)
 	}
 }
 
 // SetFences gives the run another range, above the previous ones. An empty one changes nothing.
-func (e *Engine) SetFences(fence, n int64) {
+func (e *fences) SetFences(fence, n int64) {
 	e.wantsFences = false
 	last := fence + n - 1
 	switch {
@@ -138,7 +138,7 @@ func (e *Engine) SetFences(fence, n int64) {
 
 // RenewFences raises fences of the clock above those from before now: a reset run has forgotten
 // the ones it used.
-func (e *Engine) RenewFences(now time.Time) {
+func (e *fences) RenewFences(now time.Time) {
 	if e.fenceEnd == 0 {
 		e.fence = max(e.fence, now.UnixMilli()<<20)
 	}

@@ -8,7 +8,7 @@ import (
 
 // Observe sets the length of the workflow's history, in events and bytes, and the bytes of
 // decisions that are not in it yet. Call it before events.
-func (e *Engine) Observe(now time.Time, events, bytes, ordered int) {
+func (e *views) Observe(now time.Time, events, bytes, ordered int) {
 	history := rollover.History{Events: events, Bytes: bytes, Ordered: ordered, Busy: e.Busy()}
 	if again := e.roll.Observe(now, history, func() bool { return e.allYoung(now) }); !again.IsZero() {
 		e.timers.Push(timer{at: again, kind: timerWake})
@@ -17,7 +17,7 @@ func (e *Engine) Observe(now time.Time, events, bytes, ordered int) {
 
 // allYoung reports whether no attempt in flight has run long. It is called only while the
 // history is long enough to continue as new.
-func (e *Engine) allYoung(now time.Time) bool {
+func (e *ledger) allYoung(now time.Time) bool {
 	//workflowcheck:ignore a conjunction does not depend on the order
 	for _, it := range e.flight {
 		if it.Want.Idle {
@@ -31,18 +31,18 @@ func (e *Engine) allYoung(now time.Time) bool {
 }
 
 // ShouldContinueAsNew reports whether the run can continue as new now.
-func (e *Engine) ShouldContinueAsNew() bool {
+func (e *ledger) ShouldContinueAsNew() bool {
 	return e.roll.Holds() && len(e.flight) == e.idle
 }
 
 // Rolling reports whether nothing may start, so that the run can continue as new.
-func (e *Engine) Rolling() bool { return e.roll.Holds() }
+func (e *ledger) Rolling() bool { return e.roll.Holds() }
 
 // ChangedAt returns the last change of an item or the source.
-func (e *Engine) ChangedAt() time.Time { return e.changedAt }
+func (e *outbox) ChangedAt() time.Time { return e.changedAt }
 
 // Changed records a change of the source.
-func (e *Engine) Changed(now time.Time) { e.changedAt = latest(e.changedAt, now) }
+func (e *outbox) Changed(now time.Time) { e.changedAt = latest(e.changedAt, now) }
 
 // Progressed records progress of the source.
-func (e *Engine) Progressed() { e.roll.Progress() }
+func (e *ledger) Progressed() { e.roll.Progress() }

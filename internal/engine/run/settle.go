@@ -14,7 +14,7 @@ func (e *Engine) Stop(now time.Time, state State, reason string) {
 }
 
 // Stopped reports whether [Engine.Stop] is in force.
-func (e *Engine) Stopped() bool { return e.stopped != Open }
+func (e *rules) Stopped() bool { return e.stopped != Open }
 
 // CancelRunning cancels every attempt in flight because the run or its window is over.
 func (e *Engine) CancelRunning(now time.Time, reason string) {
@@ -26,11 +26,11 @@ func (e *Engine) CancelRunning(now time.Time, reason string) {
 	}
 }
 
-func (e *Engine) settle(it *item, state State, message string, now time.Time) {
+func (e *course) settle(it *item, state State, message string, now time.Time) {
 	e.settleWith(it, state, message, Ending{}, now)
 }
 
-func (e *Engine) settleWith(it *item, state State, message string, end Ending, now time.Time) {
+func (e *course) settleWith(it *item, state State, message string, end Ending, now time.Time) {
 	e.Changed(now)
 	late := it.Phase == PhaseLate
 	e.noteSettled(it, state, message, late)
@@ -49,7 +49,7 @@ func (e *Engine) settleWith(it *item, state State, message string, end Ending, n
 }
 
 // leave removes an item from its phase.
-func (e *Engine) leave(it *item) {
+func (e *board) leave(it *item) {
 	switch it.Phase {
 	case PhaseRunning, PhaseGrace:
 		delete(e.flight, it.ID)
@@ -71,7 +71,7 @@ func (e *Engine) leave(it *item) {
 	it.Phase = PhaseNone
 }
 
-func (e *Engine) dequeue(it *item) {
+func (e *board) dequeue(it *item) {
 	c := it.class
 	if c == nil {
 		return

@@ -61,7 +61,7 @@ type savedClass struct {
 }
 
 // Snapshot returns the state. It shares memory with the engine: encode it before the next event.
-func (e *Engine) Snapshot() Snapshot {
+func (e *views) Snapshot() Snapshot {
 	f := &e.fleet
 	s := Snapshot{
 		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Pause: e.pause, Suspended: e.suspended,
@@ -92,7 +92,7 @@ const maxBaggage = 384 << 10
 // itemsToTravel lists the items of a state, by id. Over maxBaggage, items lose their messages in
 // the state; [Engine.keepCheckpoint] bounds checkpoints. The items themselves are not changed: a
 // query may read the state.
-func (e *Engine) itemsToTravel() []*item {
+func (e *ledger) itemsToTravel() []*item {
 	var list []*item
 	baggage := 0
 	for _, it := range byID(e.items) {
@@ -188,12 +188,12 @@ func (it *item) fault() string {
 	return ""
 }
 
-func (e *Engine) restoreMissing(c *class, saved savedClass) {
+func (e *board) restoreMissing(c *class, saved savedClass) {
 	c.noWorkerSince, c.failAt, c.recovering = saved.Since, saved.Fail, saved.Recovering
 	e.timers.Push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 }
 
-func (e *Engine) readmit(it *item, now time.Time) {
+func (e *board) readmit(it *item, now time.Time) {
 	if !it.ExpiresAt.IsZero() && !it.Ran && !it.inFlight() {
 		e.timers.Push(timer{at: it.ExpiresAt, kind: timerExpire, item: it.ID})
 	}
@@ -217,7 +217,7 @@ func (e *Engine) readmit(it *item, now time.Time) {
 	}
 }
 
-func (e *Engine) readmitRunning(it *item) {
+func (e *board) readmitRunning(it *item) {
 	e.flight[it.ID] = it
 	if it.Want.Idle {
 		e.idle++

@@ -74,7 +74,7 @@ func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
 }
 
 // blame reports workers that lack a program which has started on another one.
-func (e *Engine) blame(it *item, now time.Time) {
+func (e *course) blame(it *item, now time.Time) {
 	for _, w := range e.lacking(it.Lacks) {
 		if s := &w.starts; s.failing() && s.Missing && now.Sub(s.Reported) >= startPauseMost {
 			s.Reported = now
@@ -83,7 +83,7 @@ func (e *Engine) blame(it *item, now time.Time) {
 	}
 }
 
-func (e *Engine) lacking(processes []string) (list []*worker) {
+func (e *board) lacking(processes []string) (list []*worker) {
 	if len(processes) == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func causeOf(failure Failure) contract.Code {
 }
 
 // proveStart clears a worker on which a program has started since its last failure.
-func (e *Engine) proveStart(it *item, w *worker, failure Failure, now time.Time) {
+func (e *course) proveStart(it *item, w *worker, failure Failure, now time.Time) {
 	switch failure { //nolint:exhaustive // the others prove nothing
 	case contract.FailureNone, contract.FailureFailed, contract.FailureStale, contract.FailureTimeout, contract.FailureDeferred, contract.FailureGuard:
 		e.blame(it, now)
@@ -126,7 +126,7 @@ func (e *Engine) proveStart(it *item, w *worker, failure Failure, now time.Time)
 	}
 }
 
-func (e *Engine) clearStarts(w *worker) {
+func (e *course) clearStarts(w *worker) {
 	if w.starts.failing() {
 		w.coolUntil = time.Time{}
 		e.fleet.changes++
@@ -150,7 +150,7 @@ func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 }
 
 // probeStart makes an attempt the only one of a failing worker.
-func (e *Engine) probeStart(it *item, w *worker, now time.Time) {
+func (e *board) probeStart(it *item, w *worker, now time.Time) {
 	if w.starts.failing() {
 		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(startProof)
 		e.timers.Push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
@@ -158,14 +158,14 @@ func (e *Engine) probeStart(it *item, w *worker, now time.Time) {
 }
 
 // endProbe allows the worker's next attempt.
-func (e *Engine) endProbe(it *item, w *worker) {
+func (e *board) endProbe(it *item, w *worker) {
 	if w.starts.Probing && w.starts.Probe == it.ID {
 		w.starts.Probing, w.starts.ProofAt = false, time.Time{}
 	}
 }
 
 // touchLacking schedules an evaluation of the classes whose program workers lack.
-func (e *Engine) touchLacking() {
+func (e *board) touchLacking() {
 	for _, c := range e.open {
 		if len(c.lacks) > 0 {
 			e.touch(c)
@@ -206,7 +206,7 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 
 // waitForStarts returns the wait for workers that cannot start programs; ok is false if another
 // worker can.
-func (e *Engine) waitForStarts(it *item) (wait Wait, ok bool) {
+func (e *board) waitForStarts(it *item) (wait Wait, ok bool) {
 	wait = Wait{Code: contract.CodeCannotStart, Since: it.QueuedAt}
 	var ids []string
 	for _, d := range it.class.workers {

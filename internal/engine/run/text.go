@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-func (e *Engine) missing(c *class) string {
+func (e *views) missing(c *class) string {
 	if c.shared {
 		return fmt.Sprintf("no worker pulls the shared queue of %s (start one with --shared %s)", c.jobType, c.jobType)
 	}
@@ -22,7 +22,7 @@ func (e *Engine) missing(c *class) string {
 
 // Shortage names the missing property without which no worker of the view can serve; "" if one
 // can.
-func (e *Engine) Shortage(wanted explain.Wanted) string {
+func (e *views) Shortage(wanted explain.Wanted) string {
 	workers := e.fleet.sorted()
 	if w := e.fleet.byID[wanted.Node]; w != nil {
 		workers = []*worker{w}

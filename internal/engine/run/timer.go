@@ -44,7 +44,7 @@ func (t timer) Compare(o timer) int {
 
 // NextWake returns the time by which Tick must be applied even without an event; zero if nothing
 // is pending.
-func (e *Engine) NextWake() time.Time {
+func (e *views) NextWake() time.Time {
 	for len(e.timers) > 0 && !e.matters(e.timers[0]) {
 		e.timers.Pop()
 	}
@@ -56,7 +56,7 @@ func (e *Engine) NextWake() time.Time {
 
 // matters reports whether the reason of a timer still exists, so that the run is not woken in
 // vain.
-func (e *Engine) matters(t timer) bool {
+func (e *views) matters(t timer) bool {
 	switch t.kind {
 	case timerCool:
 		w := e.fleet.byID[t.class]
@@ -97,7 +97,7 @@ const minTimers = 1 << 10
 
 // sweepTimers drops stale and duplicate timers when their number has doubled since the last
 // sweep: an item that is placed repeatedly leaves some each time.
-func (e *Engine) sweepTimers() {
+func (e *views) sweepTimers() {
 	if len(e.timers) < 2*max(e.swept, minTimers) {
 		return
 	}

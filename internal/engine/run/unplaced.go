@@ -5,7 +5,7 @@ import "time"
 // Unplaced reports whether no item can be placed, and since when: nothing is in flight, and
 // every item waits for a worker that does not exist. Only while nothing is in flight it visits
 // the classes.
-func (e *Engine) Unplaced() (since time.Time, all bool) {
+func (e *views) Unplaced() (since time.Time, all bool) {
 	if len(e.flight) > 0 || len(e.items) == 0 || e.fleet.incomplete {
 		return time.Time{}, false
 	}
@@ -25,7 +25,7 @@ func (e *Engine) Unplaced() (since time.Time, all bool) {
 }
 
 // Placeable reports whether a worker exists for one of the items, busy or not.
-func (e *Engine) Placeable() bool {
+func (e *views) Placeable() bool {
 	waiting := 0
 	//workflowcheck:ignore a disjunction does not depend on the order
 	for _, c := range e.classes {
@@ -38,7 +38,7 @@ func (e *Engine) Placeable() bool {
 }
 
 // Lacks names the missing property of the largest unplaceable class; "" if there is none.
-func (e *Engine) Lacks() string {
+func (e *views) Lacks() string {
 	it := e.items[e.MainWait()]
 	if it == nil || it.class == nil {
 		return ""

@@ -38,7 +38,7 @@ type View struct {
 }
 
 // View describes an item that has not settled; false if there is none.
-func (e *Engine) View(id int) (View, bool) {
+func (e *views) View(id int) (View, bool) {
 	it := e.items[id]
 	if it == nil {
 		return View{}, false
@@ -54,7 +54,7 @@ func (e *Engine) View(id int) (View, bool) {
 }
 
 // RunningAttempt returns the attempt of an item that runs; 0 if none does.
-func (e *Engine) RunningAttempt(id int) int {
+func (e *ledger) RunningAttempt(id int) int {
 	if it := e.items[id]; it != nil && it.Phase == PhaseRunning {
 		return it.Attempt
 	}
@@ -62,19 +62,19 @@ func (e *Engine) RunningAttempt(id int) int {
 }
 
 // Len returns the number of items that have not settled.
-func (e *Engine) Len() int { return len(e.items) }
+func (e *views) Len() int { return len(e.items) }
 
 // InFlight returns the number of attempts that run or may still run.
-func (e *Engine) InFlight() int { return len(e.flight) }
+func (e *views) InFlight() int { return len(e.flight) }
 
 // Late returns the number of items that do not fit before the window closes.
-func (e *Engine) Late() int { return e.late }
+func (e *views) Late() int { return e.late }
 
 // Busy returns the number of attempts in flight that continue-as-new would lose.
-func (e *Engine) Busy() int { return len(e.flight) - e.idle }
+func (e *views) Busy() int { return len(e.flight) - e.idle }
 
 // Estimate returns the expected rest of an item's run, and its expected whole duration.
-func (e *Engine) Estimate(id int) (rest, whole time.Duration) {
+func (e *views) Estimate(id int) (rest, whole time.Duration) {
 	it := e.items[id]
 	if it == nil {
 		return 0, 0
@@ -83,7 +83,7 @@ func (e *Engine) Estimate(id int) (rest, whole time.Duration) {
 }
 
 // WaitOf explains why an item does not run, except for the source's own decisions.
-func (e *Engine) WaitOf(id int, now time.Time) Wait {
+func (e *views) WaitOf(id int, now time.Time) Wait {
 	it := e.items[id]
 	if it == nil {
 		return Wait{}
@@ -115,7 +115,7 @@ func (e *Engine) WaitOf(id int, now time.Time) Wait {
 	return Wait{}
 }
 
-func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
+func (e *views) waitOfQueued(it *item, now time.Time) Wait {
 	starting := Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to start"}
 	limited := Wait{Code: contract.CodeGlobalLimit, Since: it.QueuedAt}
 	requests := it.requests() && e.claims
@@ -126,7 +126,7 @@ func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
 	case requests && e.limit > 0 && e.atGate() >= e.limit-e.running():
 		limited.Detail = fmt.Sprintf("%d jobs run and %d request their resources: global_execution_concurrency of %d is reached", e.running(), e.atGate(), e.limit)
 		return limited
-	case requests && (it.class.full(e) || e.waits >= maxWaits):
+	case requests && (it.class.full(&e.rules) || e.waits >= maxWaits):
 		return Wait{Code: contract.CodeResources, Since: it.QueuedAt, Detail: fmt.Sprintf("its resources: %s; other jobs wait ahead of it", it.Needs)}
 	case !requests && !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd:
 		return Wait{Code: contract.CodeClaims, Since: it.QueuedAt, Detail: "the run has asked for more fences"}
@@ -138,7 +138,7 @@ func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
 
 // waitForWorker distinguishes why no worker serves the item: there is none, its pinned one is
 // away, none has a slot, or the policy allows no more there.
-func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
+func (e *views) waitForWorker(it *item, now time.Time) Wait {
 	c := it.class
 	if c.possible == 0 {
 		return e.waitForAny(it)
@@ -173,7 +173,7 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 }
 
 // fitting lists workers by id, at least those of the class.
-func (e *Engine) fitting(c *class) []*worker {
+func (e *board) fitting(c *class) []*worker {
 	if c.node == "" {
 		return e.fleet.sorted()
 	}
@@ -191,7 +191,7 @@ func othersText(n int, id string) string {
 }
 
 // waitForAny explains an item that no worker could serve, busy or not.
-func (e *Engine) waitForAny(it *item) Wait {
+func (e *views) waitForAny(it *item) Wait {
 	c := it.class
 	wait := Wait{Object: strings.TrimSpace(c.handler + " " + explain.Labels(c.labels)), Since: c.waitingSince(it)}
 	wait.Code, wait.Detail = explain.Lacking(e.fleet.incomplete, e.missing(c))
@@ -223,7 +223,7 @@ func (e *Engine) waitForAny(it *item) Wait {
 }
 
 // reason returns why a worker gets nothing, or "".
-func (e *Engine) reason(w *worker, handler string) string {
+func (e *board) reason(w *worker, handler string) string {
 	switch {
 	case !w.online():
 		return "it is " + string(w.State)
@@ -246,7 +246,7 @@ type WorkerUse struct {
 }
 
 // Workers describes the workers for the work of that name; all of them if it has no handler.
-func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
+func (e *views) Workers(name string, now time.Time) []WorkerUse {
 	work := e.work[name]
 	var list []WorkerUse
 	for _, w := range e.fleet.sorted() {
@@ -269,7 +269,7 @@ func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
 }
 
 // Missing names the kind of worker that items wait for; "" if every item has one.
-func (e *Engine) Missing() string {
+func (e *views) Missing() string {
 	for _, it := range byID(e.items) {
 		if it.class != nil && !it.class.noWorkerSince.IsZero() {
 			return e.missing(it.class)

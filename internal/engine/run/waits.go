@@ -21,7 +21,7 @@ type Waiting struct {
 
 // Waits groups the items that do not run by their wait, largest group first. It explains one item
 // of each class, and all items without a class.
-func (e *Engine) Waits(now time.Time) []*Waiting {
+func (e *views) Waits(now time.Time) []*Waiting {
 	type cause struct {
 		code           contract.Code
 		object, detail string
@@ -79,7 +79,7 @@ func (e *Engine) Elsewhere(most int) (ids []int) {
 
 // MainWait returns the item whose wait stands for the others: the first of the largest class, or
 // else the first that waits for anything; -1 if there is none. It visits the classes only.
-func (e *Engine) MainWait() int {
+func (e *views) MainWait() int {
 	first, most := -1, 0
 	//workflowcheck:ignore the greatest does not depend on the order
 	for _, c := range e.classes {

@@ -1,4 +1,4 @@
-// Package attempt has the end of an attempt, as a worker or the server reports it, and the rule for the next one.
+// Package attempt has an item as a source offers it, the end of an attempt of it, and the rule for the next one.
 package attempt
 
 import (
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/needs"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Ending is the end of an attempt.
@@ -67,4 +69,47 @@ func (r Retry) Wait(retries int) time.Duration {
 		wait = min(2*wait, r.MaxBackoff)
 	}
 	return max(wait, 0)
+}
+
+// Item is a piece of work that a source offers.
+type Item struct {
+	// ID is unique among the items of the run that have not settled.
+	ID   int    `json:"id"`
+	Work string `json:"w,omitempty"`
+	Want Want   `json:"wt,omitzero"`
+	// Needs are granted to the item before it starts.
+	Needs needs.Needs `json:"nd,omitzero"`
+	// Order is the item's rank: the smallest starts first, among equals the smallest ID.
+	Order int64 `json:"o,omitempty"`
+	// NotBefore and ExpiresAt bound the first attempt's start; zero means no bound.
+	NotBefore time.Time `json:"nb,omitzero"`
+	ExpiresAt time.Time `json:"ex,omitzero"`
+	// Estimate is the expected duration of the whole item; 0 if unknown.
+	Estimate time.Duration `json:"es,omitempty"`
+	// Bytes is the size of the item's part in an attempt's input.
+	Bytes int `json:"by,omitempty"`
+	// Retry, Timeout and HeartbeatTimeout override the work's policy if not zero.
+	Retry            *Retry        `json:"rt,omitempty"`
+	Timeout          time.Duration `json:"to,omitempty"`
+	HeartbeatTimeout time.Duration `json:"ht,omitempty"`
+	// OnWorkerLoss overrides the work's policy if not empty.
+	OnWorkerLoss jobtype.OnWorkerLoss `json:"wl,omitempty"`
+	// Attempt counts the attempts before the offer.
+	Attempt int `json:"a,omitempty"`
+	// Checkpoint is the start of the next attempt; Done is its progress in percent, 0 if
+	// unknown.
+	Checkpoint json.RawMessage `json:"c,omitempty"`
+	Done       float64         `json:"dn,omitempty"`
+}
+
+// Want restricts the workers of an item.
+type Want struct {
+	// Node pins it to one worker, Labels to workers with all of them.
+	Node   string            `json:"n,omitempty"`
+	Labels map[string]string `json:"l,omitempty"`
+	// Nowhere means that the item takes no worker's slot, as a child workflow.
+	Nowhere bool `json:"x,omitempty"`
+	// Idle means that its attempt is only a wait that the source ends. It survives
+	// continue-as-new. Only together with Nowhere.
+	Idle bool `json:"i,omitempty"`
 }

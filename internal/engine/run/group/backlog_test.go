@@ -130,7 +130,10 @@ func (w *world) act() {
 		w.now = w.now.Add(time.Minute) // Back-offs are over.
 		w.take(w.step(run.Tick{}))
 	case n == 18:
-/tmp/t.txt	default:
+		w.take(w.step(source.Paused{}))
+		w.checkWaits()
+		w.take(w.step(source.Resumed{}))
+	default:
 		w.take(w.step(run.Tick{}))
 	}
 	w.check()

@@ -73,6 +73,24 @@ func (f RunFilter) query() (string, error) {
 		kind = KindDAG
 		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(f.DAG, "")))
 	}
+	terms = append(terms, f.times()...)
+	outcomes, err := quoted("outcome", f.Outcomes)
+	if err != nil {
+		return "", err
+	}
+	if outcomes != "" {
+		term := fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, outcomes)
+		if slices.Contains(f.Outcomes, contract.OutcomeCompleted) {
+			term = fmt.Sprintf("(%s OR %s IS NULL AND ExecutionStatus = 'Completed')", term, contract.SearchAttributeOutcome)
+		}
+		terms = append(terms, term)
+	}
+	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
+}
+
+// times are the terms that bound the times of the runs.
+func (f RunFilter) times() []string {
+	var terms []string
 	if f.Running {
 		terms = append(terms, contract.QueryOpen)
 	}
@@ -88,18 +106,7 @@ func (f RunFilter) query() (string, error) {
 	if !f.EndedUntil.IsZero() {
 		terms = append(terms, fmt.Sprintf("CloseTime <= '%s'", f.EndedUntil.UTC().Format(time.RFC3339Nano)))
 	}
-	outcomes, err := quoted("outcome", f.Outcomes)
-	if err != nil {
-		return "", err
-	}
-	if outcomes != "" {
-		term := fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, outcomes)
-		if slices.Contains(f.Outcomes, contract.OutcomeCompleted) {
-			term = fmt.Sprintf("(%s OR %s IS NULL AND ExecutionStatus = 'Completed')", term, contract.SearchAttributeOutcome)
-		}
-		terms = append(terms, term)
-	}
-	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
+	return terms
 }
 
 // quoted writes names as a list of a query.

@@ -109,7 +109,7 @@ func (o *operated) explained() *calls {
 		found, err := explainer.Explain(o.T.Context(), client, o.ref.WorkflowID)
 		require.NoError(o.T, err)
 		require.NotEmpty(o.T, found.Reasons)
-		assert.EqualValues(o.T, contract.CodePaused, found.Reasons[0].Code)
+		assert.Equal(o.T, contract.CodePaused, found.Reasons[0].Code)
 		assert.Contains(o.T, found.Reasons[0].Detail, " more wait for it)")
 		require.Len(o.T, found.Run.Group.Waits, 1)
 		assert.Equal(o.T, pending, found.Run.Group.Waits[0].Items)

@@ -24,7 +24,9 @@ func TestTheSummaryNamesWhatIsSilentAndWhatWaits(t *testing.T) {
 	found.InFlight = 3
 	found.Waiting = waitingFor(contract.GroupStatus{Pending: 20_004, Waits: []contract.WaitReason{
 		{Code: "GLOBAL_LIMIT", Object: "h", Items: 20_000, Detail: "global_execution_concurrency of 3 is reached"},
-		{Code: "RESOURCES_PENDING", Object: "job-00004.4", Items: 1}, {Code: "RESOURCES_PENDING", Object: "job-00005.5", Items: 1}, {Code: "NO_WORKER", Object: "h", Items: 1},
+		{Code: "RESOURCES_PENDING", Object: "job-00004.4", Items: 1},
+		{Code: "RESOURCES_PENDING", Object: "job-00005.5", Items: 1},
+		{Code: "NO_WORKER", Object: "h", Items: 1},
 	}})
 	lines := found.lines(now)
 	assert.Equal(t, "3 running, 1 of them silent; 20000 wait for GLOBAL_LIMIT(h): global_execution_concurrency of 3 is reached; 2 wait for RESOURCES_PENDING; 1 wait for NO_WORKER(h); 1 wait for QUEUED", lines[0])

@@ -35,24 +35,24 @@ type kept struct {
 	wanted int
 }
 
-func (r *results) get(i dag.Index) []byte {
-	if k := r.of[i]; k != nil {
+func (g *results) get(i dag.Index) []byte {
+	if k := g.of[i]; k != nil {
 		return k.data
 	}
 	return nil
 }
 
-func (r *results) drop(i dag.Index) {
-	if k := r.of[i]; k != nil {
-		r.bytes -= len(k.data)
-		delete(r.of, i)
+func (g *results) drop(i dag.Index) {
+	if k := g.of[i]; k != nil {
+		g.bytes -= len(k.data)
+		delete(g.of, i)
 	}
 }
 
-func (r *results) put(i dag.Index, k *kept) {
-	r.drop(i)
-	r.of[i] = k
-	r.bytes += len(k.data)
+func (g *results) put(i dag.Index, k *kept) {
+	g.drop(i)
+	g.of[i] = k
+	g.bytes += len(k.data)
 }
 
 // satisfied reports whether a task in this state does not need its dependencies'

@@ -1,10 +1,10 @@
 package group
 
 import (
-	"github.com/roundsman/roundsman/internal/engine/run/source"
-
 	"slices"
 	"testing"
+
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

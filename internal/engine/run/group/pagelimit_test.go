@@ -1,10 +1,10 @@
 package group
 
 import (
-	"github.com/roundsman/roundsman/internal/engine/run"
-
 	"fmt"
 	"testing"
+
+	"github.com/roundsman/roundsman/internal/engine/run"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -62,6 +62,8 @@ type FleetInput struct {
 	State []byte `json:"state,omitempty"`
 	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
+	// EndUnknown means that the end of the registry before is still to be looked up for the audit log.
+	EndUnknown bool `json:"end_unknown,omitempty"`
 }
 
 // Bounds of a registration.

@@ -111,6 +111,9 @@ func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
 // Passed are earlier runs whose ends are not in the audit log yet.
 func (l *Loop) Passed() []string { return l.passed }
 
+// EndUnknown reports whether the end of the chain of runs before this one is still looked up.
+func (l *Loop) EndUnknown() bool { return l.predecessor != nil }
+
 func (l *Loop) woken() bool {
 	return l.touched || l.timers.Fired() || l.newlyCanceled() || l.Audit.Ready() || l.predecessorKnown()
 }

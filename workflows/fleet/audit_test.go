@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	sdktest "go.temporal.io/sdk/testsuite"
@@ -146,4 +147,23 @@ func TestWhatHappensAgainAndAgainIsToldLessOften(t *testing.T) {
 	assert.Equal(t, times, total)
 	assert.LessOrEqual(t, entries, 5, "10, 20, 40, 80 seconds")
 	assert.WithinDuration(t, b.start.Add(times*time.Second), news, time.Second)
+}
+
+// TestAnEndNotLookedUpYetTravels: a registry that must continue as new before it has learned how the one before it
+// ended leaves the task to the next run.
+func TestAnEndNotLookedUpYetTravels(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: time.Hour})
+	b.OnActivity(contract.EntityEndActivity, mock.Anything, mock.Anything).Return(contract.EntityEndResult{}, nil).After(time.Hour)
+	b.at(0, func() { b.register(registration("a")) })
+	next := b.play(time.Minute, contract.FleetInput{})
+	assert.True(t, next.EndUnknown)
+
+	second := newFleetBench(t)
+	second.observe(look{after: time.Hour})
+	second.audit.ended = contract.EntityEndResult{Entry: &contract.AuditEntry{Action: "fleet.terminate", Object: "fleet"}}
+	last := second.play(time.Minute, next)
+	assert.Contains(t, second.audit.Lines(), "fleet.terminate fleet")
+	assert.False(t, last.EndUnknown)
 }

@@ -89,7 +89,7 @@ func newRun(ctx workflow.Context, in contract.FleetInput) (*run, error) {
 			return nil, temporal.NewNonRetryableApplicationError("the registry cannot start with these thresholds", "BadConfig", err)
 		}
 	}
-	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.FleetWorkflowID, Audit: in.Audit, Continued: len(in.State) > 0})}
+	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.FleetWorkflowID, Audit: in.Audit, Continued: len(in.State) > 0 && !in.EndUnknown})}
 	r.ctx = r.loop.Context()
 	if err := r.restore(in); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (r *run) continueAsNew() error {
 	if err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	in := contract.FleetInput{State: state, Audit: r.loop.Audit.State()}
+	in := contract.FleetInput{State: state, Audit: r.loop.Audit.State(), EndUnknown: r.loop.EndUnknown()}
 	if r.core.Configured() {
 		config := r.core.Thresholds()
 		in.Config = &config

@@ -235,7 +235,9 @@ func (r *run) continueAsNew() error {
 	if err := r.loop.Finish(); err != nil {
 		return err
 	}
-	return workflow.NewContinueAsNewError(r.ctx, contract.NotificationsWorkflow, contract.NotificationsInput{
+	in := contract.NotificationsInput{
 		Continued: true, Watch: r.watched, Queue: r.queue.State(), Audit: r.loop.Audit.State(), Inherited: r.inherited,
-	})
+	}
+	in.Inherited.Passed = r.loop.Passed()
+	return workflow.NewContinueAsNewError(r.ctx, contract.NotificationsWorkflow, in)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
@@ -177,4 +178,15 @@ func TestUnknownReceiverIsNotTested(t *testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	assert.Empty(t, m.tried)
+}
+
+// TestAnEndNotRecordedYetTravels: a notifier that must continue as new before it has learned how the one before it
+// ended passes the task on.
+func TestAnEndNotRecordedYetTravels(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	m.OnActivity(contract.EntityEndActivity, mock.Anything, mock.Anything).Return(contract.EntityEndResult{}, nil).After(time.Hour)
+	m.SetCurrentHistoryLength(10_000)
+	m.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{Inherited: contract.Inherited{From: "before", Passed: []string{"before"}}})
+	assert.Equal(t, []string{"before"}, m.end().Inherited.Passed)
 }

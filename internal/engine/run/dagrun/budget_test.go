@@ -184,3 +184,17 @@ func TestFaultsOfBudgets(t *testing.T) {
 		assert.ErrorContains(t, err, want, task)
 	}
 }
+
+// TestTheEndIsTheLastCommand: the workflow carries out nothing after it, and one step may have more commands than
+// fit into a workflow task.
+func TestTheEndIsTheLastCommand(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []contract.FailureKind{contract.FailureNone, contract.FailureFailed} {
+		p := start(t, "version: 1\nname: nightly\ntasks:\n  - {id: load, command: [load], retry_budget: {count: 3}}\n", dagrun.Config{})
+		p.workers(worker("w", 4))
+		p.grant(0)
+		p.ended("load", run.Ending{Failure: failure})
+		require.Len(t, p.g.Endings(), 1)
+		assert.IsType(t, dagrun.End{}, p.g.last)
+	}
+}

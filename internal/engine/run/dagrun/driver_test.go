@@ -39,6 +39,8 @@ type graph struct {
 	*dagrun.Graph
 
 	endings []contract.TaskEnding
+	// last is the last command of the last step.
+	last source.Command
 }
 
 func newGraph(r *dag.Run, cfg dagrun.Config, now time.Time) (*graph, error) {
@@ -53,6 +55,7 @@ func restoreGraph(compiled *dag.Graph, data []byte, cfg dagrun.Config, now time.
 
 func (g *graph) Next(now time.Time, event source.Event) (list []decision) {
 	for _, command := range g.Graph.Next(now, event) {
+		g.last = command
 		switch c := command.(type) {
 		case run.Decision:
 			list = append(list, decision{Decision: c})

@@ -55,8 +55,10 @@ type Graph struct {
 	lookups map[string][]*task
 	// endings are those of tasks with a retry budget in this step.
 	endings []contract.TaskEnding
-	buf     []dag.Decision
-	out     []source.Command
+	// end is the end of the run in this step. It is the last command: nothing is carried out after it.
+	end *End
+	buf []dag.Decision
+	out []source.Command
 }
 
 // New prepares a run that begins at now; nothing happens before [Started].
@@ -196,6 +198,10 @@ func (g *Graph) advance(now time.Time) []source.Command {
 		g.do(ReportEndings{g.endings})
 		g.endings = nil
 	}
+	if g.end != nil {
+		g.do(*g.end)
+		g.end = nil
+	}
 	return g.out
 }
 
@@ -247,7 +253,7 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 			g.timers.push(timer{at: g.heldUntil, kind: timerRelease})
 		case dag.DecisionFinish:
 			g.outcome = d.Outcome
-			g.do(End{Outcome: d.Outcome, Reason: g.reason})
+			g.end = &End{Outcome: d.Outcome, Reason: g.reason}
 		case dag.DecisionCancel:
 			cancels = append(cancels, d.Task)
 		}

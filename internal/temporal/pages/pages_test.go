@@ -45,6 +45,8 @@ type server struct {
 	// waiting is told of each read, which then waits for release or its own context.
 	waiting, release chan struct{}
 	empty            bool
+	// late is the time after which each read fails; 0: it succeeds. After 100 reads the server is well again.
+	late time.Duration
 }
 
 func newServer() *server {
@@ -72,8 +74,12 @@ func (s *server) GetWorkflowExecutionHistory(ctx context.Context, in *workflowse
 	s.mu.Lock()
 	s.reads++
 	payloads, known := s.pages[in.GetExecution().GetWorkflowId()]
-	waiting, release := s.waiting, s.release
+	waiting, release, busy := s.waiting, s.release, s.late > 0 && s.reads < 100
 	s.mu.Unlock()
+	if busy {
+		time.Sleep(s.late)
+		return nil, serviceerror.NewDeadlineExceeded("the server is busy")
+	}
 	if waiting != nil {
 		waiting <- struct{}{}
 		select {
@@ -209,6 +215,25 @@ func canceledReader(t *testing.T) {
 		_, err := reader.Get(t.Context(), "group/a", contract.ProposalRef{Page: page, Position: position})
 		require.ErrorIs(t, err, pages.ErrLost)
 	}
+}
+
+// TestABusyServerEndsARead: readers that share a read do not repeat it for ever if the server gives up.
+func TestABusyServerEndsARead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.late = time.Second
+		reader := pages.NewProposals(s.store())
+		const readers = 3
+		got := make(chan error)
+		for range readers {
+			go func() { _, err := reader.List(t.Context(), "group/a", "page"); got <- err }()
+		}
+		for range readers {
+			require.Error(t, <-got)
+		}
+		assert.LessOrEqual(t, s.reads, readers)
+	})
 }
 
 // TestManyPages: the readers forget the oldest pages and read them again.

@@ -80,7 +80,9 @@ func (p *Proposals) List(ctx context.Context, run, page string) ([]jobtype.Propo
 		return list, nil
 	}
 	// The first caller's context counts for all: a canceled one makes the others read again.
-	read, err, shared := p.reads.Do(name, func() (any, error) {
+	mine := false
+	read, err, _ := p.reads.Do(name, func() (any, error) {
+		mine = true
 		data, err := p.store.Get(ctx, run, page)
 		if err != nil {
 			return nil, err
@@ -92,7 +94,7 @@ func (p *Proposals) List(ctx context.Context, run, page string) ([]jobtype.Propo
 		return list, err
 	})
 	if err != nil {
-		if shared && ctx.Err() == nil && ended(err) {
+		if !mine && ctx.Err() == nil && ended(err) {
 			return p.List(ctx, run, page)
 		}
 		return nil, err

@@ -80,8 +80,13 @@ func (i Item) attempts() int {
 	return max(i.Attempt, 1)
 }
 
-// listedAfter is the time after which the server lists a workflow run.
-const listedAfter = time.Minute
+const (
+	// listedAfter is the time after which the server lists a workflow run.
+	listedAfter = time.Minute
+	// clockSkew bounds the differences of the server's clocks. A workflow run that started later than the item ended
+	// costs only one more read; the item is missing in one before it.
+	clockSkew = 5 * time.Second
+)
 
 // linkOf returns the workflow run in which the last of the items ended: a group of 1,000,000 jobs continues as
 // new a hundred times. It returns ref for items that are open, or have just ended.
@@ -99,7 +104,7 @@ func (r Runs) linkOf(ctx context.Context, ref RunRef, items []Item) RunRef {
 		return ref
 	}
 	found, err := r.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: 1, Query: fmt.Sprintf("WorkflowId = '%s' AND StartTime <= '%s'", strings.ReplaceAll(ref.WorkflowID, "'", "''"), last.UTC().Format(time.RFC3339Nano)),
+		PageSize: 1, Query: fmt.Sprintf("WorkflowId = '%s' AND StartTime <= '%s'", strings.ReplaceAll(ref.WorkflowID, "'", "''"), last.Add(clockSkew).UTC().Format(time.RFC3339Nano)),
 	})
 	if err != nil || len(found.GetExecutions()) == 0 {
 		return ref

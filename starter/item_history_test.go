@@ -7,6 +7,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
@@ -39,4 +43,28 @@ func TestASlowPageIsAskedForOnce(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	assert.Equal(t, 1, asked)
+}
+
+// listing is a server that lists one workflow run, and keeps the query.
+type listing struct {
+	client.Client
+
+	query string
+}
+
+func (l *listing) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	l.query = in.GetQuery()
+	return &workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflowpb.WorkflowExecutionInfo{{Execution: &commonpb.WorkflowExecution{RunId: "found"}}}}, nil
+}
+
+// TestTheRunOfAnItemBearsWithClocks: an item may have ended right after a continue-as-new, by a clock that is behind.
+func TestTheRunOfAnItemBearsWithClocks(t *testing.T) {
+	t.Parallel()
+	server := &listing{}
+	ended := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	at := Runs{&Client{temporal: server}}.linkOf(t.Context(), RunRef{WorkflowID: "group/it's"}, []Item{
+		{State: contract.JobCompleted, EndedAt: ended.Add(-time.Hour)}, {State: contract.JobFailed, EndedAt: ended},
+	})
+	assert.Equal(t, RunRef{WorkflowID: "group/it's", RunID: "found"}, at)
+	assert.Equal(t, "WorkflowId = 'group/it''s' AND StartTime <= '2026-01-02T03:04:10.000000006Z'", server.query)
 }

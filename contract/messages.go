@@ -295,7 +295,7 @@ type GroupStatus struct {
 	Wait    *WaitReason `json:"wait,omitempty"`
 	// Phases lists past phases and the current one, oldest first.
 	Phases []GroupPhase `json:"phases,omitempty"`
-	// Waits lists the reasons of waiting jobs, most jobs first, at most 20.
+	// Waits lists the reasons of waiting jobs, most jobs first: at most 20, and one of each further code.
 	Waits []WaitReason `json:"waits,omitempty"`
 	// DAGJobs are the running jobs that are runs of DAGs, the first 20.
 	DAGJobs []string `json:"dag_jobs,omitempty"`

@@ -116,3 +116,24 @@ func TestClaimsAndResourcesAreNoted(t *testing.T) {
 	s.step(run.Revoked{Item: 1, Ask: 1, Reason: "another has it"})
 	assert.Equal(t, []string{"ended GRANT_LOST 1"}, s.noted())
 }
+
+// TestEachPendingJobIsCounted: more jobs wait for different objects than a status lists reasons.
+func TestEachPendingJobIsCounted(t *testing.T) {
+	t.Parallel()
+	const jobs = 3 * maxWaits
+	s := playWith(t, Config{Policy: jobtype.Policy{GlobalExecutionConcurrency: jobs, PerWorkerExecutionConcurrency: jobs}, Claims: true}, []Worker{node("a", jobs)})
+	var found []jobtype.Proposal
+	for i := range jobs {
+		key := fmt.Sprint(i)
+		found = append(found, jobtype.Proposal{DedupeKey: key, Resources: map[string]int{"disk-" + key: 1}})
+	}
+	s.detected(found...)
+	s.step(KeysClaimed{Fence: 1, Fences: 100})
+	status := s.g.Status(s.now)
+	total := 0
+	for _, wait := range status.Waits {
+		total += wait.Items
+	}
+	assert.Equal(t, jobs, total)
+	assert.Len(t, status.Waits, maxWaits)
+}

@@ -279,7 +279,7 @@ func (g *Group) waitingText(wait run.Wait) string {
 	return wait.Detail
 }
 
-// maxWaits bounds the reasons of a status, and the jobs that it names.
+// maxWaits bounds the reasons of a status that have the same code, and the jobs that it names.
 const maxWaits = 20
 
 // Waits says what the jobs that do not run wait for. A wait of the group as a
@@ -295,7 +295,10 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 			return
 		}
 		reason.Item, reason.Items = contract.JobID(number), items
-		at := slices.IndexFunc(list, func(w contract.WaitReason) bool { return w.Code == reason.Code && w.Object == reason.Object })
+		full := len(list) >= maxWaits // Another object of a code then counts with the first one.
+		at := slices.IndexFunc(list, func(w contract.WaitReason) bool {
+			return w.Code == reason.Code && (w.Object == reason.Object || full)
+		})
 		if at >= 0 {
 			list[at].Items += items
 			return
@@ -304,7 +307,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 	}
 	for _, w := range g.engine.Waits(now) {
 		j := g.jobs.open.Get(w.Item)
-		if j == nil || len(list) == maxWaits {
+		if j == nil {
 			continue
 		}
 		if reason := reasonOf(g.waitOf(j, now), w.Item); reason != nil {

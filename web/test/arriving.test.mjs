@@ -1,0 +1,68 @@
+// A page that loads is usable soon: one answer that does not come hides nothing for long.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+const options = { skip, timeout: 300_000 };
+let stage;
+
+before(async () => {
+  if (!skip) stage = await Stage.up();
+});
+after(() => stage?.down());
+
+// held opens the first page with a stream that sends only what the test sends by window.happens.
+async function held({ forever = false } = {}) {
+  const page = await stage.page();
+  await page.evaluateOnNewDocument((forever) => {
+    const [fetches, timers] = [window.fetch, window.setTimeout];
+    window.asked = [];
+    window.fetch = (...request) => {
+      window.asked.push(String(request[0]));
+      if (!/\/events\?/.test(request[0])) return fetches(...request);
+      const body = new ReadableStream({
+        start: (control) => {
+          window.happens = (event) => control.enqueue(new TextEncoder().encode(`event: change\ndata: ${JSON.stringify(event)}\n\n`));
+        },
+      });
+      return Promise.resolve(new Response(body, { headers: { 'Content-Type': 'text/event-stream' } }));
+    };
+    // Without its patience a page waits until something else ends this.
+    if (forever) window.setTimeout = (run, after, ...more) => timers(after === 2000 ? () => {} : run, after, ...more);
+  }, forever);
+  await page.goto(stage.base);
+  await until('a stream and a page that loads', () => page.evaluate(() => Boolean(window.happens && document.querySelector('main.arriving .loading'))));
+  return page;
+}
+
+const hidden = (page) => page.evaluate(() => [...document.querySelectorAll('main *')].filter((e) => getComputedStyle(e).opacity === '0').length);
+
+test('what an answer that does not come hides is shown by itself', options, async () => {
+  const page = await held();
+  assert.ok((await hidden(page)) > 0, 'parts wait for those above them');
+  await page.emulateMediaType('print');
+  assert.equal(await hidden(page), 0, 'paper waits for nothing');
+  await page.emulateMediaType('screen');
+  const asked = await page.waitForFunction(() => !document.querySelector('main.arriving') && { loading: document.querySelectorAll('main .loading').length }, { polling: 'mutation' });
+  assert.ok((await asked.jsonValue()).loading > 0, 'parts still load');
+  assert.equal(await hidden(page), 0);
+  await page.close();
+});
+
+for (const [name, act] of Object.entries({
+  'a failure': (page) => page.evaluate(() => window.happens({ topic: '/needs', problem: { status: 500, detail: 'it is broken' } })),
+  'a server that does not answer': (page) => page.evaluate(() => window.happens({ topic: 'server', problem: { status: 503, unreachable: true } })),
+  'a key': (page) => page.keyboard.press('Tab'),
+  'a press': (page) => page.mouse.click(5, 5),
+})) {
+  test(`${name} shows all parts at once`, options, async () => {
+    const page = await held({ forever: true });
+    assert.ok((await hidden(page)) > 0, 'parts wait for those above them');
+    await act(page);
+    await until('it has arrived', () => page.evaluate(() => !document.querySelector('main.arriving')));
+    assert.ok((await page.$$('main .loading')).length > 0, 'parts still load');
+    assert.equal(await hidden(page), 0);
+    await page.close();
+  });
+}

@@ -10,7 +10,7 @@ import { RunName } from '../names';
 import { href } from '../route';
 import { duration, place, span, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
-import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { WhoChanged } from './changes';
 import { jobTypeState } from './jobtypes';
 import './jobtype.css';
@@ -68,7 +68,8 @@ export function JobTypePage({ name }: { name: string }) {
 // Why says why it does not run. Without a reason the state in the header says all.
 function Why({ name }: { name: string }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(name)}`);
-  if ((found.data?.reasons ?? []).length === 0) return null;
+  if (found.isPending) return <Awaited />;
+  if (found.data && (found.data.reasons ?? []).length === 0) return null;
   return (
     <Section title="Why it does not run">
       <Explain thing={name} />

@@ -36,12 +36,13 @@ function show(texts: string[], of: HTMLElement) {
   if (texts.length === 0) return;
   tip = document.createElement('div');
   tip.id = 'tip';
+  tip.role = 'tooltip';
   for (const text of texts) {
     const line = document.createElement('p');
     line.textContent = text;
     tip.append(line);
   }
-  document.body.append(tip);
+  (of.closest('dialog, main') ?? document.body).append(tip);
   const at = of.getBoundingClientRect();
   const above = at.bottom + tip.offsetHeight + 6 > innerHeight;
   tip.style.top = `${above ? at.top - tip.offsetHeight - 6 : at.bottom + 6}px`;

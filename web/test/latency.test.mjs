@@ -41,7 +41,7 @@ test('an event is on an open page', { skip, timeout: 1_800_000 }, async () => {
       const is = i % 2 === 0;
       threads.push(runnable());
       const began = Date.now();
-      const shown = seen(second, '.state', 'CORDONED', is);
+      const shown = seen(second, '.state', 'cordoned', is);
       await post(`/workers/node-b/${is ? 'cordon' : 'uncordon'}`);
       const answered = Date.now();
       const when = await shown;

@@ -49,7 +49,7 @@ test('changes are on screen', { skip, timeout: 600_000 }, async () => {
     for (const [verb, is] of [['cordon', true], ['uncordon', false]]) {
       await post(`/workers/node-b/${verb}`);
       const done = Date.now();
-      took.worker.push(Math.max((await shown(workers, '.state', 'CORDONED', is)) - done, 0));
+      took.worker.push(Math.max((await shown(workers, '.state', 'cordoned', is)) - done, 0));
     }
   }
   await types.bringToFront();
@@ -203,9 +203,9 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   // It is live: what happens now is shown.
   await page.evaluate(() => document.querySelector('dialog').close());
   await page.evaluate(() => { location.hash = '#/workers'; });
-  await shown(page, '.state', 'CORDONED');
+  await shown(page, '.state', 'cordoned');
   await post('/workers/node-b/uncordon');
-  await shown(page, '.state', 'CORDONED', false);
+  await shown(page, '.state', 'cordoned', false);
   await page.close();
 });
 

@@ -241,7 +241,7 @@ type TasksQueryInput struct {
 	States []string `json:"states,omitempty"`
 	// Task selects one task, or all tasks of a fanned-out entry.
 	Task string `json:"task,omitempty"`
-	// Key selects the task with this id, and the tasks of fan-outs for this item.
+	// Key selects the tasks with this id or key, and those of fan-outs for this item.
 	Key string `json:"key,omitempty"`
 	// Offset and Limit select a page. Limit 0 means 200; the maximum is 5,000.
 	Offset int `json:"offset,omitempty"`

@@ -117,7 +117,7 @@ type ItemFilter struct {
 	States []string
 	// ID keeps one item, or all tasks of an entry that fans out.
 	ID string
-	// DedupeKey keeps the job with this key, the task with this id, and the tasks of fan-outs for this item.
+	// DedupeKey keeps the job with this key, the tasks with this id or key, and those of fan-outs for this item.
 	DedupeKey string
 	// Worker keeps the items that this worker runs or ran last.
 	Worker string

@@ -40,7 +40,7 @@ type itemList struct {
 type itemsInput struct {
 	RunPath
 	State []string  `query:"state" doc:"Only items in one of these states"`
-	Key   string    `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key, the task with this id, or the tasks of a fan-out for this item"`
+	Key   string    `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key, the tasks with this id or key, or those of a fan-out for this item"`
 	ID    string    `query:"id" maxLength:"1000" doc:"Only this item, or all tasks of an entry that fans out"`
 	Find  string    `query:"find" maxLength:"1024" doc:"Only the jobs with this number, id or dedupe key; only the tasks with this id"`
 	Sort  string    `query:"sort" enum:"key,-key,state,-state,worker,-worker,attempt,-attempt,took,-took,ended,-ended" doc:"Another order than the run's own; - for descending. Of at most 20,000 items"`
@@ -141,7 +141,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 const mostSearched = 200
 
 type searchInput struct {
-	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Jobs with this dedupe key, tasks with this id, and tasks of a fan-out for this item"`
+	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Jobs with this dedupe key, tasks with this id or key, and tasks of a fan-out for this item"`
 	State   []string  `query:"state" doc:"Only items in one of these states"`
 	JobType string    `query:"job_type" maxLength:"63" doc:"Only in runs of this job type"`
 	Since   time.Time `query:"since" doc:"Only in runs that started from this time on"`

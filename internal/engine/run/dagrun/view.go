@@ -49,7 +49,7 @@ type Filter struct {
 	States []string
 	// Task is an id, or that of an entry that fans out.
 	Task string
-	// Key is an id, or the item of a fan-out as it is written in the DAG, or a value of its matrix.
+	// Key is an id, or a task's key, or the item of a fan-out as it is written in the DAG, or a value of its matrix.
 	Key           string
 	Offset, Limit int
 }
@@ -66,7 +66,7 @@ func (g *views) Tasks(filter Filter) ([]TaskView, int) {
 		if id := g.run.ID(i); filter.Task != "" && id != filter.Task && !strings.HasPrefix(id, filter.Task+".") {
 			continue
 		}
-		if id := g.run.ID(i); filter.Key != "" && id != filter.Key && !g.program.ForItem(i, filter.Key) {
+		if filter.Key != "" && g.run.ID(i) != filter.Key && !g.program.ForItem(i, filter.Key) && !g.hasKey(i, filter.Key) {
 			continue
 		}
 		if total >= filter.Offset && len(views) < filter.Limit {
@@ -75,6 +75,15 @@ func (g *views) Tasks(filter Filter) ([]TaskView, int) {
 		total++
 	}
 	return views, total
+}
+
+// hasKey reports whether a task has this key: as it is written, or with its values while the task is under way.
+func (g *views) hasKey(i dag.Index, key string) bool {
+	if t := g.live[i]; t != nil && t.rendered != nil {
+		return t.rendered.Key == key
+	}
+	definition, err := g.program.Definition(i)
+	return err == nil && definition.Key == key
 }
 
 // View describes one task.

@@ -1,5 +1,7 @@
 // Journeys of an operator from the first page, each with three clicks and one search at most.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { key, missing, Stage, until } from './stage.mjs';
 import { Journey } from './journey.mjs';
@@ -72,5 +74,16 @@ test('who changed this', options, async () => {
   await journey.search('nightly');
   await says(/Who changed it.*ann.*jobtype\.pause/);
   assert.equal(journey.clicks, 0);
+  journey.short();
+});
+
+test('a task of a DAG is found by its key', options, async () => {
+  const file = join(stage.dir, 'keyed.yaml');
+  writeFileSync(file, 'version: 1\nname: keyed\ntasks:\n  - {id: dump, key: "dump/tuesday", command: [echo, dumped]}\n');
+  await stage.shell(`roundsman dag run ${file} --as one`);
+  await journey.begin();
+  await journey.search('dump/tuesday', /dump/);
+  await until('its page', () => page.$eval('h1', (e) => e.textContent === 'dump'));
+  await says(/dumped/);
   journey.short();
 });

@@ -51,12 +51,6 @@ export function useGet<T>(path: string | undefined, live = true) {
   } as never);
 }
 
-// usePolled asks again now and then, for what the server does not stream: it is costly, and moves all the time.
-export const usePolled = <T>(path: string | undefined) =>
-  useQuery<T, Error>({ queryKey: [path], queryFn: ({ signal }: { signal: AbortSignal }) => get<T>(path ?? '', signal), enabled: path !== undefined, refetchInterval: polled } as never);
-
-const polled = 15_000;
-
 // samePage reports whether two paths are the same list with other filters. Its old rows stay until the new
 // ones arrive.
 function samePage(query: unknown, path: string | undefined): boolean {

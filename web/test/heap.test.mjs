@@ -56,7 +56,7 @@ test('navigation and changes leave nothing behind', { skip, timeout: 900_000 }, 
   for (let i = 0; i < rounds; i++) {
     for (const [verb, is] of [['cordon', true], ['uncordon', false]]) {
       await fetch(`${stage.base}api/v1/workers/node-b/${verb}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
-      await until(verb, () => page.$$eval('.state', (all, there) => all.some((e) => e.textContent.includes('CORDONED')) === there, is));
+      await until(verb, () => page.$$eval('.state', (all, there) => all.some((e) => e.textContent.includes('cordoned')) === there, is));
     }
   }
   const later = await counts();

@@ -1,11 +1,11 @@
 import { Action } from '../action';
 import { cleanUp } from '../acts/workers';
-import { useGet, usePolled } from '../data';
+import { useGet } from '../data';
 import { loudness, roleOf, spoken } from '../design/state';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { localized, Time } from '../time';
+import { clockOf, localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
 import { Choice, type Head, Loaded, Meter, Page, State } from '../ui';
 import { actsOnWorker } from '../verbs';
@@ -25,14 +25,14 @@ const because = ({ state, kept, cause }: ListedWorker) =>
 
 const mostNamed = 3;
 
-function headOf({ workers, online, total }: WorkerList, loads: WorkerList | undefined): Head {
+function headOf({ workers, online, total }: WorkerList, loads: WorkerList | undefined, at: number): Head {
   const gone = away(workers);
   const [worst] = gone;
   const asked = (loads?.workers ?? []).filter((worker) => worker.load);
   const [used, slots] = [asked.reduce((sum, worker) => sum + (worker.load?.executing ?? 0), 0), asked.reduce((sum, worker) => sum + worker.caps.max_execute, 0)];
   return {
     state: worst ? { word: `${(total - online).toLocaleString('en')} not online`, role: roleOf(worst.state) } : total > 0 ? { word: 'all online', role: 'done' } : undefined,
-    age: `${online.toLocaleString('en')} of ${total.toLocaleString('en')} online${slots > 0 ? ` · ${used.toLocaleString('en')} of ${slots.toLocaleString('en')} slots in use` : ''}`,
+    age: `${online.toLocaleString('en')} of ${total.toLocaleString('en')} online${slots > 0 ? ` · ${used.toLocaleString('en')} of ${slots.toLocaleString('en')} slots in use at ${clockOf(new Date(at))}` : ''}`,
     cause: gone.length > 0 && (
       <>
         {gone.slice(0, mostNamed).map((worker, i) => (
@@ -50,7 +50,8 @@ function headOf({ workers, online, total }: WorkerList, loads: WorkerList | unde
 
 export function Workers({ params }: { params: URLSearchParams }) {
   const found = useGet<WorkerList>('/workers?limit=1000&loads=false');
-  const loaded = usePolled<WorkerList>((found.data?.total ?? mostAsked + 1) <= mostAsked ? `/workers?limit=${mostAsked}` : undefined);
+  // Loads are costly and not streamed: they are those of when the page was opened.
+  const loaded = useGet<WorkerList>((found.data?.total ?? mostAsked + 1) <= mostAsked ? `/workers?limit=${mostAsked}` : undefined, false);
   const loads = new Map((loaded.data?.workers ?? []).map((worker) => [worker.registration.id, worker.load]));
   const [worst] = away(found.data?.workers ?? []);
   const [first] = worst ? actsOnWorker(worst) : [];
@@ -82,7 +83,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
   return (
     <Page
       title="Workers"
-      head={found.data && headOf(found.data, loaded.data)}
+      head={found.data && headOf(found.data, loaded.data, loaded.dataUpdatedAt)}
       actions={
         <>
           {worst && first && <Action {...first} verb={first.label} label={`${first.label} ${worst.registration.id}`} />}

@@ -51,3 +51,20 @@ func TestTheCodeOfAWaitForAWorker(t *testing.T) {
 		}
 	}
 }
+
+// TestAKnownWorkerThatIsAwayIsTheCause also while the registry is new: it has this worker already.
+func TestAKnownWorkerThatIsAwayIsTheCause(t *testing.T) {
+	t.Parallel()
+	for state, code := range map[contract.WorkerState]contract.Code{
+		contract.WorkerCordoned: contract.CodeCordoned, contract.WorkerDraining: contract.CodeCordoned, contract.WorkerUnreachable: contract.CodeUnreachable,
+	} {
+		s := play(t, Config{}, jobtype.Policy{})
+		away := node("a", 1)
+		away.State, away.Fresh = state, state != contract.WorkerUnreachable
+		s.step(WorkersChanged{Incomplete: true, Workers: []contract.WorkerView{away}})
+		s.offer(Item{ID: 1, Want: Want{Node: "a"}})
+		wait := s.e.WaitOf(1, s.now)
+		assert.Equal(t, []any{code, "a"}, []any{wait.Code, wait.Object})
+		assert.Contains(t, wait.Detail, string(state))
+	}
+}

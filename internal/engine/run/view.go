@@ -214,7 +214,7 @@ func (e *views) waitForAny(it *item) Wait {
 		wait.Object = c.node
 		wait.Detail += ", and the job is pinned to it; until then it waits, then it fails"
 	default:
-		wait.Code, wait.Object = contract.CodeUnreachable, c.node
+		wait.Code, wait.Object, wait.Detail = contract.CodeUnreachable, c.node, e.missing(c)
 		if w.reserved() {
 			wait.Code = contract.CodeCordoned
 		}

@@ -24,6 +24,8 @@ import (
 const (
 	visibilityLooks = 20
 	lookShare       = 4
+	// mostMissed bounds the newest runs that are looked at if none of the known ones is listed.
+	mostMissed = 10
 )
 
 type recorderClient struct {
@@ -104,26 +106,35 @@ func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (co
 	if err != nil {
 		return result, err
 	}
-	missed := 0
-	for missed < len(closed) && !slices.Contains(in.Passed, closed[missed]) {
-		missed++
-	}
-	if len(in.Passed) == 0 {
-		missed = min(missed, 1) // The end of an older run is in the log already.
-	}
-	for i, runID := range slices.Concat(closed[:missed], in.Passed) {
+	missed := missedOf(closed, in.Passed)
+	for i, runID := range slices.Concat(missed, in.Passed) {
 		entry, err := c.howItEnded(ctx, in.WorkflowID, runID)
 		switch {
 		case err != nil:
 			return result, err
 		case entry == nil:
-		case i == 0 && missed > 0:
+		case i == 0 && len(missed) > 0:
 			result.Entry = entry
 		default:
 			result.Passed = append(result.Passed, *entry)
 		}
 	}
 	return result, nil
+}
+
+// missedOf returns the closed runs that are not in passed and are newer than the oldest run there: each of two processes
+// knows only its own runs. The ends of older runs are in the log already.
+func missedOf(closed, passed []string) []string {
+	known := min(len(closed), 1)
+	if len(passed) > 0 {
+		known = min(len(closed), mostMissed)
+		for i, run := range closed {
+			if slices.Contains(passed, run) {
+				known = i
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(closed[:known]), func(run string) bool { return slices.Contains(passed, run) })
 }
 
 // closedRun returns the newest closed run of an entity except the asking one.
@@ -151,7 +162,7 @@ func (c *Control) closedRuns(ctx context.Context, workflowID, asking string) ([]
 
 func (c *Control) listedRuns(ctx context.Context, workflowID, asking string) (closed []string, current bool, err error) {
 	listed, err := c.raw.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: activity.GetInfo(ctx).Namespace, PageSize: 10,
+		Namespace: activity.GetInfo(ctx).Namespace, PageSize: maxPassed + mostMissed,
 		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'ContinuedAsNew'", workflowID),
 	})
 	if err != nil {

@@ -106,6 +106,7 @@ func TestNoEndOfAnEntityIsLost(t *testing.T) {
 		"known by its starter":                       {looks: [][]listed{{me, x}}, ends: all, passed: []string{"x"}, want: []string{"x"}},
 		"not known by its starter":                   {looks: [][]listed{{me, x, w}}, ends: all, want: []string{"x"}},
 		"another process had started one meanwhile":  {looks: [][]listed{{me, y, x, w}}, ends: all, passed: []string{"x"}, want: []string{"x", "y"}},
+		"a run of another process between two known": {looks: [][]listed{{me, y, x, w}}, ends: all, passed: []string{"y", "w"}, want: []string{"w", "x", "y"}},
 		"visibility does not show this run":          {looks: [][]listed{{x}, {me, y, x}}, ends: all, passed: []string{"x"}, want: []string{"x", "y"}},
 		"visibility shows the one before as running": {looks: [][]listed{{me, listed{"y", running}, x}, {me, y, x}}, ends: all, passed: []string{"x"}, want: []string{"x", "y"}},
 		"visibility never shows this run":            {looks: [][]listed{{x}}, ends: all, want: []string{"x"}},

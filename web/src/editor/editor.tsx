@@ -129,7 +129,7 @@ export function Editor({ label, value, set, faults = [], schema, document = '', 
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
           theme,
           typed,
-          attributes.current.of(EditorView.contentAttributes.of({ 'aria-label': label, ...(describedBy ? { 'aria-description': describedBy } : {}) })),
+          attributes.current.of(EditorView.contentAttributes.of({ tabindex: '0', 'aria-label': label, ...(describedBy ? { 'aria-description': describedBy } : {}) })),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && !update.transactions.some((one) => one.isUserEvent('from.page'))) told(update.state.doc.toString());
           }),
@@ -160,7 +160,7 @@ export function Editor({ label, value, set, faults = [], schema, document = '', 
 
   const wrong = faults.some((one) => !one.warning);
   useEffect(() => {
-    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ 'aria-label': label, 'aria-invalid': String(wrong), ...(describedBy ? { 'aria-description': describedBy } : {}) })) });
+    view.current?.dispatch({ effects: attributes.current.reconfigure(EditorView.contentAttributes.of({ tabindex: '0', 'aria-label': label, 'aria-invalid': String(wrong), ...(describedBy ? { 'aria-description': describedBy } : {}) })) });
   }, [label, wrong, describedBy, document]);
 
   const known = JSON.stringify(faults);

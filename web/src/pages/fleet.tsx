@@ -1,6 +1,7 @@
 // The fleet as boxes, in groups by a label that tells workers apart.
 import { roleOf, spoken } from '../design/state';
 import { href } from '../route';
+import { clockOf } from '../time';
 import type { ListedWorker } from '../types';
 import { Section } from '../ui';
 import './fleet.css';
@@ -23,13 +24,14 @@ function grouped(workers: ListedWorker[]): Map<string, ListedWorker[]> {
 export const inUse = (worker: ListedWorker, load: Load): string =>
   load ? `${load.executing.toLocaleString('en')} of ${worker.caps.max_execute.toLocaleString('en')}` : `${worker.caps.max_execute.toLocaleString('en')} slots`;
 
-export function Fleet({ workers, loads }: { workers: ListedWorker[]; loads: Map<string, Load> }) {
+// Fleet shows the slots in use as they were read at an instant.
+export function Fleet({ workers, loads, at }: { workers: ListedWorker[]; loads: Map<string, Load>; at: number }) {
   return (
     <Section
       title="Fleet"
       note={
         <span class="legend" aria-hidden="true">
-          {loads.size > 0 && <span><i />slots in use</span>}
+          {loads.size > 0 && <span><i />slots in use at {clockOf(new Date(at))}</span>}
           {[...new Set(workers.map((worker) => worker.state))].filter((state) => state !== 'ONLINE').map((state) => (
             <span key={state}><i class={roleOf(state)} />{spoken(state)}</span>
           ))}

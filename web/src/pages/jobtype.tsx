@@ -89,9 +89,9 @@ function Next({ type }: { type: ShownJobType }) {
         <ol class="instants" aria-label="When it is due">
           {next.map((at) => (
             <li key={at}>
-              <b>
+              <strong>
                 <Time at={at} relative={false} />
-              </b>
+              </strong>
               <Time at={at} />
             </li>
           ))}

@@ -5,7 +5,7 @@ import { loudness, roleOf, spoken } from '../design/state';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { clockOf, localized, Time } from '../time';
+import { localized, Time } from '../time';
 import type { ListedWorker, RemovedWorkers, Worker, WorkerList } from '../types';
 import { Choice, type Head, Loaded, Meter, Page, State } from '../ui';
 import { actsOnWorker } from '../verbs';
@@ -25,20 +25,18 @@ const because = ({ state, kept, cause }: ListedWorker) =>
 
 const mostNamed = 3;
 
-function headOf({ workers, online, total }: WorkerList, loads: WorkerList | undefined, at: number): Head {
+function headOf({ workers, online, total }: WorkerList): Head {
   const gone = away(workers);
   const [worst] = gone;
-  const asked = (loads?.workers ?? []).filter((worker) => worker.load);
-  const [used, slots] = [asked.reduce((sum, worker) => sum + (worker.load?.executing ?? 0), 0), asked.reduce((sum, worker) => sum + worker.caps.max_execute, 0)];
   return {
     state: worst ? { word: `${(total - online).toLocaleString('en')} not online`, role: roleOf(worst.state) } : total > 0 ? { word: 'all online', role: 'done' } : undefined,
-    age: `${online.toLocaleString('en')} of ${total.toLocaleString('en')} online${slots > 0 ? ` · ${used.toLocaleString('en')} of ${slots.toLocaleString('en')} slots in use at ${clockOf(new Date(at))}` : ''}`,
+    age: `${online.toLocaleString('en')} of ${total.toLocaleString('en')} online`,
     cause: gone.length > 0 && (
       <>
         {gone.slice(0, mostNamed).map((worker, i) => (
           <span key={worker.registration.id}>
             {i > 0 && '; '}
-            <b>{worker.registration.id}</b> is {spoken(worker.state)}
+            <strong>{worker.registration.id}</strong> is {spoken(worker.state)}
             {because(worker) && `: ${because(worker)}`}
           </span>
         ))}
@@ -83,7 +81,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
   return (
     <Page
       title="Workers"
-      head={found.data && headOf(found.data, loaded.data, loaded.dataUpdatedAt)}
+      head={found.data && headOf(found.data)}
       actions={
         <>
           {worst && first && <Action {...first} verb={first.label} label={`${first.label} ${worst.registration.id}`} />}
@@ -108,7 +106,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
               </p>
             )}
             {incomplete && <p class="note">The registry has just been started: living workers may not have registered yet.</p>}
-            {workers.length > 1 && <Fleet workers={shown(workers)} loads={loads} />}
+            {workers.length > 1 && total <= mostAsked && <Fleet workers={shown(workers)} loads={loads} at={loaded.dataUpdatedAt} />}
             <Rows
               label="Workers"
               rows={shown(workers)}

@@ -30,21 +30,6 @@ test('approve from the first page', options, async () => {
   journey.short();
 });
 
-test('what failed last night and why; retry only that', options, async () => {
-  await stage.shell('roundsman start failing').catch(() => undefined); // Its first run may be open.
-  await until('its end', async () => (await stage.get('/job-types/failing')).recent?.some((run) => run.outcome === 'partial'));
-  await journey.begin();
-  await says(/Failed since yesterday.*failing.*no such disk/);
-  assert.equal(journey.clicks, 0);
-  await journey.click('Retry', '[aria-label="Runs that failed since yesterday"]');
-  await page.waitForFunction(() => /Executed again/.test(document.querySelector('dialog')?.textContent ?? ''));
-  await journey.click('Retry', 'dialog[open]');
-  await until('a run of one job', async () => (await stage.get('/runs?counts=true&job_type=failing')).runs.find((run) => run.resumes && run.progress?.total === 1));
-  journey.short();
-  await page.keyboard.press('Escape');
-  await until('the dialog is closed', async () => !(await page.$('dialog[open]')));
-});
-
 test('what runs tonight', options, async () => {
   await journey.begin();
   await says(/Tonight.*nightly/);

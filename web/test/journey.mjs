@@ -15,7 +15,7 @@ export class Journey {
   // click presses the one visible link or button of this text within a part of the page.
   async click(text, within = 'main') {
     const found = await until(`${text} in ${within}`, async () => {
-      const all = await this.page.evaluateHandle((text, within) => [...document.querySelectorAll(`:is(${within}) :is(a, button)`)].find((e) => !e.disabled && e.checkVisibility() && (e.textContent.trim() === text || e.title === text)) ?? null, text, within);
+      const all = await this.page.evaluateHandle((text, within) => [...document.querySelectorAll(`:is(${within}) :is(a, button)`)].find((e) => !e.disabled && e.checkVisibility({ opacityProperty: true }) && (e.textContent.trim() === text || e.title === text)) ?? null, text, within);
       return all.asElement();
     });
     await found.evaluate((e) => e.scrollIntoView({ block: 'center' }));

@@ -217,7 +217,7 @@ export class Stage {
     const at = route.includes('SLOW') ? route.replace('SLOW', key(await this.openRun('slow'))) : route;
     await page.goto(`${this.base}#/${at}`);
     await page.waitForSelector('main h1');
-    await page.waitForFunction(() => !document.querySelector('[aria-busy]'));
+    await page.waitForFunction(() => !document.querySelector('[aria-busy], main.arriving')); // Nobody presses what is not shown yet.
   }
 
   async down() {

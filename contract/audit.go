@@ -158,6 +158,10 @@ type AuditOrigin struct {
 	Reset    bool   `json:"reset,omitempty"`
 }
 
+// AdoptAuditAttempts bounds the attempts to take over the log of the run before: about two minutes of a running
+// control plane. New entries wait meanwhile. A limit of time would also count while no control plane runs.
+const AdoptAuditAttempts = 15
+
 // AdoptAuditInput requests the log of the previous run. RunID is the caller's run.
 type AdoptAuditInput struct {
 	Previous string `json:"previous,omitempty"`

@@ -94,7 +94,9 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 	if err := answer.QueryResult.Get(&result.Log); err != nil {
 		return result, fmt.Errorf("read what run %s of the audit log has: %w", previous, err)
 	}
-	result.Entry, err = c.howItEnded(ctx, contract.AuditWorkflowID, previous)
+	if result.Entry, err = c.howItEnded(ctx, contract.AuditWorkflowID, previous); err != nil && activity.GetInfo(ctx).Attempt >= contract.AdoptAuditAttempts {
+		return result, nil // The log is worth more than the entry about its end.
+	}
 	return result, err
 }
 
@@ -122,8 +124,8 @@ func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (co
 	return result, nil
 }
 
-// missedOf returns the closed runs that are not in passed and are newer than the oldest run there: each of two processes
-// knows only its own runs. The ends of older runs are in the log already.
+// missedOf returns the closed runs that are newer than the oldest one in passed and are missing there: runs of another
+// process. The log has the ends of older runs.
 func missedOf(closed, passed []string) []string {
 	known := min(len(closed), 1)
 	if len(passed) > 0 {

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdktemporal "go.temporal.io/sdk/temporal"
 	sdktest "go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -220,6 +221,40 @@ func TestRecordTellsTheNextLogWhichOneWasClosed(t *testing.T) {
 	s.fault = errors.New("away")
 	require.ErrorAs(t, s.record(t, contract.RecordAuditInput{Entries: entries[:1]}), &application)
 	assert.False(t, application.NonRetryable())
+}
+
+// unreadable is a server that has the log, but cannot read its history.
+type unreadable struct{ *auditServer }
+
+func (unreadable) GetWorkflowHistory(context.Context, string, string, bool, enums.HistoryEventFilterType) client.HistoryEventIterator {
+	return broken{}
+}
+
+type broken struct{}
+
+func (broken) HasNext() bool { return true }
+
+func (broken) Next() (*historypb.HistoryEvent, error) {
+	return nil, serviceerror.NewUnavailable("the server is busy")
+}
+
+// TestALogOutlivesAnUnreadableEnd: the last attempt takes the log without the entry about its end.
+func TestALogOutlivesAnUnreadableEnd(t *testing.T) {
+	t.Parallel()
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	s := &auditServer{log: []byte("the log")}
+	control.Register(env, control.New(unreadable{s}, contract.FleetConfig{}))
+	env.ExecuteWorkflow(func(ctx workflow.Context) (result contract.AdoptAuditResult, err error) {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute, RetryPolicy: &sdktemporal.RetryPolicy{MaximumAttempts: contract.AdoptAuditAttempts}})
+		err = workflow.ExecuteActivity(ctx, contract.AdoptAuditActivity, contract.AdoptAuditInput{Previous: "before", RunID: "me"}).Get(ctx, &result)
+		return result, err
+	})
+	require.NoError(t, env.GetWorkflowError())
+	var result contract.AdoptAuditResult
+	require.NoError(t, env.GetWorkflowResult(&result))
+	assert.Equal(t, contract.AdoptAuditResult{Log: []byte("the log")}, result)
+	assert.Len(t, s.asked, contract.AdoptAuditAttempts)
 }
 
 func TestTerminatedLogIsTakenOver(t *testing.T) {

@@ -48,7 +48,7 @@ func Compared(name string, n int, unit string, values, baseline []float64, more 
 	return l
 }
 
-// Print writes the line with its verdicts as JSON, and those that are not met to faults.
+// Print writes the line with its verdicts as JSON. Missed targets are also written to faults.
 func (l Line) Print(out, faults io.Writer) error {
 	figures := map[string]float64{Value: l.Value}
 	if l.Baseline != 0 {

@@ -26,6 +26,7 @@ export class Journey {
   // search goes to the first hit whose text matches.
   async search(text, hit = new RegExp(`^${text}`)) {
     const { page } = this;
+    await until('no dialog is open', async () => !(await page.$('dialog[open]'))); // That of the step before closes itself.
     await page.keyboard.press('/');
     await page.waitForSelector('.palette[open] input');
     await page.keyboard.type(text);

@@ -27,7 +27,7 @@ const (
 
 // activity is the current activity of a run: the summary of an explanation.
 type activity struct {
-	// Running are the jobs whose worker has begun, InFlight counts those that were sent as well.
+	// Running has the jobs that a worker has begun. InFlight also counts the jobs on their way to one.
 	Running  []jobActivity `json:"running"`
 	InFlight int           `json:"in_flight"`
 	// Silent counts running jobs without a recent report.

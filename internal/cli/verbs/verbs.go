@@ -33,7 +33,7 @@ type old struct {
 	used []string
 	// drop is a common flag that the line does not have.
 	drop string
-	// offline means that the line connects to nothing: it has only --output, and --config changes nothing.
+	// offline refuses the common flags of a connection. --output counts, --config has no effect.
 	offline bool
 }
 

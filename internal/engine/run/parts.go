@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 )
 
-// The parts of an [Engine], each above the one that it embeds. A part owns its fields, and knows the parts below.
+// The parts of an [Engine], each above the one that it embeds. A part owns its fields, and calls only the parts below.
 
 // outbox has the results of a step.
 type outbox struct {

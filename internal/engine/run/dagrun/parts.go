@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// The parts of a [Graph], each above the one that it embeds. A part owns its fields, and knows the parts below.
+// The parts of a [Graph], each above the one that it embeds. A part owns its fields, and calls only the parts below.
 
 // catalog has what tasks are: the settings, the states and the definitions.
 type catalog struct {

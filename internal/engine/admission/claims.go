@@ -52,6 +52,21 @@ func (s *claims) drop(r *request) {
 	s.released = append(s.released, r)
 }
 
+// claim takes a key that is free, or that an orphan of the same holder has: the holder was reset, and claims its keys
+// in other requests. It returns the request that has the key.
+func (s *claims) claim(key uint64, r *request) *request {
+	switch by := s.holder(key); {
+	case by == nil:
+		s.take(key, r)
+	case by != r && by.Orphan && by.Holder == r.Holder:
+		s.by[key] = r
+		by.freed++
+	default:
+		return by
+	}
+	return nil
+}
+
 func (s *claims) purge() {
 	for left := purgedAtOnce; left > 0 && len(s.released) > 0; {
 		r := s.released[0]
@@ -128,9 +143,8 @@ func (c *Core) answerKey(r *request, budget *contract.RetryBudget, now time.Time
 			grant.HeldBack = append(grant.HeldBack, contract.AdmissionHeldKey{AdmissionHold: *c.outcomes.Keys[key].hold(now), Index: i})
 			continue
 		}
-		switch by := c.claims.holder(key); by {
+		switch by := c.claims.claim(key, r); by {
 		case nil:
-			c.claims.take(key, r)
 			held = append(held, key)
 		case r: // The same key twice.
 		default:

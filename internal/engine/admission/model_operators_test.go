@@ -157,6 +157,7 @@ func (w *world) orphan(n name) {
 	if g.until.IsZero() {
 		g.until = w.now.Add(grace)
 	}
+	g.forgotten = true
 	w.granted[n] = g
 }
 
@@ -169,7 +170,7 @@ func (w *world) noteRenewal(n name, d Granted) {
 		delete(w.asked, n)
 	}
 	require.True(w.t, known, "%v was not asked for", n)
-	w.granted[n] = grantOf{Granted: d, request: request}
+	w.grant(n, grantOf{Granted: d, request: request})
 }
 
 // recover resets or loses the core. All holders report their grants, and nothing is granted

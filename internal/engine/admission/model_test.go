@@ -44,6 +44,8 @@ type grantOf struct {
 	// settled are keys whose jobs have ended, by index.
 	settled map[int]bool
 	until   time.Time
+	// forgotten: its holder was reset, and does not know of it.
+	forgotten bool
 }
 
 const grace = 30 * time.Second
@@ -120,7 +122,30 @@ func (w *world) noteGrant(d Granted) {
 	delete(w.asked, n)
 	require.Greater(w.t, d.Fence, w.last, "fences only grow")
 	w.last = d.Fence + d.Fences - 1
-	w.granted[n] = grantOf{Granted: d, request: asked.Items[0]}
+	w.grant(n, grantOf{Granted: d, request: asked.Items[0]})
+}
+
+// grant notes a grant. It takes the keys over that its holder has forgotten.
+func (w *world) grant(n name, g grantOf) {
+	taken := takenOf(g.AdmissionGrant)
+	for i, key := range keysOf(g.request) {
+		for m, other := range w.granted {
+			for at, same := range keysOf(other.request) {
+				if same == key && !taken[i] && m.holder == n.holder && other.forgotten {
+					other.settle(at)
+					w.granted[m] = other
+				}
+			}
+		}
+	}
+	w.granted[n] = g
+}
+
+func (g *grantOf) settle(i int) {
+	if g.settled == nil {
+		g.settled = map[int]bool{}
+	}
+	g.settled[i] = true
 }
 
 func (w *world) check() {
@@ -268,10 +293,7 @@ func (w *world) endJobs(n name) {
 			if k != key || other.holder != n.holder {
 				continue
 			}
-			if g.settled == nil {
-				g.settled = map[int]bool{}
-			}
-			g.settled[i] = true
+			g.settle(i)
 			w.granted[other] = g
 		}
 	}

@@ -116,7 +116,7 @@ func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time)
 		c.pools.take(r)
 	default:
 		for _, key := range r.keys {
-			c.claims.take(key, r)
+			c.claims.claim(key, r)
 		}
 	}
 	if e.Reset {
@@ -139,7 +139,7 @@ func (c *Core) contested(r *request) contract.AdmissionRefusal {
 		return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: r.Lane, By: l.holder.Holder.WorkflowID}
 	}
 	for _, key := range r.keys {
-		if by := c.claims.holder(key); by != nil {
+		if by := c.claims.holder(key); by != nil && !(by.Orphan && by.Holder == r.Holder) {
 			return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: contract.TakenKey, By: by.Holder.WorkflowID}
 		}
 	}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -132,7 +133,7 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 			c.again(known, e, item)
 			return
 		}
-		c.remove(known)
+		c.setAside(known, now)
 	}
 	r, readable := c.newRequest(e, item, now)
 	if rule := r.fault(); rule != "" || !readable {
@@ -157,6 +158,22 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 	if h := c.holders[e.Holder]; h != nil {
 		h.grace, h.budget = max(h.grace, e.Grace.Std()), e.Budget
 	}
+}
+
+// setAside makes place for a request with the same id. The keys of a claim that was granted stay for the grace: a holder that
+// was reset composes its claims in another way, and attempts from before the reset may live on.
+func (c *Core) setAside(r *request, now time.Time) {
+	if !r.Granted || len(r.keys) == 0 {
+		c.remove(r)
+		return
+	}
+	before := *c.holders[r.Holder]
+	c.forgetRequest(r)
+	r.ID, r.Orphan = fmt.Sprintf("%s.before-%d", r.ID, r.Seq), true
+	c.add(r)
+	h := c.holders[r.Holder]
+	h.grace, h.budget = before.grace, before.budget
+	c.end(r, now)
 }
 
 func (c *Core) again(known *request, e Requested, item contract.AdmissionItem) {

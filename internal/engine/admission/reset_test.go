@@ -120,3 +120,47 @@ func TestAMessageIsAnsweredOnce(t *testing.T) {
 	require.Len(t, decisions, 2, "%v", decisions)
 	assert.Equal(t, []string{"a granted", "a TOO_LARGE"}, told(decisions))
 }
+
+// TestAGroupThatWasResetClaimsItsKeysInOtherRequests: its chunks have other jobs. A key that it does not claim again is free after
+// the grace.
+func TestAGroupThatWasResetClaimsItsKeysInOtherRequests(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.ask("a", Request{ID: "chunk-1", Keys: keyBytes(1, 2, 3), Fences: 3})
+	after := granted(t, p.reset("a", nil, Request{ID: "chunk-7", Keys: keyBytes(2, 3, 4), Fences: 3}))
+	assert.Empty(t, after.Taken, "they are its own")
+	assert.Equal(t, 4, p.d.View(everything{}).Keys)
+	others := granted(t, p.ask("b", Request{ID: "chunk-1", Keys: keyBytes(1, 2, 3, 4, 5), Fences: 5}))
+	assert.Equal(t, []Taken{{By: "a", Indexes: []int{0, 1, 2, 3}}}, others.Taken)
+	p.release("b")
+	p.now = p.now.Add(grace)
+	p.step(Tick{})
+	assert.Equal(t, 3, p.d.View(everything{}).Keys)
+	p.step(Requested{Holder: group("a"), Endings: []Endings{{At: p.now, Done: keyBytes(2)}}})
+	others = granted(t, p.ask("c", Request{ID: "chunk-1", Keys: keyBytes(1, 2, 3, 4), Fences: 4}))
+	assert.Equal(t, []Taken{{By: "a", Indexes: []int{2, 3}}}, others.Taken)
+	assert.Equal(t, 4, p.d.View(everything{}).Keys)
+	p.release("a")
+	p.release("c")
+	assert.Zero(t, p.d.View(everything{}).Keys)
+}
+
+// TestAnOldClaimKeepsItsKeysForTheGrace, though the group that was reset claims others under the same id: attempts from before
+// the reset may live on.
+func TestAnOldClaimKeepsItsKeysForTheGrace(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.ask("a", Request{ID: "chunk-1", Keys: keyBytes(1, 2), Fences: 2})
+	p.reset("a", nil)
+	again := granted(t, p.ask("a", Request{ID: "chunk-1", Keys: keyBytes(2, 3), Fences: 2}))
+	assert.Empty(t, again.Taken)
+	others := granted(t, p.ask("b", Request{ID: "chunk-1", Keys: keyBytes(1, 2, 3), Fences: 3}))
+	assert.Equal(t, []Taken{{By: "a", Indexes: []int{0, 1, 2}}}, others.Taken)
+	p.now = p.now.Add(grace)
+	p.step(Tick{})
+	others = granted(t, p.ask("c", Request{ID: "chunk-1", Keys: keyBytes(1, 2, 3), Fences: 3}))
+	assert.Equal(t, []Taken{{By: "a", Indexes: []int{1, 2}}}, others.Taken)
+	p.release("a")
+	p.release("c")
+	assert.Zero(t, p.d.View(everything{}).Keys)
+}

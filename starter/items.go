@@ -202,10 +202,10 @@ func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) (
 		return nil, 0, err
 	}
 	choice.Work, choice.Worker, choice.First = filter.Work, filter.Worker, filter.First
-	held := func(offset, limit int) (contract.JobsQueryResult, error) {
+	held := func(choice pastjobs.Filter, offset, limit int) (contract.JobsQueryResult, error) {
 		// Pinned, so that pages of one list come from one workflow run.
 		return query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
-			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Worker: filter.Worker, Offset: offset, Limit: limit, Work: filter.Work,
+			States: choice.States, JobID: choice.JobID(), DedupeKey: choice.Key, Worker: choice.Worker, Offset: offset, Limit: limit, Work: choice.Work,
 		})
 	}
 	if !described.Open() {

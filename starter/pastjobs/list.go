@@ -24,14 +24,14 @@ var errMoved = errors.New("the group stores many jobs that have ended; try again
 type Run struct {
 	ID    string
 	Pages Pages
-	// Held queries the jobs that the group holds, and the table of its record.
-	Held func(offset, limit int) (contract.JobsQueryResult, error)
+	// Held queries the jobs that the group holds and the filter chooses, and the table of its record.
+	Held func(filter Filter, offset, limit int) (contract.JobsQueryResult, error)
 	// Record of a closed group; nil means that Held returns the jobs.
 	Record *contract.ItemRecord
 }
 
 // None is the Held of a group that has ended with a result.
-func None(int, int) (contract.JobsQueryResult, error) { return contract.JobsQueryResult{}, nil }
+func None(Filter, int, int) (contract.JobsQueryResult, error) { return contract.JobsQueryResult{}, nil }
 
 // Choose makes a filter.
 func Choose(states []string, id, key string, offset, limit int) (Filter, error) {
@@ -49,9 +49,23 @@ func Choose(states []string, id, key string, offset, limit int) (Filter, error) 
 // List returns the jobs of a run that the filter chooses, and how many it chooses in all:
 // the jobs that the group holds by number, then those of its record.
 func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView, total int, err error) {
+	views, total, table, err := filter.list(ctx, run)
+	if err != nil || total > 0 || filter.Key == "" {
+		return views, total, err
+	}
+	if filter.Number, err = find(ctx, run, table, filter.Key); err != nil || filter.Number == 0 {
+		return nil, 0, err
+	}
+	filter.Key = ""
+	views, total, _, err = filter.list(ctx, run)
+	return views, total, err
+}
+
+// list also returns the table of the proposals in pages.
+func (f Filter) list(ctx context.Context, run Run) (views []contract.JobView, total int, table []contract.ProposalTable, err error) {
 	for range tries {
 		var held contract.ItemRecord
-		if views, total, held, err = filter.held(run); !errors.Is(err, errMoved) {
+		if views, total, held, err = f.held(run); !errors.Is(err, errMoved) {
 			if run.Record == nil {
 				run.Record = &held
 			}
@@ -59,16 +73,16 @@ func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView
 		}
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
-	rest := filter
-	rest.Offset, rest.Limit = max(filter.Offset-total, 0), filter.Limit-len(views)
+	rest := f
+	rest.Offset, rest.Limit = max(f.Offset-total, 0), f.Limit-len(views)
 	past, more, err := rest.listed(ctx, run, *run.Record)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	views = append(views, past...)
-	return views, total + more, filter.propose(ctx, run, views)
+	return views, total + more, run.Record.Proposals, f.propose(ctx, run, views)
 }
 
 // held lists the jobs that the group holds.
@@ -78,7 +92,7 @@ func (f Filter) held(run Run) (views []contract.JobView, total int, of contract.
 		most = workPage
 	}
 	for first := true; ; first = false {
-		page, err := run.Held(f.Offset+len(views), min(most, f.Limit-len(views)))
+		page, err := run.Held(f, f.Offset+len(views), min(most, f.Limit-len(views)))
 		switch {
 		case err != nil:
 			return nil, 0, of, err

@@ -63,6 +63,30 @@ func (f Filter) propose(ctx context.Context, run Run, views []contract.JobView) 
 	return reads.Wait()
 }
 
+// find returns the number of the job whose proposal is in a page and has that key; 0: there is none. A lost page has none.
+func find(ctx context.Context, run Run, table []contract.ProposalTable, key string) (int, error) {
+	found := make([]int, len(table))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallelReads)
+	for at, page := range table {
+		reads.Go(func() error {
+			list, err := proposalsOf(ctx, run, page)
+			if errors.Is(err, pages.ErrLost) {
+				return nil
+			}
+			if i := slices.IndexFunc(list, func(p jobtype.Proposal) bool { return p.DedupeKey == key }); i >= 0 && page.First+i <= page.Last {
+				found[at] = page.First + i
+			}
+			return err
+		})
+	}
+	err := reads.Wait()
+	if at := slices.IndexFunc(found, func(n int) bool { return n > 0 }); at >= 0 {
+		return found[at], err
+	}
+	return 0, err
+}
+
 func proposalsOf(ctx context.Context, run Run, page contract.ProposalTable) ([]jobtype.Proposal, error) {
 	data, err := run.Pages.Get(ctx, run.ID, page.Page)
 	if err != nil {

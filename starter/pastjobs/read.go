@@ -38,6 +38,14 @@ type Filter struct {
 	Offset, Limit int
 }
 
+// JobID is the id of the one job that the filter keeps; empty: it keeps others.
+func (f Filter) JobID() string {
+	if f.Number == 0 {
+		return ""
+	}
+	return contract.JobID(f.Number)
+}
+
 func (f Filter) single() bool { return f.Number > 0 || f.Key != "" }
 
 // count returns the number of matching jobs of a page from its table. known is false if the page

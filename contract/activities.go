@@ -52,6 +52,9 @@ type DetectActivityInput struct {
 	Attempt    int    `json:"attempt"`
 	// Inline allows proposals that fit into one page of MaxInlineBytes to travel in the result.
 	Inline bool `json:"inline,omitempty"`
+	// KeyedInGroup is the number of proposals with a dedupe key that the group itself takes. The others may lie in
+	// pages. 0: it takes them all.
+	KeyedInGroup int `json:"keyed_in_group,omitempty"`
 }
 
 // MaxInlineBytes bounds the proposals in the result of a detection. A history holds a thousand such

@@ -14,11 +14,16 @@ type JobClass struct {
 	Priority jobtype.Priority  `json:"priority,omitempty"`
 	Node     string            `json:"node,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
+	// Keyed: each of the proposals has a dedupe key.
+	Keyed bool `json:"keyed,omitempty"`
 }
 
 // Key is equal for equal classes.
 func (c JobClass) Key() string {
 	var key strings.Builder
+	if c.Keyed {
+		key.WriteString("\x02")
+	}
 	key.WriteString(string(c.Priority) + "\x00" + c.Node)
 	for _, name := range slices.Sorted(maps.Keys(c.Labels)) {
 		key.WriteString("\x00" + name + "\x01" + c.Labels[name])
@@ -63,3 +68,24 @@ const (
 	MaxPagedProposals = 2000
 	MaxPagedBytes     = 440 << 10
 )
+
+// ReadKeysActivity takes a ReadKeysInput. It returns the [DedupeHash] of each proposal, eight bytes each, in the order
+// of the input. The hash of a proposal that is lost, or has no key, is zero.
+const ReadKeysActivity = "roundsman.ReadKeys"
+
+// MaxChunk bounds the jobs whose keys are read and claimed at once.
+const MaxChunk = 1024
+
+// ReadKeysInput names proposals of a run.
+type ReadKeysInput struct {
+	Run     string        `json:"run"`
+	JobType string        `json:"job_type"`
+	Refs    []ProposalRun `json:"refs"`
+}
+
+// ProposalRun names Count proposals of a page, from Position on.
+type ProposalRun struct {
+	Page     string `json:"p"`
+	Position int    `json:"i"`
+	Count    int    `json:"n"`
+}

@@ -47,10 +47,10 @@ func overlay[T comparable](target *T, value T) {
 	}
 }
 
-// MaxKeyedJobs bounds the jobs of a group whose proposals the group itself must hold: those with a
-// dedupe key, resources, objects, times or a DAG. The dedupe keys of 100,000 jobs are claimed by one
-// signal of 1.1 MB, where the server takes 2 MiB, and fit into admission, which holds 120,000 over all
-// groups.
+// MaxKeyedJobs bounds the jobs of a group whose proposals the group itself must hold: those with
+// resources, objects, times or a DAG, and those with a dedupe key if the retry budget counts per key. The dedupe keys
+// of 100,000 jobs are claimed by one signal of 1.1 MB, where the server takes 2 MiB, and fit into admission, which holds
+// 120,000 over all groups.
 const MaxKeyedJobs = 100_000
 
 // Limits of policy values. The job limits keep a group within Temporal's bounds: a workflow with over

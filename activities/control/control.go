@@ -99,6 +99,8 @@ type Control struct {
 	notifies bool
 	// visibilityLag is the longest delay before visibility shows an event.
 	visibilityLag time.Duration
+	// keys are those of pages that were read.
+	keys pageKeys
 }
 
 // Option changes an option of [New].
@@ -162,6 +164,7 @@ func Register(r Registry, c *Control) {
 	r.RegisterActivityWithOptions(c.CallAdmission, activity.RegisterOptions{Name: contract.CallAdmissionActivity})
 	r.RegisterActivityWithOptions(c.PutPage, activity.RegisterOptions{Name: contract.PutPageActivity})
 	r.RegisterActivityWithOptions(c.ReadPage, activity.RegisterOptions{Name: contract.ReadPageActivity})
+	r.RegisterActivityWithOptions(c.ReadKeys, activity.RegisterOptions{Name: contract.ReadKeysActivity})
 	r.RegisterActivityWithOptions(c.ClosePages, activity.RegisterOptions{Name: contract.ClosePagesActivity})
 	r.RegisterActivityWithOptions(c.EnsureAdmission, activity.RegisterOptions{Name: contract.EnsureAdmissionActivity})
 }

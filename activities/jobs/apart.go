@@ -18,12 +18,15 @@ type pageApart struct {
 }
 
 // goesApart reports whether a proposal goes to a page. Small groups have none: the first page of a
-// detection always goes to the group itself.
+// detection always goes to the group itself, and as many proposals with keys as are open at once.
 func (s *sink) goesApart(p jobtype.Proposal) bool {
 	if s.result.Pages == 0 || s.in.Inline || s.batchBy != nil || s.in.Input.DryRun {
 		return false
 	}
-	return p.DedupeKey == "" && p.DAG == "" && len(p.Resources)+len(p.Exclusive)+len(p.Shared) == 0 && p.NotBefore.IsZero() && p.ExpiresAt.IsZero()
+	if p.DedupeKey != "" && (s.in.KeyedInGroup == 0 || s.keyed < s.in.KeyedInGroup) {
+		return false
+	}
+	return p.DAG == "" && len(p.Resources)+len(p.Exclusive)+len(p.Shared) == 0 && p.NotBefore.IsZero() && p.ExpiresAt.IsZero()
 }
 
 func (s *sink) addApart(ctx context.Context, proposal jobtype.Proposal, size int) {
@@ -76,7 +79,7 @@ func describe(list []jobtype.Proposal) contract.ProposalPage {
 	for i := range list {
 		p := &list[i]
 		page.Estimate = max(page.Estimate, p.EstimatedRuntime)
-		class := contract.JobClass{Priority: p.Priority, Node: p.Node, Labels: p.Labels}
+		class := contract.JobClass{Priority: p.Priority, Node: p.Node, Labels: p.Labels, Keyed: p.DedupeKey != ""}
 		key := class.Key()
 		at, found := known[key]
 		if !found {

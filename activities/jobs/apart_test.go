@@ -190,3 +190,33 @@ func TestARemoteDetectorsProposalsGoApart(t *testing.T) {
 	assert.Equal(t, []int{100, 400}, []int{inline, apart})
 	assert.Equal(t, 10, sent.Result.Pages)
 }
+
+// TestProposalsWithKeysGoApart beyond those that the group takes. Their duplicates are found.
+func TestProposalsWithKeysGoApart(t *testing.T) {
+	t.Parallel()
+	var list []jobtype.Proposal
+	for i := range 3000 {
+		list = append(list, jobtype.Proposal{DedupeKey: fmt.Sprint("key-", i)}, jobtype.Proposal{DedupeKey: fmt.Sprint("key-", i/2)})
+	}
+	b := emitting(t, emitAll(list))
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1, KeyedInGroup: 500})
+	require.NoError(t, failure)
+	assert.Equal(t, 3000, result.Duplicates)
+	found, inline := map[string]bool{}, 0
+	for _, page := range b.server.pages {
+		inline += len(page.Proposals)
+		proposals := page.Proposals
+		if page.Paged != nil {
+			var err error
+			proposals, err = pages.OpenProposals(b.server.stored[page.Paged.Page])
+			require.NoError(t, err)
+			assert.Equal(t, []contract.JobClass{{Keyed: true}}, page.Paged.Classes)
+		}
+		for _, p := range proposals {
+			assert.False(t, found[p.DedupeKey], p.DedupeKey)
+			found[p.DedupeKey] = true
+		}
+	}
+	assert.Len(t, found, 3000)
+	assert.Equal(t, 500, inline)
+}

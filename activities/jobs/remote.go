@@ -84,6 +84,7 @@ type Sent struct {
 // the new counts. A repeat with the same arguments sends the same pages, and the group answers
 // as before. faults are about single proposals, which are counted as invalid and omitted.
 func SendPages(ctx context.Context, pages Pages, in contract.DetectActivityInput, before Sent, proposals []jobtype.Proposal) (after Sent, faults, err error) {
+	in.KeyedInGroup = 0 // This call does not know the keys of the calls before. The group does, if it has them.
 	out := newSink(pages, in, func() {})
 	if in.BatchBy != "" {
 		if refused := out.readTemplate(); refused != nil {

@@ -16,8 +16,8 @@ import (
 // Bounds of the keys kept for dropping duplicates, which are never sent: a group accepts 2,000
 // pages at most.
 const (
-	// maxSeen is above the keys that a group accepts; the group handles those beyond.
-	maxSeen = 2 * jobtype.MaxKeyedJobs
+	// maxSeen is above the keys that a group accepts.
+	maxSeen = jobtype.MaxJobsLimit + jobtype.MaxKeyedJobs
 	// maxRepeats is the number of consecutive duplicates after which the sink is full: a
 	// detector that repeats itself must end.
 	maxRepeats = jobtype.MaxKeyedJobs
@@ -45,8 +45,10 @@ type sink struct {
 	// seen are digests of the dedupe keys; repeats counts the duplicates since the last new one.
 	seen    map[[16]byte]struct{}
 	repeats int
-	failed  error
-	result  contract.DetectActivityResult
+	// keyed counts the proposals with keys that went to the group itself.
+	keyed  int
+	failed error
+	result contract.DetectActivityResult
 }
 
 func newSink(pages Pages, in contract.DetectActivityInput, alive func()) *sink {
@@ -176,6 +178,9 @@ func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, s
 	if s.full {
 		s.result.Surplus++
 		return
+	}
+	if proposal.DedupeKey != "" {
+		s.keyed++
 	}
 	s.page = append(s.page, proposal)
 	if s.batchBy != nil {

@@ -198,6 +198,7 @@ func scenes() []scene {
 			p.MaxRuntime, p.DrainGrace, p.OnDeadline = jobtype.Duration(2*time.Second), jobtype.Duration(2*time.Second), jobtype.DeadlineDrain
 		})},
 		{name: "continued-as-new", params: `{"keys":["a","b","c","d","e","f","g","h","i","j"]}`, policy: wide, input: contract.JobGroupInput{RollEvents: 1}},
+		{name: "chunks", params: `{"keys":["a"` + strings.Repeat(`,"a"`, 2*contract.MaxPageProposals+20) + `]}`, policy: jobtype.Policy{GlobalExecutionConcurrency: 8, PerWorkerExecutionConcurrency: 4}, input: contract.JobGroupInput{OpenJobs: 20, RollEvents: 2000}},
 		{name: "window-closed", params: `{"keys":["a"]}`, shut: [2]time.Duration{-time.Hour, 24 * time.Hour}},
 		{name: "window-opens", params: `{"keys":["a","b"]}`, shut: [2]time.Duration{-time.Hour, 2 * time.Second}, lane: "default"},
 		{name: "window-checkpoint", params: `{"keys":["long","a"]}`, shut: [2]time.Duration{3 * time.Second, time.Hour}, policy: with(func(p *jobtype.Policy) {

@@ -28,6 +28,11 @@ func callSucceeded(ctx workflow.Context, in contract.SucceededInput) *callopts.S
 	return callopts.StartShort(ctx, contract.SucceededActivity, "report the success to the runs that wait for it", in)
 }
 
+func callReadKeys(ctx workflow.Context, in contract.ReadKeysInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("read dedupe keys of jobs that start soon"))
+	return workflow.ExecuteActivity(ctx, contract.ReadKeysActivity, in)
+}
+
 // detectCall holds the worker and the time limits of a detection.
 type detectCall struct {
 	queue            string

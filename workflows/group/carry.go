@@ -7,7 +7,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/admission"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
@@ -83,10 +82,8 @@ func (r *groupRun) Do(command source.Command) {
 	case group.LeaveLane:
 		r.loop.Admission.Release(laneID(itemLane, c.Turn, c.Round))
 	case group.ClaimKeys:
-		r.claims.keys, r.claims.jobs = r.core.DedupeKeys(c.Late > 0)
-		r.loop.Admission.Request(contract.AdmissionItem{
-			ID: claimsID(c.Turn, c.Late), Keys: r.hashes(r.claims.keys), Fences: int64(len(r.claims.keys)) * run.FencesPerItem,
-		})
+		r.claims = r.core.Claims(c.Late > 0)
+		r.loop.Admission.RequestKeys(claimsID(c.Turn, c.Late), claimHashes(r.claims))
 	case group.ReportEndings:
 		r.loop.Admission.Report(r.endings(c.Endings))
 	case group.StoreRecord:
@@ -95,15 +92,9 @@ func (r *groupRun) Do(command source.Command) {
 		r.loop.Unwatch()
 	case group.End:
 		r.end = &c
+	default:
+		r.carryOutClaim(command)
 	}
-}
-
-func (r *groupRun) hashes(keys []string) []byte {
-	hashes := make([]uint64, len(keys))
-	for i, key := range keys {
-		hashes[i] = contract.DedupeHash(r.in.Spec.Name, key)
-	}
-	return admission.PackKeys(hashes)
 }
 
 // takeTurn requests the group's turn. Without a lane it requests only the permission of its job type to start.
@@ -124,10 +115,11 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 	for late := range c.Late + 1 {
 		items = append(items, claimsID(c.Turn, late))
 	}
-	for _, id := range items {
-		if r.loop.Admission.Knows(id) {
-			r.loop.Admission.Release(id)
-		}
+	for _, seq := range c.Chunks {
+		items = append(items, chunkID(c.Turn, seq))
+	}
+	for _, id := range append(items, backlogID(c.Turn)) {
+		r.loop.Admission.ReleaseKnown(id)
 	}
 }
 
@@ -155,7 +147,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	call := detectCall{
 		queue: contract.WorkerDetectQueue(d.ID, d.Instance), timeout: d.Timeout, heartbeatTimeout: policy.HeartbeatTimeout.Std(),
 		input: contract.DetectActivityInput{
-			Handler: spec.Handler, Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt, Inline: d.Inline,
+			Handler: spec.Handler, Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt, Inline: d.Inline, KeyedInGroup: d.KeyedInGroup,
 			Input: jobtype.DetectInput{
 				JobType: spec.Name, Cluster: spec.Cluster, Params: spec.Params, Settings: spec.Detect,
 				LastSuccess: r.record.LastSuccess, LastWithJobs: r.record.LastWithJobs, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
@@ -235,7 +227,7 @@ func ownParams(c group.StartJob) json.RawMessage {
 // endings returns the report to admission about ended jobs.
 func (r *groupRun) endings(ended endings.Endings) contract.AdmissionEndings {
 	report := contract.AdmissionEndings{
-		At: r.loop.Now(), SuccessAt: ended.SuccessAt, Done: r.hashes(ended.Done), Settled: r.hashes(ended.Settled),
+		At: r.loop.Now(), SuccessAt: ended.SuccessAt, Done: packed(r.in.Spec.Name, ended.Done, ended.DoneHashes), Settled: packed(r.in.Spec.Name, ended.Settled, ended.SettledHashes),
 	}
 	for _, f := range ended.Failed {
 		failure := contract.AdmissionFailure{Attempt: fmt.Sprintf("%s.%d", contract.JobID(f.Job), f.Attempt), At: f.At, Error: f.Message}

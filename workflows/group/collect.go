@@ -17,7 +17,7 @@ import (
 // Ready implements [run.Waiter].
 func (r *groupRun) Ready() bool {
 	return r.messages.waiting() || slices.ContainsFunc(r.detecting, (*detection).ready) ||
-		r.preparing.Ready() || r.windows.Ready() || r.successes.Ready() || r.storing != nil && r.storing.IsReady()
+		r.preparing.Ready() || r.windows.Ready() || r.successes.Ready() || r.storing != nil && r.storing.IsReady() || r.reading.ready()
 }
 
 // Idle implements [run.Waiter]. The core knows the pending calls.
@@ -47,6 +47,10 @@ func (r *groupRun) collectAnswers() {
 	}
 	if r.storing != nil && r.storing.IsReady() {
 		r.collectStored()
+	}
+	if done := r.reading; done.ready() {
+		r.reading = nil
+		r.loop.Step(done.event(r.ctx))
 	}
 	for {
 		i := slices.IndexFunc(r.detecting, (*detection).ready)
@@ -116,16 +120,13 @@ func (r *groupRun) collectDetection(done *detection) {
 	r.loop.Step(event)
 }
 
-// claimedKeys returns the claimed keys of the group. It reads all open jobs.
-func (r *groupRun) claimedKeys() []byte {
-	keys, _ := r.core.DedupeKeys(false)
-	return r.hashes(keys)
-}
-
 // Answered implements [run.Doer].
 func (r *groupRun) Answered(answer run.Answer) {
 	if answer.Kind == run.Stopped {
 		r.takeStop(answer.Stop)
+		return
+	}
+	if r.takeChunk(answer) {
 		return
 	}
 	claims := strings.HasPrefix(answer.ID, run.ClaimsPrefix)
@@ -148,20 +149,19 @@ func (r *groupRun) Answered(answer run.Answer) {
 
 // claimed returns the claimed jobs, and those active or disabled elsewhere.
 func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
-	keys, jobs := r.claims.keys, r.claims.jobs
 	event := group.KeysClaimed{Fence: grant.Fence, Fences: grant.Fences}
 	for _, taken := range grant.Taken {
 		for _, index := range taken.Indexes {
-			if index >= 0 && index < len(jobs) {
-				event.Active = append(event.Active, group.Active{Job: jobs[index], Key: keys[index], By: taken.By})
+			if index >= 0 && index < len(r.claims) {
+				event.Active = append(event.Active, group.Active{Job: r.claims[index].Job, Key: r.claims[index].Key, By: taken.By})
 			}
 		}
 	}
 	slices.SortStableFunc(event.Active, func(a, b group.Active) int { return cmp.Compare(a.Job, b.Job) })
 	for _, one := range grant.HeldBack {
-		if one.Index >= 0 && one.Index < len(jobs) {
+		if one.Index >= 0 && one.Index < len(r.claims) {
 			event.HeldBack = append(event.HeldBack, group.HeldBack{
-				Job: jobs[one.Index], Key: keys[one.Index], Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.String(),
+				Job: r.claims[one.Index].Job, Key: r.claims[one.Index].Key, Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.String(),
 			})
 		}
 	}

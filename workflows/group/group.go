@@ -54,8 +54,10 @@ type groupRun struct {
 	commonID string
 	// startedAt is the start of the group, zero until it is read.
 	startedAt time.Time
-	// claims are the keys of the last request, which the answer counts.
-	claims claimed
+	// claims are those of the last request for the whole group, which the answer counts.
+	claims []group.Claim
+	// reading is the pending activity that reads the keys of a chunk, or nil.
+	reading *reading
 }
 
 type detection struct {
@@ -63,11 +65,6 @@ type detection struct {
 	worker  string
 	future  workflow.Future
 	cancel  workflow.CancelFunc
-}
-
-type claimed struct {
-	keys []string
-	jobs []int
 }
 
 func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
@@ -82,7 +79,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 	})
 	loop := run.Loop{Runner: runner, Workflow: contract.JobGroupWorkflow, Noun: "run", Resources: in.Spec.Resources, DryRun: in.DryRun}
 	r := &groupRun{ctx: runner.Context(), loop: loop, in: in}
-	r.loop.Keys = r.claimedKeys
+	r.loop.Keys = func() run.Keys { return heldKeys(in.Spec.Name, r.core) }
 	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {
 		r.commonID = common.ID()
 	}
@@ -132,7 +129,7 @@ func (r *groupRun) config() group.Config {
 	config := group.Config{
 		JobType: spec.Name, Handler: spec.Handler, Policy: spec.Policy, DryRun: r.in.DryRun, Submitted: r.adHoc(),
 		StartBytes: len(spec.Params) + len(spec.Execute) + len(spec.Cluster), LastDetector: r.record.LastDetector, AvoidDetector: r.record.AvoidDetector,
-		Sequence: r.record.Sequence + 1, RollEvents: r.in.RollEvents, Window: r.in.OpenJobs, Claims: !r.in.DryRun, Budget: spec.RetryBudget != nil,
+		Sequence: r.record.Sequence + 1, RollEvents: r.in.RollEvents, Window: r.in.OpenJobs, Claims: !r.in.DryRun, Budget: spec.RetryBudget != nil, NamesKeys: spec.RetryBudget != nil && spec.RetryBudget.PerKey != nil,
 		Turn: r.needsTurn(), Windows: r.hasWindows(), MaxWait: maxWait(spec).Std(), ClosedUntil: r.record.ClosedUntil,
 		Took: tookOf(r.record), Carried: carriedOf(r.record),
 	}
@@ -205,7 +202,7 @@ func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
 	r.loop.Admission.SetGrace(core.Policy().HeartbeatTimeout)
 	r.loop.Audit.Restore(carried.Audit)
 	if core.Phase() == group.PhaseClaiming || core.ClaimingLate() {
-		r.claims.keys, r.claims.jobs = core.DedupeKeys(core.ClaimingLate())
+		r.claims = core.Claims(core.ClaimingLate())
 	}
 	return nil
 }

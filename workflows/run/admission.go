@@ -3,13 +3,13 @@ package run
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -25,6 +25,9 @@ const (
 // ClaimsPrefix is the prefix of the ids of claims. The link does not store their keys; the group
 // does.
 const ClaimsPrefix = "claims"
+
+// ChunkPrefix is the prefix of the ids of claims of a part of a group, and of the group's backlog.
+const ChunkPrefix = "backlog"
 
 // Link is a run's connection to admission. It sends as few signals as possible, one after the
 // other to keep their order. It repeats them while there is no answer, and starts admission if
@@ -110,6 +113,18 @@ func (l *Link) ReleaseUnasked(id string) {
 	}
 }
 
+// RequestKeys requests dedupe keys by their hashes.
+func (l *Link) RequestKeys(id string, hashes []uint64) {
+	l.Request(contract.AdmissionItem{ID: id, Keys: admission.PackKeys(hashes), Fences: int64(len(hashes)) * FencesPerItem})
+}
+
+// ReleaseKnown releases an item if it is held or requested.
+func (l *Link) ReleaseKnown(id string) {
+	if l.Knows(id) {
+		l.Release(id)
+	}
+}
+
 // Knows reports whether an item is held or requested.
 func (l *Link) Knows(id string) bool { return l.waiting.has(id) || l.held.has(id) }
 
@@ -157,9 +172,13 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 	return true
 }
 
-// reassert sends everything to an admission that has lost it. keys returns the keys of the
-// claims.
-func (l *Link) reassert(keys func() []byte) {
+// Keys returns the keys of a claim that is held, by its id; nil for all else. Later claims of a run add to the keys of
+// the first.
+type Keys func(id string) []byte
+
+// reassert sends everything to an admission that has lost it. keys returns what names the keys of the
+// claims; it may be nil.
+func (l *Link) reassert(keys func() Keys) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
 	l.open = time.Time{}
 	l.next = contract.AdmissionRequest{
@@ -167,10 +186,10 @@ func (l *Link) reassert(keys func() []byte) {
 		Results: slices.Concat(l.results, l.next.Results),
 	}
 	l.lost, l.released = nil, nil
-	for i := range l.next.Held { // A later claim of the run adds to the keys of the first.
-		if strings.HasPrefix(l.next.Held[i].ID, ClaimsPrefix) {
-			l.next.Held[i].Keys = keys()
-			break
+	if keys != nil {
+		of := keys()
+		for i := range l.next.Held {
+			l.next.Held[i].Keys = of(l.next.Held[i].ID)
 		}
 	}
 	l.dirty = true

@@ -125,7 +125,7 @@ func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix)
 // such a resource as lost, and grants all others again with new fences. The run waits for these
 // answers. An earlier start could run next to another holder, with fences that it used and
 // forgot.
-func (r *Runner) WasReset(keys func() []byte) bool {
+func (r *Runner) WasReset(keys func() Keys) bool {
 	l := r.Admission
 	// A run that must assert its holdings must first detect the reset.
 	l.used = l.used || r.inbox.reassert.Len() > 0
@@ -156,7 +156,7 @@ func (r *Runner) renewalReady() bool { return r.inbox.admission.Len() > 0 || r.A
 
 // Answers returns the answers of admission. keys returns the keys of the claims; it is called
 // only for an admission that has lost them.
-func (r *Runner) Answers(keys func() []byte) []Answer {
+func (r *Runner) Answers(keys func() Keys) []Answer {
 	l := r.Admission
 	l.collect()
 	var list []Answer

@@ -92,8 +92,8 @@ type Loop struct {
 	Resources map[string]int
 	// DryRun means that the run decides nothing, so its notes are dropped.
 	DryRun bool
-	// Keys returns the claimed keys, for an admission that has lost them; nil without claims.
-	Keys func() []byte
+	// Keys returns the keys of the claims, for an admission that has lost them; nil without claims.
+	Keys func() Keys
 
 	kind    Kind
 	core    Core

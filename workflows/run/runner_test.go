@@ -270,9 +270,9 @@ func TestKeysAreListedOnlyForAnAssertion(t *testing.T) {
 	}
 	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalReassert, nil) }, 2*time.Minute)
 	passes, listed := 0, 0
-	keys := func() []byte {
+	keys := func() run.Keys {
 		listed++
-		return []byte("12345678")
+		return func(string) []byte { return []byte("12345678") }
 	}
 	b.ExecuteWorkflow(func(ctx workflow.Context) error {
 		r := run.New(ctx, run.Options{JobType: "scrub"})

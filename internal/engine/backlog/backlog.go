@@ -52,8 +52,10 @@ type Backlog struct {
 	pages  []page
 	queues []*queue
 	byKey  map[string]*queue
-	// ready are the queues with waiting jobs and room in the window.
-	ready ranked.Heap[*queue]
+	// ready are the queues with waiting jobs and room in the window: those without and with keys.
+	ready [2]ranked.Heap[*queue]
+	// keyed counts the waiting jobs with keys, low the queues of them that have used half of their share.
+	keyed, low int
 	// waiting are the jobs outside of the window, open those in it; active are the queues with
 	// either.
 	waiting, open, active int
@@ -69,7 +71,16 @@ type queue struct {
 	open    int
 	// active is 1 if it has jobs, waiting or open.
 	active int
-	at     int
+	// low is 1 if its jobs have keys, and at most half of its share is open.
+	low int
+	at  int
+}
+
+func (q *queue) kind() int {
+	if q.class.Keyed {
+		return 1
+	}
+	return 0
 }
 
 // Range is the jobs First to Last.
@@ -154,7 +165,7 @@ func (b *Backlog) Add(p contract.ProposalPage, n int, now time.Time) {
 		}
 		q.push(b.last+1, count)
 		b.last += count
-		b.waiting += count
+		b.wait(q, count)
 	}
 	for _, q := range queues {
 		if q != nil {
@@ -202,22 +213,49 @@ func (b *Backlog) recount(q *queue) {
 
 // place puts a queue among the ready ones, or takes it out.
 func (b *Backlog) place(q *queue) {
+	heap := &b.ready[q.kind()]
 	switch ready := q.waiting > 0 && q.open < b.share; {
 	case ready && q.at < 0:
-		b.ready.Push(q)
+		heap.Push(q)
 	case ready:
-		b.ready.Fix(q)
+		heap.Fix(q)
 	case q.at >= 0:
-		b.ready.Remove(q)
+		heap.Remove(q)
+	}
+	b.low -= q.low
+	if q.low = 0; q.class.Keyed && q.waiting > 0 && 2*q.open <= b.share {
+		q.low = 1
+	}
+	b.low += q.low
+}
+
+// wait counts jobs that come to wait, or no longer do.
+func (b *Backlog) wait(q *queue, count int) {
+	b.waiting += count
+	if q.class.Keyed {
+		b.keyed += count
 	}
 }
 
-// Next moves the next job into the window. It returns false without a job or without room.
-func (b *Backlog) Next() (Job, bool) {
-	if len(b.ready) == 0 || b.open >= b.window {
+// Keyed is the number of jobs with keys outside of the window.
+func (b *Backlog) Keyed() int { return b.keyed }
+
+// Due reports whether jobs with keys may enter the window, and enough of them for one request: most, all that are
+// left, or half of the share of a queue.
+func (b *Backlog) Due(most int) bool {
+	return len(b.ready[1]) > 0 && b.open < b.window && (b.low > 0 || b.window-b.open >= min(most, b.keyed))
+}
+
+// Next moves the next job, with or without a key, into the window. It returns false without a job or without room.
+func (b *Backlog) Next(keyed bool) (Job, bool) {
+	heap := b.ready[0]
+	if keyed {
+		heap = b.ready[1]
+	}
+	if len(heap) == 0 || b.open >= b.window {
 		return Job{}, false
 	}
-	q := b.ready[0]
+	q := heap[0]
 	number := q.runs[0].first
 	if q.runs[0].first++; q.runs[0].count == 1 {
 		q.runs = q.runs[1:]
@@ -230,7 +268,8 @@ func (b *Backlog) Next() (Job, bool) {
 
 func (b *Backlog) entered(q *queue) {
 	q.waiting, q.open = q.waiting-1, q.open+1
-	b.waiting, b.open = b.waiting-1, b.open+1
+	b.open++
+	b.wait(q, -1)
 	b.place(q)
 }
 
@@ -256,7 +295,7 @@ func (b *Backlog) Enter(number int) (Job, bool) {
 		parts = append(parts, run{relative + 1, after})
 	}
 	if q.at >= 0 {
-		b.ready.Remove(q) // Its order may change.
+		b.ready[q.kind()].Remove(q) // Its order may change.
 	}
 	q.runs = slices.Concat(q.runs[:at:at], parts, q.runs[at+1:])
 	b.entered(q)
@@ -312,6 +351,14 @@ func (b *Backlog) List(number, offset, limit int) (list []Job, total int) {
 	return list, b.waiting
 }
 
+// Opened returns a job of the window, by its number and queue. It returns false if there is no such job.
+func (b *Backlog) Opened(number, index int) (Job, bool) {
+	if index < 0 || index >= len(b.queues) || number <= b.base || number > b.base+b.last {
+		return Job{}, false
+	}
+	return b.job(number-b.base, b.queues[index]), true
+}
+
 func (b *Backlog) job(relative int, q *queue) Job {
 	j := Job{Number: b.base + relative, Queue: q.index, Class: q.class}
 	at, found := slices.BinarySearchFunc(b.pages, relative, func(p page, n int) int { return cmp.Compare(p.First, n) })
@@ -324,10 +371,15 @@ func (b *Backlog) job(relative int, q *queue) Job {
 }
 
 // Numbers lists the numbers of the waiting jobs in ranges, by number.
-func (b *Backlog) Numbers() []Range {
+func (b *Backlog) Numbers() []Range { return b.numbers(false) }
+
+// numbers lists those of all jobs, or of the jobs with keys only.
+func (b *Backlog) numbers(keyed bool) []Range {
 	var runs []run
 	for _, q := range b.queues {
-		runs = append(runs, q.runs...)
+		if q.class.Keyed || !keyed {
+			runs = append(runs, q.runs...)
+		}
 	}
 	slices.SortFunc(runs, func(x, y run) int { return cmp.Compare(x.first, y.first) })
 	var list []Range
@@ -341,18 +393,23 @@ func (b *Backlog) Numbers() []Range {
 	return list
 }
 
-// Drop takes all waiting jobs out.
-func (b *Backlog) Drop() {
+// Drop takes all waiting jobs out, or those with keys only. It returns them as [Backlog.Numbers] does.
+func (b *Backlog) Drop(keyed bool) []Range {
+	dropped := b.numbers(keyed)
 	for _, q := range b.queues {
+		if keyed && !q.class.Keyed {
+			continue
+		}
+		b.wait(q, -q.waiting)
 		q.runs, q.waiting = nil, 0
 		if q.at >= 0 {
-			b.ready.Remove(q)
+			b.ready[q.kind()].Remove(q)
 		}
 	}
-	b.waiting = 0
 	for _, q := range b.queues {
 		b.recount(q)
 	}
+	return dropped
 }
 
 // Table lists the pages with the numbers of their jobs.

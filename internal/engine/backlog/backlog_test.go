@@ -30,12 +30,14 @@ type model struct {
 type item struct {
 	class    string
 	rank     int
+	keyed    bool
 	page     string
 	position int
 }
 
-// next is the job that enters the window, found by looking at all.
-func (m *model) next() int {
+// next is the job with or without a key that enters the window, found by looking at all. low reports whether a queue
+// has used half of its share at most.
+func (m *model) next(keyed bool) (best int, low bool) {
 	inWindow, classes := map[string]int{}, map[string]bool{}
 	for _, it := range m.open {
 		inWindow[it.class]++
@@ -46,18 +48,27 @@ func (m *model) next() int {
 	}
 	share := max(m.window/max(len(classes), 1), 2)
 	if len(m.open) >= m.window {
-		return 0
+		return 0, false
 	}
-	best := 0
 	for n, it := range m.waiting {
-		if inWindow[it.class] >= share {
+		if inWindow[it.class] >= share || it.keyed != keyed {
 			continue
 		}
+		low = low || 2*inWindow[it.class] <= share
 		if best == 0 || cmp.Or(cmp.Compare(m.waiting[best].rank, it.rank), cmp.Compare(n, best)) < 0 {
 			best = n
 		}
 	}
-	return best
+	return best, low
+}
+
+func (m *model) keyed() (n int) {
+	for _, it := range m.waiting {
+		if it.keyed {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *model) ranges() (list []backlog.Range) {
@@ -94,6 +105,7 @@ func (r *run) page() {
 		if r.rng.IntN(4) == 0 {
 			class.Labels = map[string]string{"b": "1", "a": fmt.Sprint(r.rng.IntN(2))}
 		}
+		class.Keyed = r.rng.IntN(2) == 0
 		p.Classes = append(p.Classes, class)
 	}
 	for range 1 + r.rng.IntN(6) {
@@ -113,7 +125,7 @@ func (r *run) page() {
 		for range one.Count {
 			if position < n {
 				r.last++
-				r.m.waiting[r.base+r.last] = item{class: string(name), rank: class.Priority.Rank(), page: p.Page, position: position}
+				r.m.waiting[r.base+r.last] = item{class: string(name), rank: class.Priority.Rank(), keyed: class.Keyed, page: p.Page, position: position}
 			}
 			position++
 		}
@@ -126,11 +138,14 @@ func (r *run) entered(j backlog.Job) {
 	require.True(r.t, waits, "%+v", j)
 	name, err := json.Marshal(j.Class)
 	require.NoError(r.t, err)
-	entered := item{class: string(name), rank: j.Class.Priority.Rank(), page: j.Page, position: j.Position}
+	entered := item{class: string(name), rank: j.Class.Priority.Rank(), keyed: j.Class.Keyed, page: j.Page, position: j.Position}
 	require.Equal(r.t, it, entered)
 	require.Equal(r.t, "page-"+fmt.Sprint(int(j.Estimate/time.Second)), j.Page)
 	delete(r.m.waiting, j.Number)
 	r.m.open[j.Number], r.open[j.Number] = it, j
+	opened, ok := r.b.Opened(j.Number, j.Queue)
+	require.True(r.t, ok)
+	require.Equal(r.t, j, opened)
 }
 
 func (r *run) anyOf(numbers map[int]item) int {
@@ -146,8 +161,9 @@ func (r *run) step() {
 	case 0:
 		r.page()
 	case 1, 2, 3, 4, 5:
-		want := r.m.next()
-		j, ok := r.b.Next()
+		keyed := r.rng.IntN(2) == 0
+		want, _ := r.m.next(keyed)
+		j, ok := r.b.Next(keyed)
 		require.Equal(r.t, want != 0, ok)
 		if ok {
 			require.Equal(r.t, want, j.Number)
@@ -171,13 +187,21 @@ func (r *run) step() {
 		r.restore()
 	case 11:
 		if r.rng.IntN(20) == 0 {
-			r.b.Drop()
-			clear(r.m.waiting)
+			keyed := r.rng.IntN(2) == 0
+			left := maps.Clone(r.m.waiting)
+			maps.DeleteFunc(left, func(_ int, it item) bool { return it.keyed || !keyed })
+			maps.DeleteFunc(r.m.waiting, func(n int, _ item) bool { _, stays := left[n]; return stays })
+			require.Equal(r.t, r.m.ranges(), r.b.Drop(keyed))
+			r.m.waiting = left
 		}
 	}
 	require.Equal(r.t, len(r.m.waiting), r.b.Len())
 	require.Equal(r.t, r.base+r.last, r.b.Last())
 	require.Equal(r.t, r.m.ranges(), r.b.Numbers())
+	require.Equal(r.t, r.m.keyed(), r.b.Keyed())
+	next, low := r.m.next(true)
+	most := 1 + r.rng.IntN(10)
+	require.Equal(r.t, next > 0 && (low || r.m.window-len(r.m.open) >= min(most, r.m.keyed())), r.b.Due(most))
 	r.list()
 }
 
@@ -260,7 +284,7 @@ func TestAQueueWithoutWorkersKeepsNoOtherOut(t *testing.T) {
 	}, 2000, noon)
 	entered := map[string]int{}
 	fill := func() {
-		for j, ok := b.Next(); ok; j, ok = b.Next() {
+		for j, ok := b.Next(false); ok; j, ok = b.Next(false) {
 			entered[j.Class.Node]++
 			if j.Class.Node == "here" {
 				b.Left(j.Queue)
@@ -291,7 +315,7 @@ func TestAMillionJobs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, len(state), 6<<20)
 	taken := 0
-	for j, ok := b.Next(); ok; j, ok = b.Next() {
+	for j, ok := b.Next(false); ok; j, ok = b.Next(false) {
 		taken++
 		b.Left(j.Queue)
 	}

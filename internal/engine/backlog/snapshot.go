@@ -76,7 +76,8 @@ func Restore(window int, s *Saved) (*Backlog, error) {
 			q.push(r.first, r.count)
 		}
 		q.open = saved.Open
-		b.waiting, b.open = b.waiting+q.waiting, b.open+q.open
+		b.open += q.open
+		b.wait(q, q.waiting)
 	}
 	if len(b.queues) != len(s.Queues) {
 		return nil, errDamaged

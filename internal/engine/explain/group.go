@@ -75,6 +75,25 @@ func TextBacklog(open int) string {
 	return fmt.Sprintf("%d open jobs of the group come first: the most urgent of each class, by number", open)
 }
 
+const (
+	// TextClaiming is the wait of jobs whose keys were requested.
+	TextClaiming = "their dedupe keys are being claimed"
+	// TextKeysUnread is the same after a failure.
+	TextKeysUnread = "their dedupe keys could not be read from the pages"
+	// TextDuplicate ends a job with the key of another one.
+	TextDuplicate = "another proposal of the run has the same dedupe key"
+	// TextKeyHeld is the beginning of the end of a job with a disabled key.
+	TextKeyHeld = "its dedupe key is "
+)
+
+// TextKeyActive ends a job whose key another run holds.
+func TextKeyActive(by string) string { return "its dedupe key is active in " + by }
+
+// TextBacklogTaken ends the backlog of a run.
+func TextBacklogTaken(by, jobType string) string {
+	return fmt.Sprintf("%s works on a backlog of job type %s; the next detection finds again what it leaves", by, jobType)
+}
+
 // TextDetectsAgain is the state of a detection between two attempts.
 func TextDetectsAgain(attempt, of int, next time.Time, why string) string {
 	return fmt.Sprintf("attempt %d of %d failed, the next begins at %s; %s", attempt, of, next.UTC().Format(time.RFC3339), why)

@@ -8,17 +8,16 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/engine/explain"
-	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
-	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // refillStep bounds the jobs that one event brings into the window: a workflow task must not last.
 const refillStep = 4096
 
-// left counts the jobs that have not ended.
-func (js *jobs) left() int { return js.open.Len() + js.backlog.Len() }
+// filling is the way of the backlog into the window: the jobs that the last event has brought into it, and those in
+// it that do not fit and are not of pages.
+type filling struct{ jobs, unfit int }
 
 // checkPaged refuses a page whose proposals the group would have to know.
 func (g *Group) checkPaged(page Page) error {
@@ -30,10 +29,10 @@ func (g *Group) checkPaged(page Page) error {
 
 // takePaged takes a page of proposals that are stored apart.
 func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswer, now time.Time) {
-	room := g.jobs.backlog.Room(p)
-	n := min(room, max(g.cfg.Policy.MaxJobsPerDetection-g.jobs.left(), 0))
-	g.jobs.backlog.Add(p, n, now)
-	answer.Accepted, answer.Surplus, answer.Full = n, p.Count-n, room < p.Count || g.jobs.backlog.Full()
+	room := g.jobs.Backlog.Room(p)
+	n := min(room, max(g.cfg.Policy.MaxJobsPerDetection-g.jobs.Left(), 0))
+	g.jobs.Backlog.Add(p, n, now)
+	answer.Accepted, answer.Surplus, answer.Full = n, p.Count-n, room < p.Count || g.jobs.Backlog.Full()
 	s.Tally.Accepted += n
 	s.Tally.Surplus += p.Count - n
 	g.counts.Accepted += n
@@ -43,15 +42,19 @@ func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswe
 
 // refill brings jobs of the backlog into the window. more reports whether something has changed.
 func (g *Group) refill(now time.Time) (more bool) {
-	if !g.begun || g.jobs.backlog.Len() == 0 || g.stopping != stopNone && !g.leaving {
+	if !g.begun || g.jobs.Backlog.Len() == 0 || g.stopping != stopNone && !g.leaving {
 		return false
 	}
-	for g.refilled < refillStep {
-		next, ok := g.jobs.backlog.Next()
-		if !ok {
-			return g.jobs.backlog.Len() > 0 && g.endUnfit(now) || more
+	for g.filled.jobs < refillStep {
+		next, ok := g.jobs.Backlog.Next(false)
+		if !ok && !g.cfg.Claims {
+			next, ok = g.jobs.Backlog.Next(true)
 		}
-		g.refilled, more = g.refilled+1, true
+		if !ok {
+			full := g.jobs.Backlog.Len() > 0 && !g.jobs.Backlog.Due(contract.MaxChunk)
+			return full && g.endUnfit(now) || more
+		}
+		g.filled.jobs, more = g.filled.jobs+1, true
 		g.open(next)
 	}
 	return more
@@ -61,15 +64,15 @@ func (g *Group) refill(now time.Time) (more bool) {
 // which may be shorter.
 func (g *Group) endUnfit(now time.Time) bool {
 	late, ended := g.engine.Late(), 0
-	if late > g.unfit {
-		for _, j := range g.jobs.sorted() {
+	if late > g.filled.unfit {
+		for _, j := range g.jobs.Sorted() {
 			if view, _ := g.engine.View(j.N); j.Ref != nil && view.Phase == run.PhaseLate {
 				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
 				ended++
 			}
 		}
 	}
-	g.unfit = late - ended
+	g.filled.unfit = late - ended
 	return ended > 0
 }
 
@@ -84,14 +87,8 @@ func (g *Group) misfits() int {
 
 // open makes a job of the backlog one that may start. It has waited since the group began.
 func (g *Group) open(next backlog.Job) {
-	class := next.Class
-	j := &job{
-		N: next.Number, Queue: next.Queue, Ref: &next.ProposalRef, CreatedAt: next.At,
-		Work: proposed.Work{Proposal: jobtype.Proposal{
-			Priority: class.Priority, Node: class.Node, Labels: class.Labels, EstimatedRuntime: jobtype.Duration(next.Estimate), Resources: g.cfg.Resources,
-		}},
-	}
-	g.jobs.open.Put(j)
+	j := g.jobs.Paged(next)
+	g.jobs.Open.Put(j)
 	g.engine.Offer(g.turnAt, g.item(j))
 }
 
@@ -100,14 +97,14 @@ func (g *Group) reach(number int) {
 	if !g.forJobs() {
 		return
 	}
-	if next, ok := g.jobs.backlog.Enter(number); ok {
+	if next, ok := g.jobs.Backlog.Enter(number); ok {
 		g.open(next)
 	}
 }
 
 // refillAt is when more jobs are to be brought into the window though nothing happens; zero: never.
 func (g *Group) refillAt() time.Time {
-	if g.refilled < refillStep || g.phase != PhaseRunning {
+	if g.filled.jobs < refillStep || g.phase != PhaseRunning {
 		return time.Time{}
 	}
 	return g.lastTick
@@ -122,60 +119,28 @@ func (g *Group) endBacklog(state State, why string, now time.Time) {
 	case StateFailed:
 		count = &g.counts.Failed
 	}
-	*count += js.backlog.Len()
-	for _, r := range js.backlog.Numbers() {
-		js.record.Add(record.Job{N: r.First, More: r.Last - r.First, State: string(state), Error: why, EndedAt: now, CreatedAt: g.startedAt})
-	}
-	js.backlog.Drop()
-}
-
-// saved splits the open jobs for a snapshot: those to which nothing has happened return to the
-// backlog.
-func (g *Group) saved(engine run.Snapshot) (open []*job, rest *backlog.Saved) {
-	travel := map[int]bool{}
-	for _, it := range engine.Items {
-		travel[it.ID] = true
-	}
-	var back []backlog.Job
-	open = slices.DeleteFunc(g.jobs.sorted(), func(j *job) bool {
-		if j.Ref == nil || travel[j.N] {
-			return false
-		}
-		back = append(back, backlog.Job{Number: j.N, Queue: j.Queue})
-		return true
-	})
-	return open, g.jobs.backlog.Save(back)
+	*count += js.Backlog.Len()
+	js.EndBacklog(false, state, why, g.startedAt, now)
 }
 
 // backlogWait explains the wait of the jobs that are not open.
-func (g *Group) backlogWait(since time.Time) run.Wait {
-	return run.Wait{Code: contract.CodeBacklog, Object: g.cfg.JobType, Since: since, Detail: explain.TextBacklog(g.jobs.open.Len())}
+func backlogWait(jobType string, open int, since time.Time) run.Wait {
+	return run.Wait{Code: contract.CodeBacklog, Object: jobType, Since: since, Detail: explain.TextBacklog(open)}
 }
 
 // numbered reports whether the jobs of the backlog have their numbers.
 func (g *Group) numbered() bool { return g.begun || g.phase == PhaseEnded }
-
-// mapBacklog adds the jobs of the backlog to a map.
-func (g *Group) mapBacklog(result *contract.JobsQueryResult) {
-	if !g.numbered() {
-		return
-	}
-	for _, r := range g.jobs.backlog.Numbers() {
-		result.Map = contract.MarkJobs(result.Map, r.First, r.Last, contract.JobPending)
-	}
-	result.Total += g.jobs.backlog.Len()
-}
 
 // listBacklog adds the jobs of the backlog to an answer.
 func (g *Group) listBacklog(in contract.JobsQueryInput, number, limit int, now time.Time, result *contract.JobsQueryResult) {
 	if !g.numbered() {
 		return
 	}
-	result.Proposals = g.jobs.backlog.Table()
+	result.Proposals = g.jobs.Backlog.Table()
 	if in.DedupeKey != "" || in.Worker != "" || len(in.States) > 0 && !slices.Contains(in.States, contract.JobPending) {
 		return
 	}
-	list, total := g.jobs.backlog.List(number, max(in.Offset-result.Total, 0), limit-len(result.Jobs))
+	list, total := g.jobs.Backlog.List(number, max(in.Offset-result.Total, 0), limit-len(result.Jobs))
 	result.Total += total
 	for _, next := range list {
 		j := &job{N: next.Number, CreatedAt: next.At}

@@ -149,7 +149,7 @@ func (w *world) check() {
 	require.Equal(w.t, w.total, c.Accepted)
 	require.Equal(w.t, []int{states[StateCompleted], states[StateFailed], states[StateCanceled]}, []int{c.Completed, c.Failed, c.Canceled})
 	if w.g.Phase() != PhaseEnded {
-		require.Equal(w.t, w.total-len(w.ends), w.g.jobs.left())
+		require.Equal(w.t, w.total-len(w.ends), w.g.jobs.Left())
 		w.checkWaits()
 	}
 	job := 1 + w.rng.IntN(w.total)
@@ -197,7 +197,7 @@ func (w *world) remembered() map[int]State {
 		require.NoError(w.t, err)
 		add(jobs)
 	}
-	rest, err := w.g.jobs.record.Jobs()
+	rest, err := w.g.jobs.Record.Jobs()
 	require.NoError(w.t, err)
 	add(rest)
 	return found
@@ -271,7 +271,7 @@ func TestABacklogBeyondTheBoundsIsSurplus(t *testing.T) {
 	c := s.g.Counts()
 	assert.Equal(t, 50, c.Accepted)
 	assert.Equal(t, 35, c.Surplus)
-	assert.Equal(t, []contract.ProposalTable{{Page: "p", First: 6, Last: 45}, {Page: "q", First: 46, Last: 50}}, s.g.jobs.backlog.Table())
+	assert.Equal(t, []contract.ProposalTable{{Page: "p", First: 6, Last: 45}, {Page: "q", First: 46, Last: 50}}, s.g.jobs.Backlog.Table())
 	status := s.g.Status(s.now)
 	assert.Equal(t, 50, status.Pending+status.Running, c)
 }

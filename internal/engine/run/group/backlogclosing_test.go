@@ -18,7 +18,7 @@ import (
 func pagesUntil(t *testing.T, inline []jobtype.Proposal, pages ...*contract.ProposalPage) *script {
 	t.Helper()
 	s := playUntil(t, wide(jobtype.Policy{}), closing(time.Hour), nil)
-	s.g.jobs.backlog = backlog.New(4)
+	s.g.jobs.Backlog = backlog.New(4)
 	attempt, total := s.g.detect.Attempt, len(inline)
 	s.g.TakePage(s.now, Page{Attempt: attempt, Proposals: inline})
 	for i, p := range pages {
@@ -53,7 +53,7 @@ func TestAStopEndsTheBacklogAtOnce(t *testing.T) {
 	running := started(s.all)
 	require.NotEmpty(t, running)
 	s.g.shut(s.g.windowClosed(), s.now)
-	assert.Zero(t, s.g.jobs.backlog.Len())
+	assert.Zero(t, s.g.jobs.Backlog.Len())
 	s.step(run.Tick{})
 	for n := 1; n <= len(running); n++ {
 		s.end(n, FailureNone)
@@ -75,7 +75,7 @@ func TestJobsThatDoNotFitKeepNoShorterOnesOut(t *testing.T) {
 	assert.Equal(t, OutcomePartial, outcome)
 	assert.Equal(t, 10, s.g.Counts().Completed)
 	assert.Equal(t, 21, s.g.Counts().NotStarted)
-	ended, err := s.g.jobs.record.Jobs()
+	ended, err := s.g.jobs.Record.Jobs()
 	require.NoError(t, err)
 	assert.Contains(t, ended[0].Error, "DOES_NOT_FIT_WINDOW: its estimated_runtime of 2h does not fit")
 }

@@ -41,7 +41,7 @@ func (g *Group) countBatches() {
 		return
 	}
 	var copies []*job
-	for _, j := range g.jobs.sorted() {
+	for _, j := range g.jobs.Sorted() {
 		copies = append(copies, new(*j))
 	}
 	n := len(proposed.Batched(copies, batchable, g.cfg.BatchSize))

@@ -34,7 +34,7 @@ func batchOf(size int, claims bool, list []jobtype.Proposal, keys []string) *Gro
 
 // jobAt is the job of that number, open or not.
 func jobAt(g *Group, n int) *job {
-	known, err := g.jobs.known()
+	known, err := g.jobs.Known()
 	if err != nil {
 		panic(err)
 	}
@@ -94,7 +94,7 @@ func checkWork(t *rapid.T, j *job, at []int, proposals []jobtype.Proposal) {
 func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, keys []string) {
 	seen := map[string]int{}
 	first := 0
-	for _, j := range g.jobs.sorted() {
+	for _, j := range g.jobs.Sorted() {
 		members := j.Keys()
 		require.NotEmpty(t, members)
 		require.LessOrEqual(t, len(members), size)
@@ -138,7 +138,7 @@ func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, 
 		require.Equal(t, 1, times, key)
 	}
 	c := g.Counts()
-	require.Equal(t, contract.GroupCounts{Detected: len(proposals), Accepted: g.jobs.open.Len(), Batched: len(proposals) - g.jobs.open.Len()}, c)
+	require.Equal(t, contract.GroupCounts{Detected: len(proposals), Accepted: g.jobs.Open.Len(), Batched: len(proposals) - g.jobs.Open.Len()}, c)
 }
 
 func items(keys ...string) []jobtype.Proposal {
@@ -157,15 +157,17 @@ func TestBatchClaimsWhatItsItemsClaim(t *testing.T) {
 	list[1].Priority, list[1].EstimatedRuntime = jobtype.PriorityHigh, jobtype.Duration(5*time.Hour)
 	list[2].EstimatedRuntime, list[2].ExpiresAt = jobtype.Duration(6*time.Hour), epoch.Add(time.Hour)
 	g := batchOf(10, false, list, []string{"x", "x", "x"})
-	require.Equal(t, 1, g.jobs.open.Len())
+	require.Equal(t, 1, g.jobs.Open.Len())
 	assert.Equal(t, jobtype.Proposal{
 		Summary: "x: batch of 3", Priority: jobtype.PriorityHigh, Resources: map[string]int{"db": 2, "net": 3},
 		Exclusive: []string{"v/1", "v/2"}, Shared: []string{"r/1"}, EstimatedRuntime: jobtype.MaxEstimatedRuntime, ExpiresAt: epoch.Add(time.Hour),
 	}, jobAt(g, 1).Proposal)
 	assert.Equal(t, map[string]int{"db": 2}, list[0].Resources, "what was found is not changed")
-	keys, jobs := g.DedupeKeys(false)
-	assert.Equal(t, []string{"a", "b", "c"}, keys)
-	assert.Equal(t, []int{1, 1, 1}, jobs)
+	var claims []Claim
+	for _, key := range []string{"a", "b", "c"} {
+		claims = append(claims, Claim{Job: 1, Key: key, Hash: contract.DedupeHash("jt", key)})
+	}
+	assert.Equal(t, claims, g.Claims(false))
 }
 
 // TestJobsTakeWhatTheirTypeTakes of pools, or more where their proposal says so.
@@ -247,7 +249,7 @@ func TestFailuresOfBatchesFitIntoOneReport(t *testing.T) {
 		keys, batches = append(keys, fmt.Sprint(i)), append(batches, "x")
 	}
 	g := batchOf(100, false, items(keys...), batches)
-	require.Equal(t, 10, g.jobs.open.Len())
+	require.Equal(t, 10, g.jobs.Open.Len())
 	for i := range 30 {
 		g.noteFailure(jobAt(g, i%10+1), &run.Report{Message: fmt.Sprint(i)}, epoch)
 	}

@@ -9,7 +9,7 @@ import (
 
 // resumeFrom gives a job the checkpoint that an earlier group left for it.
 func (g *Group) resumeFrom(j *job) {
-	if left, ok := g.carried.Find(j.CarryKey()); ok {
+	if left, ok := g.carried.Find(j.CarriedKey(g.cfg.JobType, g.carried.List)); ok {
 		j.Checkpoint, j.Done = left.Checkpoint, left.Done
 	}
 }
@@ -17,7 +17,7 @@ func (g *Group) resumeFrom(j *job) {
 // carryOver is called when a job has ended: what it did is over, or, if the end of
 // the window or of the group's time stopped it, a later group continues it.
 func (g *Group) carryOver(j *job, r *run.Report, now time.Time) {
-	key, at := j.CarryKey(), now
+	key, at := j.CarriedKey(g.cfg.JobType, g.carried.List), now
 	left, unspent := g.carried.Find(key)
 	if unspent && len(j.Checkpoint) > 0 && j.Attempt == 0 {
 		at = left.At // It was not touched.

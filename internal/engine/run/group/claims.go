@@ -27,18 +27,27 @@ type HeldBack struct {
 	Detail string    `json:"detail"`
 }
 
-// DedupeKeys lists the keys that the group claims or has claimed, and the numbers of their jobs;
-// jobs without a key are left out. Late: only the keys of late detections.
-func (g *Group) DedupeKeys(late bool) (keys []string, numbers []int) {
-	for _, j := range g.jobs.sorted() {
-		if j.Late != late {
+// Claim is a key that the group claims or has claimed, and the number of its job. Key is empty if only the hash is known.
+type Claim struct {
+	Job  int
+	Key  string
+	Hash uint64
+}
+
+// Claims lists the claims that are not those of chunks. Late: only those of late detections.
+func (g *Group) Claims(late bool) (claims []Claim) {
+	for _, j := range g.jobs.Sorted() {
+		if j.Late != late || j.Claiming || j.Chunk > 0 {
 			continue
 		}
+		if j.Hash != 0 {
+			claims = append(claims, Claim{Job: j.N, Hash: j.Hash})
+		}
 		for _, key := range j.Keys() {
-			keys, numbers = append(keys, key), append(numbers, j.N)
+			claims = append(claims, Claim{Job: j.N, Key: key, Hash: contract.DedupeHash(g.cfg.JobType, key)})
 		}
 	}
-	return keys, numbers
+	return claims
 }
 
 func (v KeysClaimed) apply(g *Group, now time.Time) {
@@ -55,7 +64,7 @@ func (v KeysClaimed) apply(g *Group, now time.Time) {
 		g.resume(now)
 		return
 	}
-	g.jobs.replace(g.dropClaimed(v, g.jobs.sorted()))
+	g.jobs.Replace(g.dropClaimed(v, g.jobs.Sorted()))
 	g.beginRunning(now)
 }
 
@@ -64,13 +73,13 @@ func (v KeysClaimed) apply(g *Group, now time.Time) {
 func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 	active, disabled := map[int]bool{}, map[int]bool{}
 	for _, a := range v.Active {
-		if j := g.jobs.open.Get(a.Job); j != nil && !active[a.Job] {
+		if j := g.jobs.Open.Get(a.Job); j != nil && !active[a.Job] {
 			active[a.Job] = true
 			g.noteActive(a)
 		}
 	}
 	for _, h := range v.HeldBack {
-		if j := g.jobs.open.Get(h.Job); j != nil && !active[h.Job] && !disabled[h.Job] {
+		if j := g.jobs.Open.Get(h.Job); j != nil && !active[h.Job] && !disabled[h.Job] {
 			disabled[h.Job] = true
 			g.noteHeldBack(h)
 			g.countHeldBack(h, 1)
@@ -106,7 +115,7 @@ func (g *Group) noteHeldBack(h HeldBack) {
 // numbers are known outside by now, so they end instead of disappearing.
 func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
 	for _, a := range v.Active {
-		if len(g.deduped) < maxDeduped {
+		if len(g.deduped) < maxDeduped && a.Key != "" {
 			g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
 		}
 		g.skipDuplicate(a.Job, a.Key, activeIn(a).String(), &g.counts.AlreadyActive, now)
@@ -129,7 +138,7 @@ func (g *Group) countHeldBack(h HeldBack, n int) {
 
 // skipDuplicate takes a key out of a batch, or ends its job.
 func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Time) {
-	j := g.jobs.open.Get(n)
+	j := g.jobs.Open.Get(n)
 	switch {
 	case j == nil:
 	case len(j.Items) > 1:
@@ -165,7 +174,7 @@ func (v KeyStopped) apply(g *Group, now time.Time) {
 	if !g.forJobs() {
 		return
 	}
-	for _, j := range g.jobs.named(0, v.DedupeKey) {
+	for _, j := range g.jobs.Named(0, g.cfg.JobType, v.DedupeKey) {
 		view, known := g.engine.View(j.N)
 		waits := known && view.Phase != run.PhaseRunning && view.Phase != run.PhaseGrace
 		if waits && v.Done && len(j.Items) > 1 {

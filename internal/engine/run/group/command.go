@@ -34,10 +34,11 @@ type TakeTurn struct{ Turn, Round int }
 type LeaveLane struct{ Turn, Round int }
 
 // LeaveTurn gives back the turn of that number and its claims, granted or not. Late counts the claims of late
-// detections, Rounds the further requests of the lane. With Unasked the group has not requested the turn; a lost
+// detections, Chunks are those with open jobs, Rounds the further requests of the lane. With Unasked the group has not requested the turn; a lost
 // workflow task may have done so.
 type LeaveTurn struct {
 	Turn, Late, Rounds int
+	Chunks             []int
 	Unasked            bool
 }
 
@@ -52,12 +53,14 @@ type StartDetection struct {
 	Timeout time.Duration
 	// Inline: what fits into one small page comes with [DetectionEnded].
 	Inline bool
+	// KeyedInGroup is the number of proposals with a key that the group itself takes; 0: all.
+	KeyedInGroup int
 }
 
 // CancelDetection ends the running detection.
 type CancelDetection struct{ Attempt int }
 
-// ClaimKeys claims the dedupe keys of all open jobs, see [Group.DedupeKeys]. Late is the number
+// ClaimKeys claims the dedupe keys of all open jobs, see [Group.Claims]. Late is the number
 // of the claim of late detections; 0: it is none. The answer is [KeysClaimed] or [ClaimsRefused].
 type ClaimKeys struct{ Turn, Late int }
 

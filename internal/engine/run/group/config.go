@@ -86,6 +86,8 @@ type Config struct {
 	Claims bool `json:"claims,omitempty"`
 	// Budget says that failed attempts are counted, see [ReportEndings].
 	Budget bool `json:"budget,omitempty"`
+	// NamesKeys: the keys are wanted by their names, not by hashes alone.
+	NamesKeys bool `json:"names_keys,omitempty"`
 	// Turn: the group needs a turn before it begins. Lane names its lane; empty: it
 	// only asks whether its job type may start.
 	Turn bool   `json:"turn,omitempty"`
@@ -114,6 +116,14 @@ type Config struct {
 const theWork = "job"
 
 func (c Config) window() int { return cmp.Or(c.Window, backlog.Window) }
+
+// keyedInGroup is the number of proposals with a key that the group itself takes; 0: all.
+func (c Config) keyedInGroup() int {
+	if c.DetectEvery || c.NamesKeys || c.BatchSize > 0 || c.DryRun {
+		return 0
+	}
+	return c.window()
+}
 
 func (c Config) engine() run.Config {
 	limit := c.Policy.GlobalExecutionConcurrency

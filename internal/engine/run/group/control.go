@@ -23,12 +23,12 @@ func (v JobExpired) apply(g *Group, now time.Time) {
 // endJobs ends jobs for an operator. A group that waits for its turn ends with its last job.
 func (g *Group) endJobs(number int, key, why string, end func(time.Time, int, string) bool, now time.Time) {
 	g.reach(number)
-	for _, j := range g.jobs.named(number, key) {
+	for _, j := range g.jobs.Named(number, g.cfg.JobType, key) {
 		if text := why + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
 			end(now, j.N, text)
 		}
 	}
-	if !g.begun && g.turn.active() && g.jobs.open.AllCanceled() && g.jobs.backlog.Len() == 0 {
+	if !g.begun && g.turn.active() && g.jobs.Open.AllCanceled() && g.jobs.Backlog.Len() == 0 {
 		g.giveUp(contract.OutcomeCanceled, everyCanceled(), now)
 	}
 }
@@ -36,7 +36,7 @@ func (g *Group) endJobs(number int, key, why string, end func(time.Time, int, st
 // notBegun remembers an operator's request about a job that is not one yet, because
 // its group has not claimed its keys: it ends as canceled once it has.
 func (g *Group) notBegun(j *job, reason string) bool {
-	if !j.Late && (g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active())) {
+	if !j.Late && !j.Claiming && (g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active())) {
 		return false
 	}
 	j.Canceling = cmp.Or(j.Canceling, reason)
@@ -101,6 +101,7 @@ func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 	}
 	g.stopJobs(cause, why.String(), now)
 	g.stopLate(now)
+	g.takeClaims(g.chunks.Stop(g.turn.Number), now)
 	if !g.begun {
 		g.beginRunning(now) // Every proposal is counted where it ends.
 	}
@@ -122,7 +123,7 @@ func (c stopCause) ends() run.State {
 // stopJobs ends what does not run, and cancels what does where the cause wants it.
 func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 	state := cause.ends()
-	for _, j := range g.jobs.sorted() {
+	for _, j := range g.jobs.Sorted() {
 		view, known := g.engine.View(j.N)
 		switch {
 		case !known:
@@ -183,7 +184,7 @@ func (g *Group) NextWake() time.Time {
 	if g.phase == PhaseEnded {
 		return time.Time{}
 	}
-	return instant.Earlier(instant.Earlier(instant.Earlier(instant.Earlier(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.record.StoreAt()), g.refillAt())
+	return instant.Earlier(instant.Earlier(instant.Earlier(instant.Earlier(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.Record.StoreAt()), g.refillAt())
 }
 
 // ownWake is the next moment that the group itself waits for.
@@ -201,6 +202,9 @@ func (g *Group) ownWake() time.Time {
 		}
 	}
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
+	if !g.paused() && g.stopping == stopNone {
+		next = instant.Earlier(next, g.chunks.RetryAt)
+	}
 	switch closes := g.closes(); {
 	case closes.IsZero():
 	case g.stopping == stopNone:

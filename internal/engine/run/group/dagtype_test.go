@@ -23,8 +23,7 @@ func TestGroupOfADAG(t *testing.T) {
 				s.step(TurnGranted{Fence: 1, Fences: 1})
 			}
 			if cfg.Claims {
-				keys, _ := s.g.DedupeKeys(false)
-				require.Equal(t, []string{"rounds"}, keys)
+				require.Equal(t, []Claim{{Job: 1, Key: "rounds", Hash: contract.DedupeHash("jt", "rounds")}}, s.g.Claims(false))
 				s.step(KeysClaimed{Fence: 1, Fences: 9})
 			}
 			require.Equal(t, []string{"1@"}, started(s.last))

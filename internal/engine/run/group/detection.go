@@ -7,6 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -159,7 +160,7 @@ func (g *Group) startDetection(id, instance string, now time.Time) {
 	d.Attempt++
 	timeout := min(g.cfg.Policy.DetectionTimeout.Std(), g.timeLeft(now))
 	d.Open = append(d.Open, &session{Attempt: d.Attempt, Worker: id, Instance: instance, EndsBy: now.Add(run.TakeTimeout + timeout)})
-	g.do(StartDetection{Attempt: d.Attempt, ID: id, Instance: instance, Timeout: timeout, Inline: g.cfg.DetectEvery})
+	g.do(StartDetection{Attempt: d.Attempt, ID: id, Instance: instance, Timeout: timeout, Inline: g.cfg.DetectEvery, KeyedInGroup: g.cfg.keyedInGroup()})
 }
 
 // endsBefore reports whether all that the group waits for is one detection that has
@@ -185,7 +186,7 @@ func (g *Group) timeLeft(now time.Time) time.Duration {
 
 // resetProposals drops everything that was found.
 func (g *Group) resetProposals() {
-	g.jobs, g.counts = newJobs(g.cfg), contract.GroupCounts{}
+	g.jobs, g.counts = openjobs.New(g.cfg.window(), g.cfg.Resources), contract.GroupCounts{}
 }
 
 func (v DetectionEnded) apply(g *Group, now time.Time) {
@@ -238,7 +239,7 @@ func (g *Group) countDetected(v DetectionEnded) {
 // detected continues once everything that is to be done is known.
 func (g *Group) detected(now time.Time) {
 	g.noteDetected()
-	g.jobs.keys = nil
+	g.jobs.Seen = nil
 	switch {
 	case g.cfg.DryRun:
 		g.countBatches()
@@ -253,15 +254,15 @@ func (g *Group) detected(now time.Time) {
 
 // claims reports whether there are keys to claim.
 func (g *Group) claims() bool {
-	return g.cfg.Claims && slices.ContainsFunc(g.jobs.sorted(), func(j *job) bool { return j.FirstKey() != "" })
+	return g.cfg.Claims && slices.ContainsFunc(g.jobs.Sorted(), func(j *job) bool { return j.FirstKey() != "" || j.Hash != 0 })
 }
 
 // beginRunning makes every accepted proposal a job that may start.
 func (g *Group) beginRunning(now time.Time) {
 	g.phase, g.begun = PhaseRunning, true
-	list := g.gather(g.jobs.sorted())
-	g.jobs.replace(list)
-	g.jobs.backlog.SetBase(g.jobs.last)
+	list := g.gather(g.jobs.Sorted())
+	g.jobs.Replace(list)
+	g.jobs.Backlog.SetBase(g.jobs.Last)
 	g.offer(list, now)
 }
 

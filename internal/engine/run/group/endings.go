@@ -17,7 +17,7 @@ func (g *Group) noteFailure(j *job, report *run.Report, now time.Time) {
 // noteEnding records that a job has ended for good.
 func (g *Group) noteEnding(j *job, now time.Time) {
 	if g.cfg.Claims {
-		g.endings.Ended(j.Keys(), j.State.Done(), now)
+		g.endings.Ended(j.Keys(), j.Hash, j.State.Done(), now)
 	}
 }
 

@@ -82,7 +82,7 @@ func (g *Group) detectOnEvery(now time.Time) {
 		return
 	}
 	g.countTargets(false)
-	g.jobs.replace(g.jobs.sorted())
+	g.jobs.Replace(g.jobs.Sorted())
 	g.detected(now)
 }
 
@@ -185,11 +185,11 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 // drop takes back what an attempt had sent.
 func (g *Group) drop(s *session) {
 	js := &g.jobs
-	for _, j := range js.sorted() {
+	for _, j := range js.Sorted() {
 		if j.From == s.Attempt {
-			delete(js.keys, j.Proposal.DedupeKey)
-			js.bytes -= proposed.Bytes(j.Proposal) + len(j.BatchKey)
-			js.open.Remove(j)
+			delete(js.Seen, j.Proposal.DedupeKey)
+			js.Bytes -= proposed.Bytes(j.Proposal) + len(j.BatchKey)
+			js.Open.Remove(j)
 		}
 	}
 	g.counts.Accepted -= s.Tally.Accepted

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
@@ -64,21 +65,19 @@ type Group struct {
 	lastTick  time.Time
 
 	detect   detection
-	jobs     jobs
+	jobs     openjobs.Jobs
 	counts   contract.GroupCounts
 	byWorker map[string]int
 	deduped  []contract.DedupedProposal
 	heldBack []HeldBack
 	endings  endings.Reporter
 	carried  carry.Book
+	chunks   chunks.Claims
 	// took are the run times of the last completed attempts.
 	took []time.Duration
 	// values are the numbers that jobs returned.
 	values values.Run
-	// refilled counts the jobs that the last event has brought into the window.
-	refilled int
-	// unfit counts the jobs that do not fit into the window and are not of pages.
-	unfit int
+	filled filling
 	// phases are those that the group has been in, oldest first.
 	phases []contract.GroupPhase
 
@@ -102,8 +101,9 @@ const (
 func New(cfg Config, now time.Time) *Group {
 	g := &Group{
 		cfg: cfg, engine: run.New(cfg.engine(), now), phase: PhasePreparing, createdAt: now, turnAt: now,
-		byWorker: map[string]int{}, jobs: newJobs(cfg),
+		byWorker: map[string]int{}, jobs: openjobs.New(cfg.window(), cfg.Resources),
 	}
+	g.chunks = chunks.New(&g.jobs, chunks.Claimer{})
 	g.detect.Avoid = cfg.AvoidDetector
 	g.carried.Inherit(cfg.Carried, now)
 	g.after, g.cfg.Carried = after.New(cfg.After, now, cfg.Due, g.maxWait()), nil
@@ -129,7 +129,7 @@ func (g *Group) Next(now time.Time, event source.Event) []source.Command {
 	if g.phase == PhaseEnded {
 		return nil
 	}
-	g.refilled = 0
+	g.filled.jobs = 0
 	g.apply(now, event)
 	g.fireTimers(now)
 	g.settle(now)
@@ -153,6 +153,7 @@ func (g *Group) advance(now time.Time) {
 		for g.refill(now) {
 			g.settle(now)
 		}
+		g.claimMore(now)
 		g.detectLate(now)
 		g.endIfNothingFits(now)
 		g.leave(now)
@@ -189,12 +190,12 @@ func (g *Group) settle(now time.Time) {
 func (g *Group) command(d *run.Decision) {
 	switch d.Kind { //nolint:exhaustive // the others go as they are
 	case run.Start:
-		if j := g.jobs.open.Get(d.Item); j != nil {
+		if j := g.jobs.Open.Get(d.Item); j != nil {
 			j.StartedAt = d.At
 			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Ref: j.Ref, Batch: g.batchOf(j)})
 		}
 	case run.Acquire:
-		if j := g.jobs.open.Get(d.Item); j != nil {
+		if j := g.jobs.Open.Get(d.Item); j != nil {
 			g.do(source.Acquire{Decision: *d, Priority: j.Proposal.Priority})
 		}
 	default:
@@ -202,11 +203,16 @@ func (g *Group) command(d *run.Decision) {
 	}
 }
 
-func (g *Group) do(c source.Command) { g.out = append(g.out, c) }
+// do adds a command, unless it is nil.
+func (g *Group) do(c source.Command) {
+	if c != nil {
+		g.out = append(g.out, c)
+	}
+}
 
 // take counts what has become of a job.
 func (g *Group) take(r *run.Report, now time.Time) {
-	j := g.jobs.open.Get(r.Item)
+	j := g.jobs.Open.Get(r.Item)
 	if j == nil {
 		return
 	}
@@ -261,7 +267,8 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 	case run.Open:
 	}
 	g.noteEnding(j, now)
-	g.jobs.close(j)
+	g.jobs.Close(j)
+	g.do(g.chunks.Left(j, g.turn.Number))
 }
 
 // Took lists how long the last completed attempts took, oldest first.
@@ -274,7 +281,7 @@ func (g *Group) Values() values.Run { return g.values }
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.pagesSpent()
-	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.record.Storing()
+	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.Record.Storing() && !g.chunks.Busy()
 }
 
 func (g *Group) note(verdict run.Verdict, code contract.Code, detail string, waited time.Duration) {

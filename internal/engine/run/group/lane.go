@@ -15,7 +15,7 @@ func (g *Group) shareLane(now time.Time) {
 	if !g.cfg.Turn || g.cfg.Lane == "" || !g.begun || g.phase != PhaseRunning {
 		return
 	}
-	switch g.lane.Next(g.jobs.left(), g.engine.RunningAttempt, now) {
+	switch g.lane.Next(g.jobs.Left(), g.engine.RunningAttempt, now) {
 	case breaks.Release:
 		g.engine.Suspend(now) // A retry of a run needs the lane, too.
 		g.do(LeaveLane{Turn: g.turn.Number, Round: g.lane.Rounds})

@@ -39,10 +39,10 @@ func (g *Group) detectLate(now time.Time) {
 	case g.paused() || g.looked.Holds(g.engine.FleetChanges(), now):
 		return
 	}
-	d.Late.From = g.jobs.last
+	d.Late.From = g.jobs.Last
 	rolls, waits, cool := g.detectWhereDue(now)
 	if d.running() {
-		g.jobs.seen()
+		g.jobs.SeeOpen()
 	}
 	if waits || d.Targets.Missing() > 0 {
 		g.engine.Watch()
@@ -52,8 +52,8 @@ func (g *Group) detectLate(now time.Time) {
 
 // lateJobs lists the jobs that are not claimed yet.
 func (g *Group) lateJobs() (list []*job) {
-	for n := g.detect.Late.From + 1; n <= g.jobs.last; n++ {
-		if j := g.jobs.open.Get(n); j != nil && j.Late {
+	for n := g.detect.Late.From + 1; n <= g.jobs.Last; n++ {
+		if j := g.jobs.Open.Get(n); j != nil && j.Late {
 			list = append(list, j)
 		}
 	}
@@ -63,20 +63,20 @@ func (g *Group) lateJobs() (list []*job) {
 // renumber gives the jobs of late detections the numbers from the first free one on.
 func (g *Group) renumber(list []*job) {
 	for _, j := range g.lateJobs() {
-		g.jobs.open.Remove(j)
+		g.jobs.Open.Remove(j)
 	}
-	g.jobs.last = g.detect.Late.From
+	g.jobs.Last = g.detect.Late.From
 	for _, j := range list {
-		g.jobs.last++
-		j.N = g.jobs.last
-		g.jobs.open.Put(j)
+		g.jobs.Last++
+		j.N = g.jobs.Last
+		g.jobs.Open.Put(j)
 	}
 }
 
 func (g *Group) claimLate(now time.Time) {
 	list := g.lateJobs()
 	g.renumber(list)
-	if keys, _ := g.DedupeKeys(true); !g.cfg.Claims || len(keys) == 0 {
+	if !g.cfg.Claims || len(g.Claims(true)) == 0 {
 		g.beginLate(list, now)
 		return
 	}
@@ -92,7 +92,7 @@ func (g *Group) beginLate(list []*job, now time.Time) {
 	for _, j := range list {
 		j.Late = false
 	}
-	g.detect.Late.Claiming, g.detect.Late.From = false, g.jobs.last
+	g.detect.Late.Claiming, g.detect.Late.From = false, g.jobs.Last
 	g.offer(list, now)
 }
 

@@ -40,9 +40,10 @@ func TestAWorkerThatComesBackDetectsInTheSameRun(t *testing.T) {
 	require.Contains(t, s.last, ClaimKeys{Late: 1})
 	s.roll()
 	assert.True(t, s.g.ClaimingLate())
-	keys, numbers := s.g.DedupeKeys(true)
-	assert.Equal(t, []string{"b/x", "b/y"}, keys)
-	s.step(KeysClaimed{Fence: 10, Fences: 9, Active: []Active{{Job: numbers[0], Key: keys[0], By: "another"}}})
+	claims := s.g.Claims(true)
+	require.Len(t, claims, 2)
+	assert.Equal(t, []string{"b/x", "b/y"}, []string{claims[0].Key, claims[1].Key})
+	s.step(KeysClaimed{Fence: 10, Fences: 9, Active: []Active{{Job: claims[0].Job, Key: claims[0].Key, By: "another"}}})
 	assert.Equal(t, []string{"2@b"}, started(s.last))
 	s.end(2, FailureNone)
 	result := s.g.Result(s.now)
@@ -122,10 +123,9 @@ func claimsAnswer(rt *rapid.T, g *Group, fair bool) Event {
 		return ClaimsRefused{Code: contract.CodeInvalid, Reason: "full"}
 	}
 	claimed := KeysClaimed{Fence: 1, Fences: 1}
-	keys, numbers := g.DedupeKeys(g.ClaimingLate())
-	for i, key := range keys {
+	for _, claim := range g.Claims(g.ClaimingLate()) {
 		if !fair && rapid.IntRange(0, 4).Draw(rt, "active") == 0 {
-			claimed.Active = append(claimed.Active, Active{Job: numbers[i], Key: key, By: "another"})
+			claimed.Active = append(claimed.Active, Active{Job: claim.Job, Key: claim.Key, By: "another"})
 		}
 	}
 	return claimed

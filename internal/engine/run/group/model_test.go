@@ -193,7 +193,7 @@ func (m *model) checkStart(c StartJob) {
 		require.True(m.t, m.now.Before(closes), "job %d starts after the closing", c.Item)
 		require.False(m.t, m.now.Add(c.Proposal.EstimatedRuntime.Std()).After(closes) && len(c.Checkpoint) == 0, "job %d does not end before the closing", c.Item)
 	}
-	if j := m.g.jobs.open.Get(c.Item); j != nil {
+	if j := m.g.jobs.Open.Get(c.Item); j != nil {
 		m.keys[c.Item] = j.Keys()
 	}
 }
@@ -202,12 +202,12 @@ func (m *model) check() {
 	c := m.g.Counts()
 	ended := c.Completed + c.Failed + c.Canceled + c.Stale + c.Expired + c.NotStarted
 	if m.g.begun {
-		require.Equal(m.t, c.Accepted, ended+m.g.jobs.open.Len())
+		require.Equal(m.t, c.Accepted, ended+m.g.jobs.Open.Len())
 	}
-	past, err := m.g.jobs.record.Jobs()
+	past, err := m.g.jobs.Record.Jobs()
 	require.NoError(m.t, err)
 	require.Len(m.t, past, ended, "each job that has ended is in the record, once")
-	for _, j := range m.g.jobs.sorted() {
+	for _, j := range m.g.jobs.Sorted() {
 		view := m.g.viewOf(j, m.now)
 		if view.State == string(StateRunning) {
 			require.Nil(m.t, view.Wait)
@@ -347,13 +347,13 @@ func (m *model) answerClaims(bad bool) {
 		return
 	}
 	var event KeysClaimed
-	keys, numbers := m.g.DedupeKeys(false)
-	for i, n := range numbers {
+	for _, claim := range m.g.Claims(false) {
+		n, key := claim.Job, claim.Key
 		switch rapid.IntRange(0, 9).Draw(m.t, "claim") {
 		case 0:
-			event.Active = append(event.Active, Active{Job: n, Key: keys[i], By: "group/other"})
+			event.Active = append(event.Active, Active{Job: n, Key: key, By: "group/other"})
 		case 1:
-			event.HeldBack = append(event.HeldBack, HeldBack{Job: n, Key: keys[i], Code: "RETRY_BUDGET"})
+			event.HeldBack = append(event.HeldBack, HeldBack{Job: n, Key: key, Code: "RETRY_BUDGET"})
 		}
 	}
 	m.fence += 1 << 20

@@ -31,7 +31,7 @@ func TestJobsHaveATimeOfCreationAndOfTheLastChange(t *testing.T) {
 		assert.Equal(t, modified, job.ModifiedAt.Sub(created), job.JobID)
 	}
 	assert.Equal(t, s.now, s.g.Status(s.now).ModifiedAt)
-	ended, err := record.Read(s.g.jobs.record.Rest())
+	ended, err := record.Read(s.g.jobs.Record.Rest())
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	assert.Equal(t, created.UTC(), ended[0].CreatedAt)

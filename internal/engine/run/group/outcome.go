@@ -8,7 +8,7 @@ import (
 
 // endIfDone ends the group once no job is open.
 func (g *Group) endIfDone(now time.Time) {
-	if g.jobs.left() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded || g.awaitsLate(now) {
+	if g.jobs.Left() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded || g.awaitsLate(now) {
 		return
 	}
 	if g.cfg.DetectEvery {
@@ -35,6 +35,10 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomeFailed, reason{Code: g.detect.FailedCode, Detail: g.detect.Failed}
 	case g.stopping == stopWindow && c.Done() > 0 && undone > 0:
 		return contract.OutcomePartial, g.why
+	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done() == 0:
+		return contract.OutcomeSkipped, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
+	case g.chunks.TakenBy != "" && g.stopping == stopNone:
+		return contract.OutcomePartial, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
 	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
 		why := g.why
 		why.Detail += ": no worker with handler " + g.cfg.Handler + " was available to detect"

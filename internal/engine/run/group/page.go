@@ -76,7 +76,7 @@ func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
 
 func (g *Group) full() bool {
 	js := &g.jobs
-	return js.left() >= g.cfg.Policy.MaxJobsPerDetection || js.open.Len() >= jobtype.MaxKeyedJobs || js.bytes >= MaxGroupBytes
+	return js.Left() >= g.cfg.Policy.MaxJobsPerDetection || js.Open.Len() >= jobtype.MaxKeyedJobs || js.Bytes >= MaxGroupBytes
 }
 
 func keyAt(keys []string, i int) string {
@@ -101,7 +101,7 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 	p.Resources = proposed.Largest(p.Resources, g.cfg.Resources)
 	js := &g.jobs
 	if p.DedupeKey != "" {
-		if _, seen := js.keys[p.DedupeKey]; seen {
+		if _, seen := js.Seen[p.DedupeKey]; seen {
 			answer.Duplicates++
 			s.Tally.Duplicates++
 			g.counts.Duplicates++
@@ -109,7 +109,7 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 		}
 	}
 	size := proposed.Bytes(p) + len(batchKey)
-	if g.full() || js.bytes+size > MaxGroupBytes {
+	if g.full() || js.Bytes+size > MaxGroupBytes {
 		answer.Surplus++
 		s.Tally.Surplus++
 		g.counts.Surplus++
@@ -118,11 +118,11 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 	answer.Accepted++
 	s.Tally.Accepted++
 	g.counts.Accepted++
-	js.bytes += size
+	js.Bytes += size
 	g.engine.Changed(now)
-	j := js.add(p, batchKey, now)
+	j := js.Add(p, batchKey, now)
 	j.From, j.Late = s.Attempt, g.begun
 	if p.DedupeKey != "" {
-		js.keys[p.DedupeKey] = struct{}{}
+		js.Seen[p.DedupeKey] = struct{}{}
 	}
 }

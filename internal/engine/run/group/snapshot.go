@@ -3,6 +3,7 @@ package group
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/lib/pack"
@@ -53,10 +56,13 @@ type snapshot struct {
 	Last      int           `json:"last,omitempty"`
 	// Backlog has the jobs of pages that are not open, or to which nothing has happened.
 	Backlog *backlog.Saved `json:"backlog,omitempty"`
-	Bytes   int            `json:"bytes,omitempty"`
+	Chunks  chunks.Claimer `json:"chunks,omitzero"`
+	// Claimed are the jobs of pages that are open and claimed, and nothing else.
+	Claimed []byte `json:"claimed,omitempty"`
+	Bytes   int    `json:"bytes,omitempty"`
 	// Pages is the table of the record; see [record.Book.Pack].
 	Pages    []contract.RecordPage      `json:"pages,omitempty"`
-	Failures []failure                  `json:"failures,omitempty"`
+	Failures []openjobs.Failure         `json:"failures,omitempty"`
 	Counts   contract.GroupCounts       `json:"counts"`
 	ByWorker map[string]int             `json:"by_worker,omitempty"`
 	Deduped  []contract.DedupedProposal `json:"deduped,omitempty"`
@@ -76,15 +82,21 @@ func (g *Group) Snapshot() ([]byte, error) {
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Detect: g.detect,
-		Last:   g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
+		Last:   g.jobs.Last, Bytes: g.jobs.Bytes, Failures: g.jobs.Failures, Pages: g.jobs.Record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
 	}
-	s.Open, s.Backlog = g.saved(s.Engine)
+	var claimed []*job
+	travels := map[int]bool{}
+	for _, it := range s.Engine.Items {
+		travels[it.ID] = true
+	}
+	s.Open, claimed, s.Backlog = g.jobs.Save(travels)
+	s.Chunks, s.Claimed = g.chunks.Claimer, chunks.Pack(claimed)
 	document, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of the group: %w", err)
 	}
-	return pack.Bytes(append(append(document, '\n'), g.jobs.record.Pack()...)), nil
+	return pack.Bytes(append(append(document, '\n'), g.jobs.Record.Pack()...)), nil
 }
 
 // Restore is the inverse of [Group.Snapshot].
@@ -115,23 +127,31 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		detect: s.Detect,
 		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases, values: s.Values,
-		jobs: newJobs(s.Config),
+		jobs: openjobs.New(s.Config.window(), s.Config.Resources),
 	}
 	g.turn.begun = true
 	if g.byWorker == nil {
 		g.byWorker = map[string]int{}
 	}
-	g.jobs.last, g.jobs.bytes, g.jobs.failures = s.Last, s.Bytes, s.Failures
-	if g.jobs.backlog, err = backlog.Restore(s.Config.window(), s.Backlog); err != nil {
+	g.jobs.Last, g.jobs.Bytes, g.jobs.Failures = s.Last, s.Bytes, s.Failures
+	if g.jobs.Backlog, err = backlog.Restore(s.Config.window(), s.Backlog); err != nil {
 		return nil, err
 	}
 	for _, j := range s.Open {
-		if j == nil || j.N < 1 || j.N > max(s.Last, g.jobs.backlog.Last()) || g.jobs.open.Get(j.N) != nil {
-			return nil, fmt.Errorf("the state of the group has an open job twice, or out of place")
+		if j == nil || j.N < 1 || j.N > max(s.Last, g.jobs.Backlog.Last()) || g.jobs.Open.Get(j.N) != nil {
+			return nil, errOutOfPlace
 		}
-		g.jobs.open.Put(j)
+		g.jobs.Open.Put(j)
 	}
-	if g.jobs.record, err = record.Unpack(packed, s.Pages); err != nil {
+	g.chunks = chunks.New(&g.jobs, s.Chunks)
+	claimed, err := g.chunks.Restore(s.Claimed)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range claimed {
+		g.resumeFrom(j)
+	}
+	if g.jobs.Record, err = record.Unpack(packed, s.Pages); err != nil {
 		return nil, err
 	}
 	g.setDeadline()
@@ -139,14 +159,16 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	return g, nil
 }
 
+var errOutOfPlace = errors.New("the state of the group has an open job twice, or out of place")
+
 // offerRest offers the jobs again that the engine's state leaves out, because nothing
 // had happened to them.
 func (g *Group) offerRest() {
 	if !g.begun {
 		return
 	}
-	for _, j := range g.jobs.sorted() {
-		if _, known := g.engine.View(j.N); !known && !j.Late {
+	for _, j := range g.jobs.Sorted() {
+		if _, known := g.engine.View(j.N); !known && !j.Late && !j.Claiming {
 			g.engine.Offer(g.turnAt, g.item(j))
 		}
 	}

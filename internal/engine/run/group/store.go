@@ -16,12 +16,12 @@ type RecordStored struct{ Page string }
 // RecordNotStored answers [StoreRecord]: it will be ordered again.
 type RecordNotStored struct{}
 
-func (e RecordStored) apply(g *Group, _ time.Time) { g.jobs.record.Stored(e.Page) }
+func (e RecordStored) apply(g *Group, _ time.Time) { g.jobs.Record.Stored(e.Page) }
 
-func (RecordNotStored) apply(g *Group, now time.Time) { g.jobs.record.Failed(now) }
+func (RecordNotStored) apply(g *Group, now time.Time) { g.jobs.Record.Failed(now) }
 
 func (g *Group) storeRecord(now time.Time) {
-	if segment := g.jobs.record.Store(now); segment != nil {
+	if segment := g.jobs.Record.Store(now); segment != nil {
 		g.do(StoreRecord{Segment: segment})
 	}
 }
@@ -29,16 +29,16 @@ func (g *Group) storeRecord(now time.Time) {
 // LastSegment returns what is still to be stored after [End]; nil: nothing.
 // [Group.LastStored] is the answer.
 func (g *Group) LastSegment(now time.Time) []byte {
-	g.jobs.record.Finish()
-	return g.jobs.record.Store(now)
+	g.jobs.Record.Finish()
+	return g.jobs.Record.Store(now)
 }
 
 // LastStored says that the last segment is in that page.
-func (g *Group) LastStored(page string) { g.jobs.record.Stored(page) }
+func (g *Group) LastStored(page string) { g.jobs.Record.Stored(page) }
 
 // ItemRecord is the record of the jobs, for the result; nil: there were none.
 func (g *Group) ItemRecord() *contract.ItemRecord {
-	record := contract.ItemRecord{Pages: g.jobs.record.Pages(), Rest: g.jobs.record.Rest(), Proposals: g.jobs.backlog.Table()}
+	record := contract.ItemRecord{Pages: g.jobs.Record.Pages(), Rest: g.jobs.Record.Rest(), Proposals: g.jobs.Backlog.Table()}
 	if len(record.Pages) == 0 && len(record.Rest) == 0 {
 		return nil
 	}

@@ -86,7 +86,19 @@ func (g *Group) laneTooLate() reason {
 }
 
 func activeIn(a Active) reason {
+	if a.Key == "" {
+		return keyActive(a.By)
+	}
 	return reason{Code: contract.CodeDeduped, Detail: fmt.Sprintf("key %q is active in %s", a.Key, a.By)}
+}
+
+func keyActive(by string) reason {
+	return reason{Code: contract.CodeDeduped, Detail: explain.TextKeyActive(by)}
+}
+
+// backlogTaken names the group that works on the backlog of the job type.
+func backlogTaken(by, jobType string) reason {
+	return reason{Code: contract.CodeBacklog, Detail: explain.TextBacklogTaken(by, jobType)}
 }
 
 func heldBack(h HeldBack) reason {
@@ -165,7 +177,7 @@ func (g *Group) textNever() string {
 		return ""
 	}
 	never := 0
-	for _, j := range g.jobs.sorted() {
+	for _, j := range g.jobs.Sorted() {
 		if rest, _ := g.engine.Estimate(j.N); rest > longest {
 			never++
 		}

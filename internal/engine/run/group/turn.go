@@ -185,7 +185,7 @@ func (g *Group) served() bool {
 	if g.detects() {
 		return len(g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)) > 0
 	}
-	return g.engine.Usable(theWork) || g.jobs.open.DAGs > 0 // A DAG needs no worker of its own.
+	return g.engine.Usable(theWork) || g.jobs.Open.DAGs > 0 // A DAG needs no worker of its own.
 }
 
 // askTurn asks for the turn, or begins where none is needed.
@@ -266,7 +266,7 @@ func (g *Group) missTurn(opens, now time.Time) {
 // names: an answer that comes late is for the turn that is over.
 func (g *Group) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
-		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds})
+		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds, Chunks: g.chunks.Leave()})
 	}
 	g.detect.Late.Claims, g.lane = 0, breaks.Break{}
 	g.turn.Number++
@@ -321,16 +321,16 @@ func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 	if outcome == contract.OutcomeCanceled {
 		state = StateCanceled
 	}
-	g.jobs.backlog.SetBase(g.jobs.last)
+	g.jobs.Backlog.SetBase(g.jobs.Last)
 	g.endBacklog(state, why.String(), now)
-	for _, j := range g.jobs.sorted() {
+	for _, j := range g.jobs.Sorted() {
 		j.End(state, now, why.String())
 		if j.State == StateCanceled {
 			g.counts.Canceled++
 		} else {
 			g.counts.NotStarted++
 		}
-		g.jobs.close(j)
+		g.jobs.Close(j)
 	}
 	if len(g.detect.Targets) > 0 {
 		g.countTargets(true)

@@ -102,7 +102,7 @@ func TestAGroupThatLeftItsLaneObeys(t *testing.T) {
 		s := leftLane(t)
 		s.step(JobExpired{Job: 1})
 		s.outcome()
-		assert.Empty(t, s.g.jobs.sorted())
+		assert.Empty(t, s.g.jobs.Sorted())
 	})
 	t.Run("it is canceled", func(t *testing.T) {
 		t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -30,8 +31,8 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		number = n
 	}
 	limit := cmp.Or(in.Limit, defaultJobsLimit)
-	result := contract.JobsQueryResult{Jobs: []contract.JobView{}, Record: g.jobs.record.Pages()}
-	known, err := g.jobs.known()
+	result := contract.JobsQueryResult{Jobs: []contract.JobView{}, Record: g.jobs.Record.Pages()}
+	known, err := g.jobs.Known()
 	if err != nil {
 		return result, err
 	}
@@ -40,11 +41,14 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 			result.Map = contract.MarkJobs(result.Map, j.N, j.N+j.More, string(g.stateOf(j)))
 			result.Total += 1 + j.More
 		}
-		g.mapBacklog(&result)
+		if g.numbered() {
+			g.jobs.MapBacklog(&result)
+		}
 		return result, nil
 	}
+	hash := contract.DedupeHash(g.cfg.JobType, in.DedupeKey)
 	for _, j := range known {
-		if number != 0 && (number < j.N || number > j.N+j.More) || in.DedupeKey != "" && !j.Carries(in.DedupeKey) {
+		if number != 0 && (number < j.N || number > j.N+j.More) || in.DedupeKey != "" && !j.Carries(in.DedupeKey) && j.Hash != hash {
 			continue
 		}
 		if len(in.States) > 0 && !slices.Contains(in.States, string(g.stateOf(j))) {
@@ -148,8 +152,10 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case j.Late:
 		return run.Wait{Code: contract.CodeClaims, Since: j.CreatedAt, Detail: "it was found late; the group waits for its claims"}
-	case !offered && g.jobs.backlog.Len() > 0:
-		return g.backlogWait(j.CreatedAt)
+	case j.Claiming:
+		return g.chunks.Wait()
+	case !offered && g.jobs.Backlog.Len() > 0:
+		return backlogWait(g.cfg.JobType, g.jobs.Open.Len(), j.CreatedAt)
 	case !offered:
 		return run.Wait{}
 	}
@@ -165,7 +171,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 
 // Wait says what the group as a whole waits for.
 func (g *Group) Wait(now time.Time) run.Wait {
-	late := g.phase == PhaseRunning && g.jobs.open.Len() == 0 && g.awaitsLate(now)
+	late := g.phase == PhaseRunning && g.jobs.Open.Len() == 0 && g.awaitsLate(now)
 	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
 	switch {
 	case g.phase == PhaseEnded:
@@ -245,7 +251,7 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
 		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused(), PauseNote: g.engine.Paused().Note, StartedAt: g.startedAt,
-		Counts: g.counts, Pending: g.jobs.left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
+		Counts: g.counts, Pending: g.jobs.Left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
 		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
 	}
 	if !g.turn.active() {
@@ -286,7 +292,7 @@ const maxWaits = 20
 // whole is one of all of them.
 func (g *Group) Waits(now time.Time) []contract.WaitReason {
 	if whole := reasonOf(g.Wait(now), 0); whole != nil {
-		whole.Items = g.jobs.left() - g.engine.InFlight()
+		whole.Items = g.jobs.Left() - g.engine.InFlight()
 		return []contract.WaitReason{*whole}
 	}
 	var list []contract.WaitReason
@@ -306,7 +312,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 		list = append(list, *reason)
 	}
 	for _, w := range g.engine.Waits(now) {
-		j := g.jobs.open.Get(w.Item)
+		j := g.jobs.Open.Get(w.Item)
 		if j == nil {
 			continue
 		}
@@ -315,10 +321,14 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 			add(reason, w.Item, w.Items)
 		}
 	}
-	if late := g.lateJobs(); len(late) > 0 {
-		add(reasonOf(g.waitOf(late[0], now), late[0].N), late[0].N, len(late))
+	unknown := func(list []*job) { // The engine does not know these jobs.
+		if len(list) > 0 {
+			add(reasonOf(g.waitOf(list[0], now), list[0].N), list[0].N, len(list))
+		}
 	}
-	if first, n := g.jobs.backlog.List(0, 0, 1); n > 0 && g.begun {
+	unknown(g.lateJobs())
+	unknown(g.chunks.Asked())
+	if first, n := g.jobs.Backlog.List(0, 0, 1); n > 0 && g.begun {
 		one := &job{N: first[0].Number, CreatedAt: g.turnAt}
 		add(reasonOf(g.waitOf(one, now), one.N), one.N, n)
 	}
@@ -328,7 +338,10 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 // MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
 // enough for every turn of a workflow.
 func (g *Group) MainWait(now time.Time) *contract.WaitReason {
-	j := g.jobs.open.Get(g.engine.MainWait())
+	j := g.jobs.Open.Get(g.engine.MainWait())
+	if j == nil && len(g.chunks.Jobs) > 0 {
+		return reasonOf(g.chunks.Wait(), 0)
+	}
 	if j == nil {
 		return nil
 	}
@@ -359,8 +372,8 @@ func (g *Group) ByWorker() map[string]int { return maps.Clone(g.byWorker) }
 // proposals that were refused.
 func (g *Group) Errors(limit int) []contract.JobError {
 	var list []contract.JobError
-	failures := slices.Clone(g.jobs.failures)
-	slices.SortFunc(failures, func(a, b failure) int { return cmp.Compare(a.N, b.N) })
+	failures := slices.Clone(g.jobs.Failures)
+	slices.SortFunc(failures, func(a, b openjobs.Failure) int { return cmp.Compare(a.N, b.N) })
 	for _, f := range failures[:min(limit, len(failures))] {
 		list = append(list, f.Error)
 	}
@@ -375,7 +388,7 @@ func (g *Group) Errors(limit int) []contract.JobError {
 // Proposals returns the first accepted proposals, most urgent first, as many as fit
 // into bytes.
 func (g *Group) Proposals(limit, bytes int) []jobtype.Proposal {
-	sorted := g.jobs.sorted()
+	sorted := g.jobs.Sorted()
 	slices.SortStableFunc(sorted, func(a, b *job) int {
 		return cmp.Compare(b.Proposal.Priority.Rank(), a.Proposal.Priority.Rank())
 	})

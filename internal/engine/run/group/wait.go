@@ -16,11 +16,11 @@ func (g *Group) firstStart() time.Time {
 	if !g.cfg.Submitted || g.begun {
 		return time.Time{}
 	}
-	return g.jobs.open.Bounds().First
+	return g.jobs.Open.Bounds().First
 }
 
 // lastStart is when the last of what was submitted expires; zero: never.
-func (g *Group) lastStart() time.Time { return g.jobs.open.Bounds().Last }
+func (g *Group) lastStart() time.Time { return g.jobs.Open.Bounds().Last }
 
 // maxWait is how long a group of the Schedule waits for one thing.
 func (g *Group) maxWait() time.Duration {

@@ -87,7 +87,7 @@ func (g *Group) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGr
 // endIfNothingFits ends the group if no job runs or waits in the backlog, and no open job can start before the closing.
 // A wait would hold the lane for nothing.
 func (g *Group) endIfNothingFits(now time.Time) {
-	if late := g.engine.Late(); late > 0 && late == g.engine.Len() && g.stopping == stopNone && g.jobs.backlog.Len() == 0 {
+	if late := g.engine.Late(); late > 0 && late == g.jobs.Left() && g.stopping == stopNone {
 		g.shut(g.nothingFits(g.misfits()), now)
 	}
 }
@@ -128,7 +128,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 		g.phase = PhaseRunning
 	}
 	if longest := g.closing.Longest; longest > 0 && g.begun {
-		for _, j := range g.jobs.sorted() {
+		for _, j := range g.jobs.Sorted() {
 			if rest, _ := g.engine.Estimate(j.N); rest > longest {
 				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
 			}
@@ -140,7 +140,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 // leave gives everything back once nothing runs any more, and waits for the next
 // window.
 func (g *Group) leave(now time.Time) {
-	if !g.leaving || g.engine.InFlight() > 0 || g.jobs.open.Len() == 0 {
+	if !g.leaving || g.engine.InFlight() > 0 || g.jobs.Open.Len() == 0 {
 		return
 	}
 	g.leaving, g.away = false, true
@@ -161,7 +161,7 @@ func (g *Group) giveBack(now, holdUntil time.Time) {
 // unplacedUntil returns when a group that holds its lane for nothing leaves it; zero: it works,
 // or holds none.
 func (g *Group) unplacedUntil() time.Time {
-	if !g.cfg.Turn || g.cfg.Lane == "" || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused() || g.leaving || g.away || g.stopping != stopNone {
+	if !g.cfg.Turn || g.cfg.Lane == "" || len(g.chunks.Jobs) > 0 || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused() || g.leaving || g.away || g.stopping != stopNone {
 		return time.Time{}
 	}
 	since, all := g.engine.Unplaced()
@@ -188,7 +188,7 @@ func (g *Group) leaveUnplaced(now time.Time) {
 func (g *Group) comeBack(now time.Time) {
 	g.away, g.unplaced = false, false
 	g.setClosing(now)
-	if g.jobs.open.Len() > 0 && g.claims() {
+	if g.jobs.Open.Len() > 0 && g.claims() {
 		g.phase = PhaseClaiming
 		g.do(ClaimKeys{Turn: g.turn.Number})
 		return

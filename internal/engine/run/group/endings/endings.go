@@ -37,6 +37,9 @@ type Endings struct {
 	// another way.
 	Done    []string `json:"d,omitempty"`
 	Settled []string `json:"s,omitempty"`
+	// DoneHashes and SettledHashes are those of keys that are known by their hashes only.
+	DoneHashes    []uint64 `json:"dh,omitempty"`
+	SettledHashes []uint64 `json:"sh,omitempty"`
 	// SuccessAt is the time of the last completion.
 	SuccessAt time.Time `json:"o,omitzero"`
 	// Failed are attempts that failed, in the order of time.
@@ -65,12 +68,16 @@ func (r *Reporter) Failed(failed FailedAttempt) {
 	r.due(instant.Later(r.SentAt.Add(FailEvery), failed.At))
 }
 
-// Ended records the end of a job with these keys.
-func (r *Reporter) Ended(keys []string, done bool, now time.Time) {
+// Ended records the end of a job with these keys, or with the hash of a key.
+func (r *Reporter) Ended(keys []string, hash uint64, done bool, now time.Time) {
 	if done {
 		r.Endings.SuccessAt = now
 	}
 	switch {
+	case hash != 0 && done:
+		r.Endings.DoneHashes = append(r.Endings.DoneHashes, hash)
+	case hash != 0:
+		r.Endings.SettledHashes = append(r.Endings.SettledHashes, hash)
 	case len(keys) == 0:
 		return
 	case done:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
@@ -34,6 +35,9 @@ const (
 
 // Done reports whether the work was done.
 func (s State) Done() bool { return s == StateCompleted || s == StateWarning }
+
+// Failed reports whether the job is one that failed, is stale or has expired.
+func (s State) Failed() bool { return s == StateFailed || s == StateStale || s == StateExpired }
 
 // StateOf is the state of a job that has settled. A success that warns of something has a
 // state of its own.
@@ -72,6 +76,11 @@ type Job struct {
 	From int `json:"f,omitempty"`
 	// Late: it was found while the group ran, and is not claimed yet.
 	Late bool `json:"lt,omitempty"`
+	// Hash is that of the dedupe key of a proposal in a page; 0: it has none, or it was not read. Chunk is the chunk of
+	// its claim. Claiming: the claim has no answer yet.
+	Hash     uint64 `json:"h,omitempty"`
+	Chunk    int    `json:"ch,omitempty"`
+	Claiming bool   `json:"-"`
 	// Checkpoint and Done are the progress of an earlier group.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"dn,omitempty"`
@@ -122,6 +131,8 @@ func FromRecord(r *record.Job) *Job {
 func (j *Job) CarryKey() string {
 	keys := j.Keys()
 	switch {
+	case j.Hash != 0:
+		return HashName(j.Hash)
 	case len(keys) == 0 || len(j.Items) > 0 && len(keys) < len(j.Items):
 		return ""
 	case len(keys) == 1:
@@ -130,6 +141,26 @@ func (j *Job) CarryKey() string {
 	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
 	return fmt.Sprintf("batch of %d, %x", len(keys), sum[:12])
 }
+
+// CarriedKey is [Job.CarryKey] as the group did name it that left a checkpoint: by the key, or by its hash.
+func (j *Job) CarriedKey(jobType string, list []carry.Checkpoint) string {
+	key, hash := j.CarryKey(), j.Hash
+	if key == "" || len(list) == 0 {
+		return key
+	}
+	if hash == 0 {
+		hash = contract.DedupeHash(jobType, key)
+	}
+	for _, left := range list {
+		if left.Key == HashName(hash) || j.Hash != 0 && contract.DedupeHash(jobType, left.Key) == hash {
+			return left.Key
+		}
+	}
+	return key
+}
+
+// HashName names a dedupe key of which only the hash is known.
+func HashName(hash uint64) string { return fmt.Sprintf("key %016x", hash) }
 
 // ItemsText counts the proposals of a batch, for messages; empty for a single proposal.
 func (j *Job) ItemsText() string {

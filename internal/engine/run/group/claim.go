@@ -1,0 +1,54 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+)
+
+// ChunkAnswered passes an answer to a command of package chunks.
+type ChunkAnswered struct{ chunks.Event }
+
+func (v ChunkAnswered) apply(g *Group, now time.Time) {
+	g.takeClaims(g.chunks.Apply(v.Event, g.turn.Number, now), now)
+}
+
+// claimMore takes the next step of the claims.
+func (g *Group) claimMore(now time.Time) {
+	if g.begun && !g.paused() && g.stopping == stopNone && !g.away && g.cfg.Claims {
+		g.do(g.chunks.More(g.turn.Number, now))
+	}
+}
+
+func (g *Group) takeClaims(r chunks.Result, now time.Time) {
+	if r.Fences > 0 {
+		g.engine.SetFences(r.Fence, r.Fences)
+	}
+	for _, c := range r.Do {
+		g.do(c)
+	}
+	g.offer(r.Begin, now)
+	for _, one := range r.Ended {
+		one.End(StateNotStarted, now, reason{Code: one.Code, Detail: one.Detail}.String())
+		one.Count(&g.counts)
+		g.jobs.Close(one.Job)
+	}
+	for _, note := range r.Notes() {
+		g.engine.Note(note)
+	}
+	if r.Taken { // What is left of the backlog is left to the other group.
+		why := backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
+		g.note(run.Rejected, why.Code, why.Detail, 0)
+		n := g.jobs.Backlog.Keyed()
+		g.counts.Accepted -= n
+		g.counts.AlreadyActive += n
+		g.jobs.EndBacklog(true, StateNotStarted, why.String(), g.startedAt, now)
+	}
+	if r.Refused != nil {
+		g.stop(stopWindow, reason{Code: r.Refused.Code, Detail: textClaimsRefused + r.Refused.Reason}, now)
+	}
+}
+
+// ChunkHashes are the keys of the open jobs of a chunk.
+func (g *Group) ChunkHashes(seq int) []uint64 { return g.chunks.Hashes(seq) }

@@ -127,7 +127,7 @@ func TestALargeGroupIsOperated(t *testing.T) {
 	workers := s.plainWorkers("node-a", "node-b")
 	spec := s.plainSpec(jobs, 0, ofBusyWorker)
 	spec.Lane = "heavy"
-	run := s.launchPlain(contract.JobGroupInput{RollEvents: 2000, Spec: spec})
+	run := s.launchPlain("group/plain", contract.JobGroupInput{RollEvents: 2000, Spec: spec})
 	o := &operated{site: s, ref: starter.RunRef{WorkflowID: "group/plain"}, jobs: jobs}
 	s.awaitBook("jobs have ended", func(b book) bool { return len(b.of("end")) >= 400 })
 
@@ -197,7 +197,7 @@ func TestALargeGroupIsOperated(t *testing.T) {
 	// The lane is free: the next group runs to its end.
 	small := s.plainSpec(5, 0, ofBusyWorker)
 	small.Lane = spec.Lane
-	next := s.plainEnd(s.launchPlain(contract.JobGroupInput{Spec: small}))
+	next := s.plainEnd(s.launchPlain("group/plain", contract.JobGroupInput{Spec: small}))
 	assert.Equal(t, completed(5), next.Counts)
 	testsuite.WaitFor(t, time.Minute, "nobody has the lane", func() bool {
 		view, err := s.Client.Admission().View(t.Context(), contract.AdmissionFilter{})

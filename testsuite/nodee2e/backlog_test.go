@@ -34,6 +34,8 @@ type plainParams struct {
 	// After so many proposals the detection waits for the file Go. At 0 all jobs wait for it.
 	After int    `json:"after"`
 	Go    string `json:"go"`
+	// Keyed: each proposal has a dedupe key.
+	Keyed bool `json:"keyed"`
 }
 
 func (plain) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "plain"} }
@@ -56,12 +58,18 @@ func (plain) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Pro
 				return err
 			}
 		}
-		if err := out.Emit(ctx, jobtype.Proposal{Summary: summaryOf(i + 1)}); err != nil {
+		p := jobtype.Proposal{Summary: summaryOf(i + 1)}
+		if params.Keyed {
+			p.DedupeKey = keyOf(i + 1)
+		}
+		if err := out.Emit(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func keyOf(n int) string { return fmt.Sprintf("key-%d", n) }
 
 func summaryOf(n int) string { return fmt.Sprintf("number %d", n) }
 
@@ -119,23 +127,28 @@ const ofKilledWorker, ofBusyWorker = jobtype.Duration(4 * time.Second), jobtype.
 // plainGroup starts a group of plain jobs whose open jobs are 300.
 func (s *site) plainGroup(jobs, after int, heartbeatTimeout jobtype.Duration) client.WorkflowRun {
 	s.T.Helper()
-	return s.launchPlain(contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: s.plainSpec(jobs, after, heartbeatTimeout)})
+	return s.launchPlain("group/plain", contract.JobGroupInput{RollEvents: 2000, OpenJobs: 300, Spec: s.plainSpec(jobs, after, heartbeatTimeout)})
 }
 
 func (s *site) plainSpec(jobs, after int, heartbeatTimeout jobtype.Duration) contract.JobTypeSpec {
+	return s.specOf(plainParams{Jobs: jobs, After: after}, heartbeatTimeout)
+}
+
+func (s *site) specOf(of plainParams, heartbeatTimeout jobtype.Duration) contract.JobTypeSpec {
 	s.T.Helper()
-	params, err := json.Marshal(plainParams{Book: s.bookPath(), Jobs: jobs, After: after, Go: s.goPath()})
+	of.Book, of.Go = s.bookPath(), s.goPath()
+	params, err := json.Marshal(of)
 	require.NoError(s.T, err)
 	return contract.JobTypeSpec{Name: "plain", Handler: "plain", Params: params, Policy: jobtype.Policy{
-		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: slotsOfPlain, PerWorkerExecutionConcurrency: slotsOfPlain, HeartbeatTimeout: heartbeatTimeout,
+		MaxJobsPerDetection: of.Jobs, GlobalExecutionConcurrency: slotsOfPlain, PerWorkerExecutionConcurrency: slotsOfPlain, HeartbeatTimeout: heartbeatTimeout,
 	}.WithDefaults()}
 }
 
-// launchPlain starts group/plain.
-func (s *site) launchPlain(in contract.JobGroupInput) client.WorkflowRun {
+// launchPlain starts a group.
+func (s *site) launchPlain(id string, in contract.JobGroupInput) client.WorkflowRun {
 	s.T.Helper()
 	run, err := s.Client.Temporal().ExecuteWorkflow(s.T.Context(), client.StartWorkflowOptions{
-		ID: "group/plain", TaskQueue: contract.ControlQueue, WorkflowExecutionTimeout: time.Hour,
+		ID: id, TaskQueue: contract.ControlQueue, WorkflowExecutionTimeout: time.Hour,
 	}, contract.JobGroupWorkflow, in)
 	require.NoError(s.T, err)
 	return run

@@ -128,9 +128,10 @@ func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n 
 	}
 }
 
-// largestGroup runs the largest valid group with dedupe keys to its end.
-func largestGroup(ctx context.Context, b *bench) error {
-	return wholeGroups(ctx, b, "group_largest", noop.Params{}, jobtype.MaxKeyedJobs)
+// keyedGroup runs a group with dedupe keys that are claimed in chunks, and before it one of 10,000, which claims its keys
+// at once.
+func keyedGroup(ctx context.Context, b *bench) error {
+	return wholeGroups(ctx, b, "group_keyed", noop.Params{}, 10_000, cmp.Or(b.jobs, 200_000))
 }
 
 // millionGroup runs the largest valid group to its end, and before it a group of 10,000: its costs must not be lower.

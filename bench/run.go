@@ -21,7 +21,7 @@ type options struct {
 	// childID and address are for child processes.
 	childID, address string
 	slots            int
-	// jobs is the size of the group of group_million.
+	// jobs is the size of the large group of group_million and group_keyed.
 	jobs int
 	// shared are job types whose shared queue the child polls in addition to its own.
 	shared string
@@ -49,7 +49,7 @@ func measurements() []measurement {
 		{"bytes", "bytes of history per job of a group of 1,000, without settings and with 1,100 bytes of them", bytesPerJob},
 		{"step_latency", "one activity step on the dev server: schedule, run, next workflow task", stepLatency},
 		{"group_size", "CPU of the control plane per job while 1,000, 10,000 and 60,000 jobs wait, 64 and 4 at once", groupSizes},
-		{"group_largest", "the largest group with dedupe keys, 100,000 no-op jobs, to its end; 5 minutes", largestGroup},
+		{"group_keyed", "10,000, then 200,000 (-jobs N) no-op jobs with dedupe keys, in one group, to its end; 15 minutes", keyedGroup},
 		{"group_million", "10,000, then 1,000,000 (-jobs N) no-op jobs without keys, in one group, to its end; an hour", millionGroup},
 		{"dag_layers", "DAGs of 1,000, 10,000 and 100,000 no-op tasks, neighbouring and random dependencies, against the bare SDK", dagLayersBench},
 		{"dag_chain", "a chain of 100 no-op tasks: one step", dagChainBench},
@@ -84,7 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.only, "only", "", "run only these measurements, separated by commas")
 	flags.IntVar(&o.reps, "reps", 5, "counted runs of each kind, after one that is not counted")
-	flags.IntVar(&o.jobs, "jobs", 0, "jobs of group_million; 0: 1,000,000")
+	flags.IntVar(&o.jobs, "jobs", 0, "jobs of group_million and group_keyed; 0: as described")
 	flags.StringVar(&o.postgres, "postgres", "", "connection string of an empty PostgreSQL database for the server; without it, its state is in memory")
 	flags.StringVar(&o.child, "child", "", "internal: be a child process")
 	flags.StringVar(&o.childID, "id", "", "internal: the child's id")

@@ -17,9 +17,15 @@ var ErrTooLarge = errors.New("more than the limit")
 
 // EncodeAll and DecodeAll are stateless and may be called concurrently.
 var (
-	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))) //nolint:gochecknoglobals // stateless
-	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxOpen)))   //nolint:gochecknoglobals // stateless
+	encoder = used(must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20)))) //nolint:gochecknoglobals // stateless
+	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxOpen)))         //nolint:gochecknoglobals // stateless
 )
+
+// used makes the encoder create its channel. A channel that is created in a synctest bubble can be used only there.
+func used(e *zstd.Encoder) *zstd.Encoder {
+	e.EncodeAll([]byte{0}, nil)
+	return e
+}
 
 // must has only constant options to judge.
 func must[T any](value T, err error) T {

@@ -3,6 +3,7 @@ package pack_test
 import (
 	"bytes"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,12 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 		assert.True(t, bytes.Equal(plain, opened))
 		assert.Equal(t, packed, pack.Bytes(plain))
 	})
+}
+
+// The other tests are parallel, so they pack after this one.
+func TestPackInAndOutOfABubble(t *testing.T) { //nolint:paralleltest // see above
+	synctest.Test(t, func(*testing.T) { pack.Bytes([]byte("in")) })
+	pack.Bytes([]byte("out"))
 }
 
 func TestStatesThatAreTooLargeOrNone(t *testing.T) {

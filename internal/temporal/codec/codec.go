@@ -1,4 +1,4 @@
-// Package codec is the data converter of all clients and workers: JSON, compressed from 16 KiB on.
+// Package codec is the data converter of all clients and workers: JSON, compressed from 4 KiB on.
 package codec
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	// compressFrom is the minimum size of a compressed payload. Smaller ones stay as JSON, so that
 	// the Web UI and the plain `temporal` CLI can read them without a codec server.
-	compressFrom = 16 << 10
+	compressFrom = 4 << 10
 	// maxDecoded bounds the decoded size of a payload: twice the 8 MiB of a group, so that a
 	// corrupt or hostile payload cannot exhaust the memory of a worker.
 	maxDecoded = 16 << 20
@@ -40,7 +40,8 @@ type zstdCodec struct {
 
 func newZstdCodec() *zstdCodec {
 	// The options are constants, so neither constructor can fail.
-	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault),
+		zstd.WithAllLitEntropyCompression(true)) // Hashes in JSON have six bits per byte, and no sequences.
 	decoder, decoderErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
 	if err := errors.Join(encoderErr, decoderErr); err != nil {
 		panic(fmt.Sprintf("zstd refuses constant options: %v", err))

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"strings"
 	"testing"
 
@@ -79,4 +80,17 @@ func TestCodecReportsCorruption(t *testing.T) {
 		Data:     []byte("not zstd at all"),
 	}})
 	require.ErrorContains(t, err, "decompress payload")
+}
+
+// TestHashesLoseTheirBase64: they are the largest part of the history of a group with dedupe keys.
+func TestHashesLoseTheirBase64(t *testing.T) {
+	t.Parallel()
+	var hashes []byte
+	for i := range 1024 {
+		sum := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		hashes = append(hashes, sum[:8]...)
+	}
+	payload, err := DataConverter().ToPayload(map[string][]byte{"keys": hashes})
+	require.NoError(t, err)
+	assert.Less(t, len(payload.GetData()), len(hashes)*102/100)
 }

@@ -19,7 +19,18 @@ const (
 // Report adds endings to the next request.
 func (l *Link) Report(endings contract.AdmissionEndings) {
 	l.next.Endings, l.dirty = append(l.next.Endings, endings), true
-	l.remember(endings)
+	if again := l.counted(endings); len(again.Done)+len(again.Failed)+len(again.Tasks) > 0 || !again.SuccessAt.IsZero() {
+		l.remember(again)
+	}
+}
+
+// counted omits what counts against no budget. An admission that begins anew holds none of the keys that became free.
+func (l *Link) counted(endings contract.AdmissionEndings) contract.AdmissionEndings {
+	if l.base.Budget == nil {
+		return contract.AdmissionEndings{At: endings.At, Tasks: endings.Tasks}
+	}
+	endings.Settled = nil
+	return endings
 }
 
 // ReportTasks adds the ends of tasks to the next request. The ends in one request are one
@@ -57,12 +68,15 @@ func (l *Link) remember(endings contract.AdmissionEndings) {
 	l.recent = slices.Clone(l.recent[from:])
 }
 
-// once joins lists of endings without duplicates: a report is identified by its time.
+// once joins lists of endings without duplicates: a report is identified by its time. The last one counts: what is
+// remembered is shorter than what was to be sent.
 func once(lists ...[]contract.AdmissionEndings) []contract.AdmissionEndings {
 	var all []contract.AdmissionEndings
 	for _, list := range lists {
 		for _, e := range list {
-			if !slices.ContainsFunc(all, func(known contract.AdmissionEndings) bool { return known.At.Equal(e.At) }) {
+			if i := slices.IndexFunc(all, func(known contract.AdmissionEndings) bool { return known.At.Equal(e.At) }); i >= 0 {
+				all[i] = e
+			} else {
 				all = append(all, e)
 			}
 		}
@@ -74,10 +88,7 @@ func once(lists ...[]contract.AdmissionEndings) []contract.AdmissionEndings {
 func (l *Link) lastEndings(last []contract.AdmissionEndings) []contract.AdmissionEndings {
 	var short []contract.AdmissionEndings
 	for _, endings := range last {
-		if l.base.Budget == nil {
-			endings = contract.AdmissionEndings{At: endings.At, Tasks: endings.Tasks}
-		}
-		endings.Settled = nil
+		endings = l.counted(endings)
 		if len(endings.Done)+len(endings.Failed)+len(endings.Tasks) > 0 || !endings.SuccessAt.IsZero() {
 			short = append(short, endings)
 		}

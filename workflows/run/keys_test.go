@@ -59,3 +59,26 @@ func TestEachClaimAssertsItsOwnKeys(t *testing.T) {
 	require.Len(t, asserted.Items, 1)
 	assert.Equal(t, admission.PackKeys([]uint64{5}), asserted.Items[0].Keys)
 }
+
+// TestFreedKeysDoNotTravel: a new admission does not hold them. It gets what counts against a retry budget.
+func TestFreedKeysDoNotTravel(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	at := time.Unix(1000, 0).UTC()
+	ended := contract.AdmissionEndings{
+		At: at, SuccessAt: at, Done: admission.PackKeys([]uint64{1}), Settled: admission.PackKeys([]uint64{2}),
+		Failed: []contract.AdmissionFailure{{Attempt: "job-00001.1", At: at}},
+	}
+	counted := ended
+	counted.Settled = nil
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		for budget, want := range map[*contract.RetryBudget][]contract.AdmissionEndings{nil: nil, {}: {counted}} {
+			link := run.New(ctx, run.Options{JobType: "scrub", Request: contract.AdmissionRequest{Budget: budget}}).Admission
+			link.RequestKeys("claims", []uint64{1, 2})
+			link.Report(ended)
+			assert.Equal(t, want, link.State().Told)
+		}
+		return nil
+	})
+	require.NoError(t, b.GetWorkflowError())
+}

@@ -49,7 +49,7 @@ func (c *Core) hasRoom(weight int) bool { return c.Weight()+weight <= MaxWeight 
 
 func (c *Core) admits(r *request) bool {
 	weight := r.weight() + keyWeight*len(r.keys) + c.holderWeightOf(r)
-	if c.hasRoom(weight) {
+	if c.hasRoom(weight) || c.recovery == nil && c.hasRoom(weight-keyWeight*c.claims.regains(r)) {
 		return true
 	}
 	c.refuse(r, contract.AdmissionRefusal{Code: contract.RefusedFull, Object: contract.FullState, N: weight, Used: c.Weight(), Limit: MaxWeight})

@@ -67,6 +67,16 @@ func (s *claims) claim(key uint64, r *request) *request {
 	return nil
 }
 
+// regains counts the keys that [claims.claim] takes from orphans: they are held already.
+func (s *claims) regains(r *request) (n int) {
+	for _, key := range r.keys {
+		if by := s.holder(key); by != nil && by != r && by.Orphan && by.Holder == r.Holder {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *claims) purge() {
 	for left := purgedAtOnce; left > 0 && len(s.released) > 0; {
 		r := s.released[0]
@@ -129,7 +139,7 @@ func (c *Core) answerKeys(now time.Time) {
 }
 
 func (c *Core) answerKey(r *request, budget *contract.RetryBudget, now time.Time) {
-	if over := c.claims.held + len(r.keys) - MaxKeys; over > 0 {
+	if over := c.claims.held + len(r.keys) - MaxKeys; over > 0 && over > c.claims.regains(r) {
 		n := len(r.keys)
 		c.drop(r)
 		c.refuse(r, contract.AdmissionRefusal{Code: contract.RefusedFull, Object: contract.FullKeys, N: n, Limit: MaxKeys, Used: c.claims.held})

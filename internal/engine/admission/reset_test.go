@@ -164,3 +164,23 @@ func TestAnOldClaimKeepsItsKeysForTheGrace(t *testing.T) {
 	p.release("c")
 	assert.Zero(t, p.d.View(everything{}).Keys)
 }
+
+// TestALargeClaimSurvivesAReset: its old keys, which stay for the grace, do not count twice.
+func TestALargeClaimSurvivesAReset(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	keys := make([]uint64, jobtype.MaxKeyedJobs)
+	for i := range keys {
+		keys[i] = uint64(i + 1)
+	}
+	claims := Request{ID: "claims", Keys: PackKeys(keys), Fences: 1}
+	granted(t, p.ask("a", claims))
+	after := granted(t, p.reset("a", nil, claims))
+	assert.Empty(t, after.Taken)
+	assert.Equal(t, len(keys), p.d.View(everything{}).Keys)
+	others := Request{ID: "claims", Keys: PackKeys([]uint64{1 << 40}), Fences: 1}
+	granted(t, p.ask("b", others))
+	p.release("a")
+	p.release("b")
+	assert.Zero(t, p.d.View(everything{}).Keys)
+}

@@ -35,9 +35,9 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomeFailed, reason{Code: g.detect.FailedCode, Detail: g.detect.Failed}
 	case g.stopping == stopWindow && c.Done() > 0 && undone > 0:
 		return contract.OutcomePartial, g.why
-	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done() == 0:
+	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done()+undone == 0:
 		return contract.OutcomeSkipped, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
-	case g.chunks.TakenBy != "" && g.stopping == stopNone:
+	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done() > 0:
 		return contract.OutcomePartial, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
 	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
 		why := g.why

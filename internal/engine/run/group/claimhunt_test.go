@@ -1,0 +1,27 @@
+package group
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// TestABacklogOfAnotherGroupHidesNoFailure: the jobs that the group did not leave to the other one have failed.
+func TestABacklogOfAnotherGroupHidesNoFailure(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Policy: wide(jobtype.Policy{MaxRuntime: seconds(1_000_000)}), Window: 4, Claims: true}, node("a", 8))
+	s.begin()
+	require.NoError(t, s.g.CheckPage(Page{Attempt: 1, Proposals: make([]jobtype.Proposal, 1)}))
+	s.g.TakePage(s.now, Page{Attempt: 1, Proposals: make([]jobtype.Proposal, 1)})
+	s.g.TakePage(s.now, Page{Attempt: 1, Seq: 1, Paged: pageOf("p", 9, contract.JobClass{Keyed: true})})
+	only[chunks.ClaimBacklog](t, s.step(DetectionEnded{Attempt: 1, Pages: 2, Emitted: 10}))
+	s.answered(chunks.BacklogClaimed{By: "group/other"})
+	s.end(1, FailurePermanent)
+	outcome, why := s.outcome()
+	assert.Equal(t, OutcomeFailed, outcome, why)
+}

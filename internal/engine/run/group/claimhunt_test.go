@@ -25,3 +25,19 @@ func TestABacklogOfAnotherGroupHidesNoFailure(t *testing.T) {
 	outcome, why := s.outcome()
 	assert.Equal(t, OutcomeFailed, outcome, why)
 }
+
+// TestKeysOfOthersHideNoFailure: as many jobs have failed as others have.
+func TestKeysOfOthersHideNoFailure(t *testing.T) {
+	t.Parallel()
+	for _, held := range []bool{false, true} {
+		s := playWith(t, Config{Policy: wide(jobtype.Policy{}), Claims: true}, nodes(node("a", 8)), jobtype.Proposal{DedupeKey: "k"}, jobtype.Proposal{DedupeKey: "l"})
+		event := KeysClaimed{Fence: 1, Fences: 100, Active: []Active{{Job: 2, Key: "l", By: "group/other"}}}
+		if held {
+			event = KeysClaimed{Fence: 1, Fences: 100, HeldBack: []HeldBack{{Job: 2, Key: "l", Code: contract.HoldMarkedDone}}}
+		}
+		s.step(event)
+		s.end(1, FailurePermanent)
+		outcome, why := s.outcome()
+		assert.Equal(t, OutcomeFailed, outcome, why)
+	}
+}

@@ -22,9 +22,10 @@ func (g *Group) endIfDone(now time.Time) {
 // judge says how the group ended, and why where the counts do not tell.
 func (g *Group) judge() (Outcome, reason) {
 	c := g.counts
-	undone := c.Failed + c.Canceled + c.Stale + c.Expired + c.NotStarted + c.Invalid
-	if g.cfg.Submitted {
-		undone += c.AlreadyActive + c.Disabled + c.Surplus
+	undone, active, disabled := c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid, 0, 0
+	if g.cfg.Submitted { // What a detection found, others do as well.
+		active, disabled = c.AlreadyActive, c.Disabled
+		undone += active + disabled + c.Surplus
 	}
 	switch {
 	case g.stopping == stopCanceled:
@@ -61,11 +62,11 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomeCompleted, reason{}
 	case c.Done() > 0:
 		return contract.OutcomePartial, g.undone()
-	case g.elsewhere > 0 && c.AlreadyActive+c.Disabled+g.elsewhere == undone && len(g.deduped) > 0:
+	case g.elsewhere > 0 && active+disabled+g.elsewhere == undone && len(g.deduped) > 0:
 		return contract.OutcomeSkipped, g.allDeduped()
-	case c.AlreadyActive == undone:
+	case active == undone:
 		return contract.OutcomeSkipped, g.allDeduped()
-	case c.Disabled > 0 && c.Disabled+c.AlreadyActive == undone:
+	case disabled > 0 && disabled+active == undone:
 		return contract.OutcomeSkipped, g.allHeldBack()
 	case c.Canceled == undone:
 		return contract.OutcomeCanceled, everyCanceled()

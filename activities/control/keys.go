@@ -57,7 +57,7 @@ func (c *Control) keysOf(ctx context.Context, in contract.ReadKeysInput, page st
 	}
 	proposals, err := pages.OpenProposals(data)
 	if err != nil {
-		return nil, nil //nolint:nilerr // It is lost as well: the worker says so.
+		return nil, nil //nolint:nilerr // It is lost as well.
 	}
 	hashes := make([]uint64, len(proposals))
 	for i := range proposals {

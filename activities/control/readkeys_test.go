@@ -61,7 +61,7 @@ func (s *pageServer) put(data []byte) string {
 	return name
 }
 
-// TestKeysAreReadFromPages, each of them once. A job of a lost page has none: it begins, and its worker reports the loss. A
+// TestKeysAreReadFromPages, each of them once. A job of a lost page has none. A
 // server that does not answer fails the activity instead.
 func TestKeysAreReadFromPages(t *testing.T) {
 	t.Parallel()

@@ -80,6 +80,8 @@ const (
 	TextClaiming = "their dedupe keys are being claimed"
 	// TextKeysUnread is the same after a failure.
 	TextKeysUnread = "their dedupe keys could not be read from the pages"
+	// TextPageLost ends a job whose key is unknown.
+	TextPageLost = "the page with its proposal is lost, so its dedupe key is unknown; run the job type again"
 	// TextDuplicate ends a job with the key of another one.
 	TextDuplicate = "another proposal of the run has the same dedupe key"
 	// TextKeyHeld is the beginning of the end of a job with a disabled key.

@@ -103,12 +103,14 @@ func TestACanceledJobKeepsTheChunkOfTheOthers(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, Completed: 2, Canceled: 1}, s.g.Counts())
 }
 
-// TestAJobOfALostPageBegins without a claim: its worker reports the loss. Duplicates, and keys that others have, do not begin.
-func TestAJobOfALostPageBegins(t *testing.T) {
+// TestAJobOfALostPageFails, for it would begin without a claim. Duplicates, and keys that others have, do not begin.
+func TestAJobOfALostPageFails(t *testing.T) {
 	t.Parallel()
 	s, _ := keyed(t, 6, 8)
 	commands := s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{11, 0, 11, 12, 13, 14}})
-	assert.Equal(t, 2, only[StartJob](t, commands).Item)
+	none[StartJob](t, commands)
+	assert.Equal(t, contract.JobFailed, s.job(2).State)
+	assert.Equal(t, explain.TextPageLost, s.job(2).Error)
 	assert.Equal(t, []uint64{11, 12, 13, 14}, only[chunks.ClaimChunk](t, commands).Hashes)
 	assert.Equal(t, contract.JobNotStarted, s.job(3).State)
 	commands = s.answered(chunks.Claimed{
@@ -118,7 +120,7 @@ func TestAJobOfALostPageBegins(t *testing.T) {
 	none[chunks.LeaveChunk](t, commands)
 	assert.Contains(t, s.job(4).Error, "group/other")
 	assert.Contains(t, s.job(5).Error, explain.TextKeyHeld+"disabled")
-	assert.Equal(t, contract.GroupCounts{Detected: 6, Accepted: 3, Duplicates: 1, AlreadyActive: 1, Disabled: 1, HeldBack: 1}, s.g.Counts())
+	assert.Equal(t, contract.GroupCounts{Detected: 6, Accepted: 3, Failed: 1, Duplicates: 1, AlreadyActive: 1, Disabled: 1, HeldBack: 1}, s.g.Counts())
 	assert.Equal(t, []uint64{11, 14}, s.g.ChunkHashes(1))
 	assert.Equal(t, []string{"1 DEDUPED", "1 RETRY_BUDGET"}, s.counted())
 }

@@ -3,6 +3,7 @@ package group
 import (
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 )
@@ -29,6 +30,10 @@ func (g *Group) takeClaims(r chunks.Result, now time.Time) {
 		g.do(c)
 	}
 	g.offer(r.Begin, now)
+	g.offer(r.Lost, now)
+	for _, j := range r.Lost {
+		g.engine.End(now, j.N, run.Failed, explain.TextPageLost)
+	}
 	for _, one := range r.Ended {
 		one.End(StateNotStarted, now, reason{Code: one.Code, Detail: one.Detail}.String())
 		one.Count(&g.counts)

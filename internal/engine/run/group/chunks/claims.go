@@ -30,9 +30,9 @@ type Event interface {
 type Result struct {
 	// Do has the next commands.
 	Do []any
-	// Begin may start. Ended have ended without their keys.
-	Begin []*openjobs.Job
-	Ended []Ended
+	// Begin may start. Ended have ended without their keys. Lost fail: their page is lost, so their keys are unknown.
+	Begin, Lost []*openjobs.Job
+	Ended       []Ended
 	// Taken: another group has the backlog; its jobs with keys do not begin.
 	Taken bool
 	// Refused: the group gets no claim at all.
@@ -92,7 +92,7 @@ func (c *Claims) Apply(event Event, turn int, now time.Time) Result {
 
 // settled marks the jobs of a result as those whose claims have an answer.
 func settled(r Result) Result {
-	for _, j := range r.Begin {
+	for _, j := range slices.Concat(r.Begin, r.Lost) {
 		j.Claiming = false
 	}
 	for _, one := range r.Ended {
@@ -203,8 +203,8 @@ func (v KeysRead) apply(c *Claims, turn int, now time.Time) (out Result) {
 	seen := map[uint64]bool{}
 	for i, j := range jobs {
 		switch hash := v.Hashes[i]; {
-		case hash == 0: // The page is lost, as its worker will report.
-			out.Begin = append(out.Begin, j)
+		case hash == 0:
+			out.Lost = append(out.Lost, j)
 		case seen[hash]:
 			out.Ended = append(out.Ended, Ended{Job: j, Code: contract.CodeDuplicate, Detail: explain.TextDuplicate})
 		default:

@@ -28,8 +28,14 @@ func callSucceeded(ctx workflow.Context, in contract.SucceededInput) *callopts.S
 	return callopts.StartShort(ctx, contract.SucceededActivity, "report the success to the runs that wait for it", in)
 }
 
+// readKeysAttempts bounds the attempts of the activity. After them the group tries again: it explains the wait, and can
+// continue as new in the pause.
+const readKeysAttempts = 4
+
 func callReadKeys(ctx workflow.Context, in contract.ReadKeysInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("read dedupe keys of jobs that start soon"))
+	options := callopts.ControlOptions("read dedupe keys of jobs that start soon")
+	options.RetryPolicy.MaximumAttempts = readKeysAttempts
+	ctx = workflow.WithActivityOptions(ctx, options)
 	return workflow.ExecuteActivity(ctx, contract.ReadKeysActivity, in)
 }
 

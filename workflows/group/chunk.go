@@ -116,7 +116,7 @@ func (r *reading) event(ctx workflow.Context) source.Event {
 		event.Hashes, err = admission.UnpackKeys(packed)
 	}
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("The keys of jobs were not read. The group tries again.", "error", err)
+		event.Reason = run.EndingOfError(err, "").Message
 	}
 	return group.ChunkAnswered{Event: event}
 }

@@ -33,7 +33,9 @@ type bench struct {
 	// execute runs a job; nil succeeds at once.
 	execute func(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error)
 	// detect runs after the pages were sent.
-	detect   func(in contract.DetectActivityInput) error
+	detect func(in contract.DetectActivityInput) error
+	// apart are further pages of a detection; nil: there are none.
+	apart    func(in contract.DetectActivityInput) []contract.DetectPageInput
 	recorded *contract.RunRecord
 	missed   []contract.RunSummary
 	ticks    *contract.TickCounts
@@ -140,6 +142,15 @@ func (b *bench) runDetect(_ context.Context, in contract.DetectActivityInput) (c
 			return result, err
 		}
 		result.Pages++
+	}
+	if b.apart != nil {
+		for _, page := range b.apart(in) {
+			if err := b.sendPage(page); err != nil {
+				return result, err
+			}
+			result.Pages++
+			result.Emitted += page.Paged.Count
+		}
 	}
 	if b.detect != nil {
 		return result, b.detect(in)

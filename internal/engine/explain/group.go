@@ -78,8 +78,6 @@ func TextBacklog(open int) string {
 const (
 	// TextClaiming is the wait of jobs whose keys were requested.
 	TextClaiming = "their dedupe keys are being claimed"
-	// TextKeysUnread is the same after a failure.
-	TextKeysUnread = "their dedupe keys could not be read from the pages"
 	// TextPageLost ends a job whose key is unknown.
 	TextPageLost = "the page with its proposal is lost, so its dedupe key is unknown; run the job type again"
 	// TextDuplicate ends a job with the key of another one.
@@ -87,6 +85,15 @@ const (
 	// TextKeyHeld is the beginning of the end of a job with a disabled key.
 	TextKeyHeld = "its dedupe key is "
 )
+
+// TextKeysUnread is the wait of jobs whose keys could not be read.
+func TextKeysUnread(why string) string {
+	text := "their dedupe keys could not be read from the pages"
+	if why == "" {
+		return text
+	}
+	return text + ": " + jobtype.ClipCause(why, 300)
+}
 
 // TextKeyActive ends a job whose key another run holds.
 func TextKeyActive(by string) string { return "its dedupe key is active in " + by }

@@ -69,11 +69,11 @@ func TestAChunkExplainsItsWait(t *testing.T) {
 	assert.Equal(t, explain.TextClaiming, wait().Detail)
 
 	none[chunks.ReadKeys](t, s.answered(chunks.KeysRead{Seq: 1}))
-	assert.Equal(t, explain.TextKeysUnread, wait().Detail)
+	assert.Equal(t, explain.TextKeysUnread(""), wait().Detail)
 	assert.Equal(t, s.now.Add(5*time.Second), wait().Until)
 	assert.Equal(t, s.now.Add(5*time.Second), s.g.NextWake())
 	only[chunks.ReadKeys](t, s.wait(5*time.Second))
-	assert.Equal(t, explain.TextKeysUnread, wait().Detail, "until there is an answer")
+	assert.Equal(t, explain.TextKeysUnread(""), wait().Detail, "until there is an answer")
 	assert.Zero(t, wait().Until)
 
 	claim := only[chunks.ClaimChunk](t, s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{11, 12, 13, 14}}))

@@ -196,7 +196,7 @@ func (v KeysRead) apply(c *Claims, turn int, now time.Time) (out Result) {
 	case !c.Awaits(Reading, v.Seq):
 		return out
 	case len(v.Hashes) != len(jobs):
-		c.Later(explain.TextKeysUnread, now)
+		c.Later(explain.TextKeysUnread(v.Reason), now)
 		return out
 	}
 	c.Jobs = nil

@@ -28,10 +28,11 @@ type LeaveChunk struct{ Turn, Seq int }
 // BacklogClaimed answers [ClaimBacklog]. By is another group that has the backlog.
 type BacklogClaimed struct{ By string }
 
-// KeysRead answers [ReadKeys]; without hashes they could not be read.
+// KeysRead answers [ReadKeys]; without hashes they could not be read, for that reason.
 type KeysRead struct {
 	Seq    int
 	Hashes []uint64
+	Reason string
 }
 
 // Claimed answers [ClaimChunk]. Taken has the group that holds a key, or the hold on it, by the index of the key.

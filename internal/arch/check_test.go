@@ -146,7 +146,7 @@ func brokenCases() []struct {
 		{"plain-english", sources{"config/x_test.go": lines(5, "/* nobody\nasked */") + lines(10, "var _ = 1 // f does it.")}, []string{
 			"config: 5 clauses in 21 comment lines, 24 per 100", "config: 5 verbs of speech in 21 comment lines, 24 per 100",
 		}},
-		{"no-sentences", sources{"internal/engine/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`}},
+		{"no-sentences", sources{"internal/engine/run/group/spans/y.go": "func f() string { return \"its window is closed\" }", "internal/engine/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`, `y.go:4 says "its window is closed"`}},
 		{"no-timed-assertion", sources{
 			"config/load_test.go": `
 func f(t T) { assert.Less(t, time.Since(b), 3); took := time.Since(b).Seconds(); require.LessOrEqualf(t, took, 3, "") }

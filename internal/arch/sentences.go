@@ -13,7 +13,7 @@ import (
 // sentences.
 var speechless = []string{ //nolint:gochecknoglobals // constant table
 	"internal/engine/access", "internal/engine/admission", "internal/engine/audit", "internal/engine/fleet",
-	"internal/engine/forecast", "internal/engine/notify", "internal/engine/ticks", "internal/engine/window", "internal/seaweedfs/plan",
+	"internal/engine/forecast", "internal/engine/notify", "internal/engine/run/...", "internal/engine/ticks", "internal/engine/window", "internal/seaweedfs/plan",
 }
 
 // verbs are those of fmt. proseWord is a word of prose, absent in a code and in a layout of a time.

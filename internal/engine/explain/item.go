@@ -67,13 +67,15 @@ func TextIDTaken(message string, waited time.Duration) string {
 	return fmt.Sprintf("%s: cancel it, or wait for its end, and retry (it was waited for %s)", message, waited)
 }
 
-// TextZombie reports an attempt whose end is not awaited; did is the handler's reaction to the
-// stop.
-func TextZombie(reason, worker, did string) string {
+// TextZombie reports an attempt whose end is not awaited; ignored means that it was stopped in vain.
+func TextZombie(reason, worker string, ignored bool) string {
 	if worker != "" {
 		worker = " on " + worker // Before it starts, an attempt of a shared queue has no worker.
 	}
-	return reason + "; its handler" + worker + did + " may still run"
+	if ignored {
+		worker += " did not stop and"
+	}
+	return reason + "; its handler" + worker + " may still run"
 }
 
 // TextBy appends the operator and the note, if known.

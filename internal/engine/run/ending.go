@@ -297,7 +297,7 @@ func (e *course) cancel(it *item, reason string, now time.Time) {
 // forget continues without the end of a canceled attempt.
 func (e *course) forget(it *item, now time.Time) {
 	e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
-	e.settle(it, Canceled, explain.TextZombie(it.Canceling, it.Worker, " did not stop and"), now)
+	e.settle(it, Canceled, explain.TextZombie(it.Canceling, it.Worker, true), now)
 }
 
 // Expire ends one item without waiting for its handler, which is stopped. Its outcome no longer
@@ -313,9 +313,9 @@ func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 			e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: reason})
 		}
 		e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
-		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, ""), now)
+		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, false), now)
 	case PhaseGrace:
-		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, ""), now)
+		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, false), now)
 	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseLost, PhaseLate, PhaseDue:
 		e.settle(it, Expired, reason, now)
 	}

@@ -103,7 +103,7 @@ func (e *course) lose(it *item, counted bool, now time.Time) {
 		e.fatal = true
 		e.settleWith(it, Failed, message+explain.TextRecoveryFails, Ending{Failure: contract.FailureWorkerLost}, now)
 	case failsAtOnce:
-		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
+		e.settle(it, Failed, message+explain.TextLossFails, now)
 	case fails:
 		e.settle(it, Failed, explain.TextLostTooOften(message, it.Losses, limit), now)
 	case holds:

@@ -290,7 +290,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 	if w := e.fleet.byID[c.node]; c.node != "" && w != nil && w.offline() {
 		for len(c.items) > 0 {
 			it := c.items[0]
-			e.Note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: "worker " + c.node + " is OFFLINE"})
+			e.Note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: explain.TextGone(c.node, false)})
 			e.settle(it, Failed, explain.TextPinnedOffline(c.node), now)
 		}
 		return

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -147,8 +148,8 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 		if it == nil || e.items[it.ID] != nil {
 			return nil, fmt.Errorf("the state of the run has an item twice, or an empty one")
 		}
-		if fault := it.fault(); fault != "" {
-			return nil, fmt.Errorf("the state of the run has item %d %s", it.ID, fault)
+		if fault := it.fault(); fault != nil {
+			return nil, fmt.Errorf("the state of the run has item %d %w", it.ID, fault)
 		}
 		e.items[it.ID] = it
 		it.at = -1
@@ -174,18 +175,18 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	return e, nil
 }
 
-func (it *item) fault() string {
+func (it *item) fault() error {
 	switch {
 	case it.Phase <= PhaseNone || it.Phase > PhaseDue:
-		return fmt.Sprintf("in phase %d, which does not exist", it.Phase)
+		return fmt.Errorf("in phase %d, which does not exist", it.Phase)
 	case it.Waits && !it.Asking || it.Asking != (it.Phase == PhaseAsking) || it.Asking && it.Granted || it.Phase == PhaseGranted && !it.Granted:
-		return "that is not clear about its resources"
+		return errors.New("that is not clear about its resources")
 	case it.inFlight() && it.Attempt <= 0:
-		return "running without an attempt"
+		return errors.New("running without an attempt")
 	case it.Want.Idle && !it.Want.Nowhere:
-		return "that waits on a worker"
+		return errors.New("that waits on a worker")
 	}
-	return ""
+	return nil
 }
 
 func (e *board) restoreMissing(c *class, saved savedClass) {

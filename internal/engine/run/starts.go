@@ -143,7 +143,7 @@ func (e *course) clearStarts(w *worker) {
 func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 	switch {
 	case w.Trouble == contract.CodeCannotStart && !w.starts.failing():
-		w.starts = startRecord{Failed: maxCannotStart, At: now, Detail: "another run reported it"}
+		w.starts = startRecord{Failed: maxCannotStart, At: now, Detail: explain.TextOtherRun}
 	case w.Trouble == "" && before == contract.CodeCannotStart && w.starts.failing():
 		w.starts, w.coolUntil = startRecord{}, time.Time{}
 	}

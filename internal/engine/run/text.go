@@ -1,9 +1,7 @@
 package run
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -11,11 +9,11 @@ import (
 
 func (e *views) missing(c *class) string {
 	if c.shared {
-		return fmt.Sprintf("no worker pulls the shared queue of %s (start one with --shared %s)", c.jobType, c.jobType)
+		return explain.TextUnshared(c.jobType)
 	}
 	missing := e.Shortage(explain.Wanted{JobType: c.jobType, Handler: c.handler, Node: c.node, Labels: c.labels})
 	if missing == "" { // A worker has just appeared, or matching ones execute nothing.
-		return "no online worker could serve " + strings.TrimSpace(c.handler+" "+explain.Labels(c.labels))
+		return explain.TextUnserved(c.handler, c.labels)
 	}
 	return missing
 }
@@ -39,7 +37,7 @@ func (e *views) Shortage(wanted explain.Wanted) string {
 		case !w.Fresh:
 			one.Away = explain.Silent
 		case w.suspect:
-			one.Away = "suspect (no heartbeat since it lost a job)"
+			one.Away = explain.Suspect
 		}
 		servers = append(servers, one)
 	}

@@ -2,18 +2,12 @@ package run
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
 
 	"github.com/roundsman/roundsman/contract"
 )
-
-// sharedWorker stands for the worker of a shared queue's attempt, which is unknown before its
-// end.
-const sharedWorker = "of the shared queue"
 
 // Wait is the wait of an item that does not run. A zero Code means no wait.
 type Wait struct {
@@ -90,20 +84,20 @@ func (e *views) WaitOf(id int, now time.Time) Wait {
 	}
 	switch it.Phase {
 	case PhaseLost:
-		return Wait{Code: contract.CodeUnreachable, Object: it.Worker, Since: it.WaitsAt, Detail: fmt.Sprintf("on_worker_loss is hold: worker %s must come back, or cancel the job", it.Worker)}
+		return Wait{Code: contract.CodeUnreachable, Object: it.Worker, Since: it.WaitsAt, Detail: explain.TextHeldByLoss(it.Worker)}
 	case PhaseGrace:
-		worker := cmp.Or(it.Worker, sharedWorker)
-		return Wait{Code: contract.CodeOutcome, Object: worker, Since: it.WaitsAt, Until: it.WaitsAt.Add(Grace), Detail: fmt.Sprintf("worker %s was lost; its outcome may still arrive", worker)}
+		worker := cmp.Or(it.Worker, explain.TextSharedWorker)
+		return Wait{Code: contract.CodeOutcome, Object: worker, Since: it.WaitsAt, Until: it.WaitsAt.Add(Grace), Detail: explain.TextGrace(worker)}
 	case PhaseWaiting:
 		if it.Deferral != "" {
 			return it.waitOfDeferred()
 		}
 		if it.Retries > 0 || it.Requeues > 0 {
-			return Wait{Code: contract.CodeBackoff, Since: it.WaitsAt, Until: it.ReadyAt, Detail: fmt.Sprintf("the next attempt comes at %s; attempt %d failed: %s", it.ReadyAt.UTC().Format(time.RFC3339), it.Attempt, it.Error)}
+			return Wait{Code: contract.CodeBackoff, Since: it.WaitsAt, Until: it.ReadyAt, Detail: explain.TextBackoff(it.ReadyAt, it.Attempt, it.Error)}
 		}
-		return Wait{Code: contract.CodeNotBefore, Since: it.WaitsAt, Until: it.ReadyAt, Detail: "not_before " + it.ReadyAt.UTC().Format(time.RFC3339)}
+		return Wait{Code: contract.CodeNotBefore, Since: it.WaitsAt, Until: it.ReadyAt, Detail: explain.TextNotBefore(it.ReadyAt)}
 	case PhaseAsking:
-		return Wait{Code: contract.CodeResources, Ask: it.Ask, Since: it.WaitsAt, Detail: "its resources: " + it.Needs.String()}
+		return Wait{Code: contract.CodeResources, Ask: it.Ask, Since: it.WaitsAt, Detail: explain.TextResources(it.Needs, false)}
 	case PhaseQueued:
 		return e.waitOfQueued(it, now)
 	case PhaseLate:
@@ -116,20 +110,15 @@ func (e *views) WaitOf(id int, now time.Time) Wait {
 }
 
 func (e *views) waitOfQueued(it *item, now time.Time) Wait {
-	starting := Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to start"}
-	limited := Wait{Code: contract.CodeGlobalLimit, Since: it.QueuedAt}
+	starting := Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: explain.TextStarting}
 	requests := it.requests() && e.claims
 	switch {
-	case e.limit > 0 && e.running() >= e.limit:
-		limited.Detail = fmt.Sprintf("global_execution_concurrency of %d is reached", e.limit)
-		return limited
-	case requests && e.limit > 0 && e.atGate() >= e.limit-e.running():
-		limited.Detail = fmt.Sprintf("%d jobs run and %d request their resources: global_execution_concurrency of %d is reached", e.running(), e.atGate(), e.limit)
-		return limited
+	case e.limit > 0 && (e.running() >= e.limit || requests && e.atGate() >= e.limit-e.running()):
+		return Wait{Code: contract.CodeGlobalLimit, Since: it.QueuedAt, Detail: explain.TextGlobalLimit(e.limit, e.running(), e.atGate())}
 	case requests && (it.class.full(&e.rules) || e.waits >= maxWaits):
-		return Wait{Code: contract.CodeResources, Since: it.QueuedAt, Detail: fmt.Sprintf("its resources: %s; other jobs wait ahead of it", it.Needs)}
+		return Wait{Code: contract.CodeResources, Since: it.QueuedAt, Detail: explain.TextResources(it.Needs, true)}
 	case !requests && !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd:
-		return Wait{Code: contract.CodeClaims, Since: it.QueuedAt, Detail: "the run has asked for more fences"}
+		return Wait{Code: contract.CodeClaims, Since: it.QueuedAt, Detail: explain.TextFences}
 	case it.Want.Nowhere || it.class == nil:
 		return starting
 	}
@@ -147,7 +136,7 @@ func (e *views) waitForWorker(it *item, now time.Time) Wait {
 		return wait
 	}
 	var full, limited []string
-	busy := "all slots (max_execute) of the fitting workers are taken"
+	var others []explain.Used
 	for _, w := range e.fitting(c) {
 		if !w.fits(c.node, c.labels) || !w.serves(c.handler) || w.slots(c.handler, c.jobType) == 0 {
 			continue
@@ -160,16 +149,16 @@ func (e *views) waitForWorker(it *item, now time.Time) Wait {
 		}
 		full = append(full, w.ID)
 		if n := w.load.Others; n > 0 && len(full) <= explain.MaxNamed {
-			busy += "; " + othersText(n, w.ID)
+			others = append(others, explain.Used{Worker: w.ID, Slots: n})
 		}
 	}
 	switch {
 	case len(limited) > 0 && c.perWorker > 0:
-		return Wait{Code: contract.CodeWorkerLimit, Object: explain.NameSome(limited), Since: it.QueuedAt, Detail: fmt.Sprintf("per_worker_execution_concurrency of %d is reached", c.perWorker)}
+		return Wait{Code: contract.CodeWorkerLimit, Object: explain.NameSome(limited), Since: it.QueuedAt, Detail: explain.TextPerWorker(c.perWorker)}
 	case len(full) == 0:
-		return Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to be placed"}
+		return Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: explain.TextPlaced}
 	}
-	return Wait{Code: contract.CodeSlots, Object: explain.NameSome(full), Since: it.QueuedAt, Detail: busy}
+	return Wait{Code: contract.CodeSlots, Object: explain.NameSome(full), Since: it.QueuedAt, Detail: explain.TextSlots(others)}
 }
 
 // fitting lists workers by id, at least those of the class.
@@ -183,17 +172,10 @@ func (e *board) fitting(c *class) []*worker {
 	return nil
 }
 
-func othersText(n int, id string) string {
-	if n == 1 {
-		return "others use 1 slot of " + id
-	}
-	return fmt.Sprintf("others use %d slots of %s", n, id)
-}
-
 // waitForAny explains an item that no worker could serve, busy or not.
 func (e *views) waitForAny(it *item) Wait {
 	c := it.class
-	wait := Wait{Object: strings.TrimSpace(c.handler + " " + explain.Labels(c.labels)), Since: c.waitingSince(it)}
+	wait := Wait{Object: explain.HandlerWith(c.handler, c.labels), Since: c.waitingSince(it)}
 	wait.Code, wait.Detail = explain.Lacking(e.fleet.incomplete, e.missing(c))
 	if !c.noWorkerSince.IsZero() { // A pause does not count.
 		wait.Until = wait.Since.Add(e.timeout(it))
@@ -208,11 +190,11 @@ func (e *views) waitForAny(it *item) Wait {
 	switch {
 	case len(suspects) > 0:
 		wait.Code, wait.Object = contract.CodeUnreachable, explain.NameSome(suspects)
-		wait.Detail = "it did not take work that it was sent, or lost some, and is being probed"
+		wait.Detail = explain.TextProbed
 	case c.node == "":
 	case w == nil:
 		wait.Object = c.node
-		wait.Detail += ", and the job is pinned to it; until then it waits, then it fails"
+		wait.Detail += explain.TextPinnedUnknown
 	default:
 		wait.Code, wait.Object, wait.Detail = contract.CodeUnreachable, c.node, e.missing(c)
 		if w.reserved() {
@@ -226,13 +208,13 @@ func (e *views) waitForAny(it *item) Wait {
 func (e *board) reason(w *worker, handler string) string {
 	switch {
 	case !w.online():
-		return "it is " + string(w.State)
+		return explain.TextIs(w.State)
 	case !w.Fresh:
-		return "no heartbeat for three intervals"
+		return explain.TextNoHeartbeat
 	case w.suspect:
-		return "it lost a job and has not shown a heartbeat since"
+		return explain.TextSuspect
 	case !w.serves(handler):
-		return "it does not have the handler"
+		return explain.TextNoHandler
 	}
 	return ""
 }
@@ -261,7 +243,7 @@ func (e *views) Workers(name string, now time.Time) []WorkerUse {
 			use.Reason = explain.TextCannotStart + w.starts.Detail
 		}
 		if use.Reason == "" && w.coolUntil.After(now) {
-			use.Reason = "it said that it is at capacity"
+			use.Reason = explain.TextAtCapacity
 		}
 		list = append(list, use)
 	}

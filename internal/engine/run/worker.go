@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
@@ -196,10 +197,10 @@ func (f *fleet) isFenced(id, instance string) bool {
 // reason: the registry may have been rebuilt.
 func (f *fleet) whyGone(id, instance string) string {
 	if f.isFenced(id, instance) {
-		return "worker " + id + " was replaced by another process"
+		return explain.TextGone(id, true)
 	}
 	if w := f.instance(id, instance); w != nil && w.gone() {
-		return "worker " + id + " is OFFLINE"
+		return explain.TextGone(id, false)
 	}
 	return ""
 }

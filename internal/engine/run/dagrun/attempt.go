@@ -161,8 +161,8 @@ func (g *Graph) settle(t *task, r *run.Report, now time.Time) {
 func (g *Graph) whyCanceled(t *task, r *run.Report) string {
 	switch {
 	case !g.run.Canceling(t.i):
-		return textCanceledOutside + r.Message
-	case r.Message != textCanceled:
+		return explain.TextOutside + r.Message
+	case r.Message != canceledHere:
 		return r.Message
 	}
 	return ""
@@ -201,5 +201,5 @@ func (g *Graph) cancel(i dag.Index, now time.Time) {
 		g.canceled(t, g.book.attempts[i], "", now)
 		return
 	}
-	g.engine.Cancel(now, int(i), textCanceled)
+	g.engine.Cancel(now, int(i), canceledHere)
 }

@@ -1,12 +1,12 @@
 package dagrun
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -18,13 +18,10 @@ func (g *waits) itemWait(use dag.ChainUse, i dag.Index) Wait {
 		ids = append(ids, g.run.ID(open))
 		states = append(states, g.run.ID(open)+" "+g.doing(open))
 	}
-	detail := fmt.Sprintf("%d of %d items of %s are in flight: %s", use.InFlight, use.Limit, use.Name, strings.Join(states, ", "))
-	if more := use.InFlight - len(ids); more > 0 {
-		detail += fmt.Sprintf(" and %d more", more)
-	}
+	detail := explain.TextItemsInFlight(use.Name, use.InFlight, use.Limit, states)
 	since := g.fanSince[itemsKey(use.Name)]
 	if !use.Full() {
-		detail, since = "an item of "+use.Name+" that an earlier attempt left half done begins first", g.startedAt
+		detail, since = explain.TextHalfDone(use.Name), g.startedAt
 	}
 	return Wait{Wait: run.Wait{Code: contract.CodeItemsInFlight, Object: strings.Join(ids, ", "), Since: since, Detail: detail}, Task: i}
 }
@@ -42,7 +39,7 @@ func (g *waits) stoppedWait(i dag.Index) (w Wait, ok bool) {
 	}
 	return Wait{Wait: run.Wait{
 		Code: contract.CodeItemFailed, Object: g.run.ID(by), Since: since,
-		Detail: fmt.Sprintf("its item did not begin (on_item_failure: stop): item %s failed, %s %s", item, g.run.ID(by), g.doing(by)),
+		Detail: explain.TextItemStopped(item, g.run.ID(by), g.doing(by)),
 	}, Task: i}, true
 }
 

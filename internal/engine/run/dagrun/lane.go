@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
@@ -73,5 +74,5 @@ func (v LaneGranted) apply(g *Graph, now time.Time) {
 
 // laneWait is the wait of a task that the run may not begin before it has its lane again.
 func (g *waits) laneWait() run.Wait {
-	return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.Since, Detail: textLane}
+	return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.Since, Detail: explain.TextLaneAgain}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -152,7 +151,7 @@ func (g *requests) broughtBack() []string {
 // the reason is.
 func (g *requests) translate(req Request) (events []dag.Event, blame func(error) error, err error) {
 	if req.Kind == Add {
-		added, err := spec.ParseAdded(g.run, cmp.Or(req.File, "added tasks"), req.Data)
+		added, err := spec.ParseAdded(g.run, cmp.Or(req.File, explain.TextAddedFile), req.Data)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -210,20 +209,14 @@ func (g *requests) find(id string) (dag.Index, error) {
 // meant says what a name that is no task's may stand for.
 func (g *requests) meant(id string) string {
 	views, total := g.Tasks(Filter{Task: id, Limit: 3})
-	switch similar := g.Similar(id); {
-	case total > 0:
+	if total > 0 {
 		var names []string
 		for _, v := range views {
 			names = append(names, v.ID)
 		}
-		if total > len(names) {
-			names = append(names, "…")
-		}
-		return fmt.Sprintf(": it fans out to %d; name those: %s", total, strings.Join(names, ", "))
-	case similar != "":
-		return fmt.Sprintf(": did you mean %q? `roundsman show` lists them", similar)
+		return explain.TextFansOut(total, names)
 	}
-	return "; `roundsman show` lists them"
+	return explain.TextDidYouMean(g.Similar(id))
 }
 
 // awaiting finds the task of an approval.
@@ -284,7 +277,7 @@ func (g *Graph) cancelRun(reason string, now time.Time) []source.Command {
 	g.engine.Progressed()
 	again := g.run.Ending()
 	if g.reason == "" {
-		g.reason = clip(cmp.Or(reason, "canceled by an operator"))
+		g.reason = clip(cmp.Or(reason, explain.TextByOperator))
 	}
 	// A run that is over refuses, which is as good.
 	_ = g.feed(dag.Event{Kind: dag.EventCancelRun}, now)

@@ -1,12 +1,12 @@
 package dagrun
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
@@ -38,7 +38,7 @@ func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 			continue
 		}
 		w := g.itemWait(c, dag.None)
-		w.Tasks, w.Detail = c.Ready, fmt.Sprintf("%d items wait: %s", c.Waiting, w.Detail)
+		w.Tasks, w.Detail = c.Ready, explain.TextItemsWait(c.Waiting, w.Detail)
 		list = append(list, w)
 		ready -= c.Ready
 	}
@@ -47,18 +47,18 @@ func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 			continue
 		}
 		w := g.fanOutWait(f, dag.None)
-		w.Tasks, w.Detail = f.Ready, fmt.Sprintf("%d tasks are ready, and %s", f.Ready, w.Detail)
+		w.Tasks, w.Detail = f.Ready, explain.TextReady(f.Ready, w.Detail)
 		list = append(list, w)
 		ready -= f.Ready
 	}
 	if !g.run.Paused() && ready > 0 && !g.fullSince.IsZero() {
 		crowded := g.crowded(dag.None)
 		crowded.Tasks = ready
-		crowded.Detail = fmt.Sprintf("%d tasks are ready, and %s", crowded.Tasks, crowded.Detail)
+		crowded.Detail = explain.TextReady(crowded.Tasks, crowded.Detail)
 		list = append(list, crowded)
 	}
 	if running == 0 && len(list) == 0 {
-		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: textRolls}, Task: dag.None})
+		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: explain.TextRolls}, Task: dag.None})
 	}
 	return list[:min(len(list), limit)], max(0, len(list)-limit)
 }
@@ -92,11 +92,7 @@ func (g *waits) waitsOfTasks() (list []Wait, running int) {
 		}
 	}
 	for k := range list {
-		who := "task " + g.run.ID(list[k].Task)
-		if n := list[k].Tasks - 1; n > 0 {
-			who += fmt.Sprintf(" and %d more", n)
-		}
-		list[k].Detail = who + ": " + list[k].Detail
+		list[k].Detail = explain.TextOfTask(g.run.ID(list[k].Task), list[k].Tasks-1, list[k].Detail)
 	}
 	return list, running
 }
@@ -116,8 +112,7 @@ func (g *waits) heldWait() Wait {
 	return Wait{Task: dag.None, Wait: run.Wait{
 		Code: contract.CodeParked, Object: strings.Join(failed, ", "),
 		Since: g.heldUntil.Add(-g.program.Header.HoldOnFailure.Std()), Until: g.heldUntil,
-		Detail: fmt.Sprintf("tasks that failed: %d, blocked by them: %d; the run ends then unless somebody acts",
-			g.run.Count(dag.Failed), g.run.Count(dag.UpstreamFailed)),
+		Detail: explain.TextParked(g.run.Count(dag.Failed), g.run.Count(dag.UpstreamFailed)),
 	}}
 }
 

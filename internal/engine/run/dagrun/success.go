@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // gain is what a result brings besides itself.
@@ -26,12 +27,12 @@ func (g *Graph) succeed(t *task, attempts int, result []byte, warning string, no
 	}
 	gain, err := g.gainOf(t.i, result)
 	if err != nil {
-		g.fail(t, attempts, textDoneBut+err.Error(), now)
+		g.fail(t, attempts, explain.TextDoneBut+err.Error(), now)
 		return
 	}
 	g.close(t, dag.Completed, attempts, "")
 	if err := g.feed(dag.Event{Kind: dag.EventCompleted, Task: t.i, Growth: gain.growth}, now); err != nil {
-		g.fail(t, attempts, textCannotAdd+err.Error(), now)
+		g.fail(t, attempts, explain.TextCannotAdd+err.Error(), now)
 		return
 	}
 	g.noteEnding(t, false, attempts, "", now)
@@ -54,12 +55,12 @@ func (g *Graph) deferTask(t *task, attempts int, result []byte, now time.Time) b
 		err = g.continues.check(g.run, t.i, deferral)
 	}
 	if err != nil {
-		g.fail(t, attempts, textDoneBut+err.Error(), now)
+		g.fail(t, attempts, explain.TextDoneBut+err.Error(), now)
 		return true
 	}
 	g.close(t, dag.Pending, attempts, "")
 	if err := g.feed(dag.Event{Kind: dag.EventDeferred, Task: t.i, Growth: deferral.Growth}, now); err != nil {
-		g.fail(t, attempts, textCannotAdd+err.Error(), now)
+		g.fail(t, attempts, explain.TextCannotAdd+err.Error(), now)
 		return true
 	}
 	g.continues.put(t.i, deferral.Checkpoint)
@@ -117,5 +118,5 @@ func (g *Graph) standIn(i dag.Index, definition *spec.Definition, now time.Time)
 	if of, ok := g.run.Lookup(definition.FanOut.Of); ok {
 		state = g.run.State(of).String()
 	}
-	g.fail(&task{i: i}, 0, textNoItems(definition.FanOut.Of, state), now)
+	g.fail(&task{i: i}, 0, explain.TextNoItems(definition.FanOut.Of, state), now)
 }

@@ -2,12 +2,12 @@ package dagrun
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -170,7 +170,7 @@ func (g *Graph) offer(t *task, now time.Time) {
 		}
 		item.Bytes = bytesOf(t)
 		if size := item.Bytes + g.cfg.JobTypes[t.definition.JobType].Bytes; size > maxCarried {
-			g.fail(t, item.Attempt, textTooLarge(size), now)
+			g.fail(t, item.Attempt, explain.TextTaskTooLarge(size, maxCarried), now)
 			return
 		}
 	}
@@ -186,7 +186,7 @@ const maxObject = 512
 func objectFault(needs run.Needs) string {
 	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
 		if object == "" || object == keyObject("") || len(object) > maxObject {
-			return fmt.Sprintf("INVALID: %.40q is no name of an object: it has %d bytes, 1 to %d are possible", object, len(object), maxObject)
+			return explain.TextObject(object, maxObject)
 		}
 	}
 	return ""
@@ -231,7 +231,7 @@ func (g *Graph) lookUp(t *task) bool {
 func (v JobTypeKnown) apply(g *Graph, now time.Time) {
 	name, found, problem := v.Name, v.Found, v.Problem
 	if problem == "" && found.Handler == "" {
-		problem = textRunsDAG(name)
+		problem = explain.TextRunsDAG(name)
 	}
 	waiting := g.lookups[name]
 	delete(g.lookups, name)

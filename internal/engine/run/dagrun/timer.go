@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -98,7 +99,7 @@ func (g *Graph) fireTimers(now time.Time) {
 func (g *Graph) fire(t timer, now time.Time) {
 	switch t.kind {
 	case timerDeadline:
-		g.reason = textDeadline(g.deadline.Sub(g.startedAt))
+		g.reason = explain.TextDeadline(g.deadline.Sub(g.startedAt))
 		g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeDeadline, Item: run.WholeRun, Detail: g.reason})
 		g.must(dag.Event{Kind: dag.EventDeadline}, now)
 		g.ending()
@@ -110,7 +111,7 @@ func (g *Graph) fire(t timer, now time.Time) {
 			g.endIdle(waits, run.Ending{}, now)
 			return
 		}
-		g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeDeadline, Item: int(t.task), Detail: textNotApproved})
-		g.endIdle(waits, run.Ending{Failure: contract.FailurePermanent, Message: textApproval(waits.definition.Approval.Timeout)}, now)
+		g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeDeadline, Item: int(t.task), Detail: explain.TextNotApproved})
+		g.endIdle(waits, run.Ending{Failure: contract.FailurePermanent, Message: explain.TextApproval(waits.definition.Approval.Timeout)}, now)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 
 	"github.com/roundsman/roundsman/contract"
@@ -147,18 +148,18 @@ func (g *waits) waiting(t *task) string {
 	case t.phase == phaseSleeping:
 		return "sleeps " + t.definition.Sleep.String()
 	case t.phase == phaseApproval:
-		return strings.TrimSuffix("an approval: "+t.rendered.Prompt, ": ")
+		return explain.TextPrompt(t.rendered.Prompt)
 	case t.phase == phaseLookup:
-		return "job type " + t.definition.JobType + " is being looked up"
+		return explain.TextLookedUp(t.definition.JobType)
 	case t.phase == phaseYielded:
-		return textYielded
+		return explain.TextYielded
 	case t.admitted:
-		return textAdmitted
+		return explain.TextAdmitted
 	case item.Phase == run.PhaseWaiting:
 		if item.Error == "" {
 			return g.engine.WaitOf(int(t.i), g.now).Detail
 		}
-		return "the next attempt: " + item.Error
+		return explain.TextNextAttempt(item.Error)
 	case item.Phase == run.PhaseAsking:
 		return "resources: " + g.needs(t).String()
 	case item.Phase == run.PhaseRunning:
@@ -213,7 +214,7 @@ func (g *views) Status(now time.Time) Status {
 	switch {
 	case g.run.Finished():
 	case g.run.Held():
-		s.HeldUntil, s.Waiting = g.heldUntil, textHeld
+		s.HeldUntil, s.Waiting = g.heldUntil, explain.TextRunHeld
 	case g.run.Paused():
 		s.Waiting = g.engine.Paused().Wait().Detail
 	default:
@@ -229,7 +230,7 @@ func (g *waits) starved() string {
 	}
 	for _, t := range g.begun() {
 		if t.asking {
-			return "task " + g.run.ID(t.i) + " waits for resources: " + g.needs(t).String()
+			return explain.TextTaskResources(g.run.ID(t.i), g.needs(t))
 		}
 	}
 	return ""

@@ -2,13 +2,13 @@ package dagrun
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -44,7 +44,7 @@ func (g *waits) Waits(i dag.Index) []Wait {
 	case state == dag.Running && g.live[i] == nil && g.lane.State == laneRequested:
 		list = append(list, Wait{Wait: g.laneWait(), Task: i})
 	case state == dag.Running && g.live[i] == nil:
-		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: textStarting}, Task: i})
+		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: explain.TextStarting}, Task: i})
 	case state == dag.Running:
 		list = g.waitsOfBegun(g.live[i])
 	}
@@ -55,7 +55,7 @@ func (g *waits) Waits(i dag.Index) []Wait {
 }
 
 func (g *waits) notBegun(i dag.Index) Wait {
-	return Wait{Wait: run.Wait{Code: contract.CodeStarting, Since: g.startedAt, Detail: textNotBegun}, Task: i}
+	return Wait{Wait: run.Wait{Code: contract.CodeStarting, Since: g.startedAt, Detail: explain.TextRunNotBegun}, Task: i}
 }
 
 // runs reports whether an attempt of the task runs.
@@ -110,16 +110,10 @@ func (g *waits) upstream(i dag.Index) Wait {
 		names = append(names, g.run.ID(n))
 		states = append(states, g.run.ID(n)+" "+g.doing(n))
 	}
-	w := Wait{Wait: run.Wait{Code: contract.CodeUpstream, Object: strings.Join(names, ", "), Since: g.startedAt}, Task: i}
-	w.Detail = fmt.Sprintf("it waits for %d of %d tasks (trigger_rule %s): ", open, len(needs), g.run.Rule(i))
-	if failed {
-		w.Detail = fmt.Sprintf("it was not run, because of %d of the %d tasks before it: ", open, len(needs))
-	}
-	w.Detail += strings.Join(states, ", ")
-	if more := open - len(names); more > 0 {
-		w.Detail += fmt.Sprintf(" and %d more", more)
-	}
-	return w
+	return Wait{Wait: run.Wait{
+		Code: contract.CodeUpstream, Object: strings.Join(names, ", "), Since: g.startedAt,
+		Detail: explain.TextUpstream(failed, open, len(needs), g.run.Rule(i), states),
+	}, Task: i}
 }
 
 // blames reports whether a dependency is why a task waits, or why it has failed.
@@ -154,10 +148,10 @@ func (g *waits) crowded(i dag.Index) Wait {
 			return g.fanOutWait(f, i)
 		}
 	}
-	w := Wait{Wait: run.Wait{Code: contract.CodeConcurrency, Since: g.fullSince, Detail: g.full()}, Task: i}
+	w := Wait{Wait: run.Wait{Code: contract.CodeConcurrency, Since: g.fullSince, Detail: explain.TextRunFull(g.run.Options().Concurrency)}, Task: i}
 	if i != dag.None && g.run.Gated(i) {
 		w.Since = g.gateSince
-		w.Detail = fmt.Sprintf("%d tasks wait for their resources ahead of it: at most as many as the run's concurrency ask at once", g.run.AtGate())
+		w.Detail = explain.TextAhead(g.run.AtGate())
 	}
 	return w
 }
@@ -166,12 +160,8 @@ func (g *waits) crowded(i dag.Index) Wait {
 func (g *waits) fanOutWait(f dag.FanOut, i dag.Index) Wait {
 	return Wait{Wait: run.Wait{
 		Code: contract.CodeConcurrency, Object: f.Name, Since: g.fanSince[f.Name],
-		Detail: fmt.Sprintf("the concurrency of %d of the fan-out %s is used up", f.Limit, f.Name),
+		Detail: explain.TextFanOutFull(f.Limit, f.Name),
 	}, Task: i}
-}
-
-func (g *catalog) full() string {
-	return fmt.Sprintf("the run's concurrency of %d is used up", g.run.Options().Concurrency)
 }
 
 // Limit is the concurrency of a fan-out, 0 without a limit of its own; of the run for an
@@ -213,19 +203,17 @@ func (g *waits) waitsOfBegun(t *task) []Wait {
 	w := Wait{Wait: run.Wait{Since: t.startedAt, Until: t.until}, Task: t.i}
 	switch {
 	case t.phase == phaseSleeping:
-		w.Code, w.Detail = contract.CodeSleeping, "it sleeps "+t.definition.Sleep.String()
+		w.Code, w.Detail = contract.CodeSleeping, explain.TextSleeps(t.definition.Sleep)
 	case t.phase == phaseApproval:
-		w.Code, w.Object, w.Detail = contract.CodeApproval, g.run.ID(t.i), cmp.Or(t.rendered.Prompt, textPerson)
+		w.Code, w.Object, w.Detail = contract.CodeApproval, g.run.ID(t.i), cmp.Or(t.rendered.Prompt, explain.TextPerson)
 	case t.phase == phaseLookup:
-		w.Code, w.Object, w.Detail = contract.CodeStarting, t.definition.JobType, "job type "+t.definition.JobType+" is being looked up"
+		w.Code, w.Object, w.Detail = contract.CodeStarting, t.definition.JobType, explain.TextLookedUp(t.definition.JobType)
 	case g.run.Paused() && (t.phase == phaseYielded || t.admitted):
 		return nil // That stops it; whether there is a place then is not known.
 	case t.phase == phaseYielded:
-		w.Code = contract.CodeConcurrency
-		w.Detail = g.full() + " by what waits itself, perhaps for its resources: it requests them again when a place is not"
+		w.Code, w.Detail = contract.CodeConcurrency, explain.TextYields(g.run.Options().Concurrency)
 	case t.admitted:
-		w.Code = contract.CodeConcurrency
-		w.Detail = g.full() + "; it has its resources and gets the next place before others of its priority"
+		w.Code, w.Detail = contract.CodeConcurrency, explain.TextHasResources(g.run.Options().Concurrency)
 	case g.lane.State == laneRequested && g.engine.RunningAttempt(int(t.i)) == 0:
 		w.Wait = g.laneWait()
 	default:
@@ -234,7 +222,7 @@ func (g *waits) waitsOfBegun(t *task) []Wait {
 			return nil
 		}
 		if w.Code == "" {
-			w.Code, w.Detail = contract.CodeStarting, textStarting
+			w.Code, w.Detail = contract.CodeStarting, explain.TextStarting
 		}
 	}
 	return []Wait{w}

@@ -51,7 +51,7 @@ func (g *Group) takeClaims(r chunks.Result, now time.Time) {
 		g.jobs.EndBacklog(true, StateNotStarted, why.String(), g.startedAt, now)
 	}
 	if r.Refused != nil {
-		g.stop(stopWindow, reason{Code: r.Refused.Code, Detail: textClaimsRefused + r.Refused.Reason}, now)
+		g.stop(stopWindow, reason{Code: r.Refused.Code, Detail: explain.TextClaimsRefused(r.Refused.Reason)}, now)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -125,7 +126,7 @@ func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
 			g.heldBack = append(g.heldBack, h)
 		}
 		before := g.counts.Disabled
-		g.skipDuplicate(h.Job, h.Key, heldBack(h).String(), &g.counts.Disabled, now)
+		g.skipDuplicate(h.Job, h.Key, heldBack(h, 0).String(), &g.counts.Disabled, now)
 		g.countHeldBack(h, g.counts.Disabled-before)
 	}
 }
@@ -154,7 +155,7 @@ func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Ti
 }
 
 func (v ClaimsRefused) apply(g *Group, now time.Time) {
-	why := reason{Code: v.Code, Detail: textClaimsRefused + v.Reason}
+	why := reason{Code: v.Code, Detail: explain.TextClaimsRefused(v.Reason)}
 	switch {
 	case g.detect.Late.Claiming:
 		g.endLate(run.NotStarted, why, now)

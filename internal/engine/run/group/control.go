@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
@@ -13,11 +14,11 @@ import (
 )
 
 func (v JobCanceled) apply(g *Group, now time.Time) {
-	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, "canceled by an operator"), g.engine.Cancel, now)
+	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, explain.TextByOperator), g.engine.Cancel, now)
 }
 
 func (v JobExpired) apply(g *Group, now time.Time) {
-	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, "expired by an operator"), g.engine.Expire, now)
+	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, explain.TextExpiredBy), g.engine.Expire, now)
 }
 
 // endJobs ends jobs for an operator. A group that waits for its turn ends with its last job.
@@ -52,7 +53,7 @@ func (g *Group) cancel(detail string, now time.Time) {
 	if g.stopping == stopCanceled {
 		return
 	}
-	why := reason{Detail: cmp.Or(detail, "the group was canceled")}
+	why := reason{Detail: cmp.Or(detail, explain.TextGroupCanceled)}
 	if g.turn.active() && !g.away {
 		g.giveUp(contract.OutcomeCanceled, why, now)
 		return
@@ -258,7 +259,7 @@ func (g *Group) fireTimers(now time.Time) {
 	}
 	if !g.paused() && g.stopping == stopDeadline && g.drains() && !now.Before(g.hardStop) && !g.drainOver {
 		g.drainOver = true
-		g.engine.CancelRunning(now, "max_runtime and drain_grace are over")
+		g.engine.CancelRunning(now, explain.TextDrained)
 	}
 	closes := g.closes()
 	if !closes.IsZero() && g.stopping == stopNone && !now.Before(closes) && g.phase != PhaseEnded {
@@ -266,14 +267,14 @@ func (g *Group) fireTimers(now time.Time) {
 	}
 	if !closes.IsZero() && g.stopping == stopWindow && !now.Before(g.drained()) && !g.drainOver {
 		g.drainOver = true
-		g.engine.CancelRunning(now, "WINDOW_CLOSED: the window and drain_grace are over")
+		g.engine.CancelRunning(now, explain.TextWindowDrained)
 	}
 }
 
 // reachDeadline stops the group at max_runtime. One that was stopped before has only
 // its running jobs left.
 func (g *Group) reachDeadline(now time.Time) {
-	why := "max_runtime of " + g.cfg.Policy.MaxRuntime.String() + " is over"
+	why := explain.TextMaxRuntime(g.cfg.Policy.MaxRuntime)
 	switch {
 	case g.stopping == stopBudget && !g.drains() && !g.drainOver:
 		g.drainOver = true

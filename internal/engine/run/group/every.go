@@ -1,7 +1,6 @@
 package group
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
 	case failureAtCapacity:
-		t.Later(contract.CodeSlots, "it has no free detect slot (raise --max-detect)", now.Add(detectPause(t.Refusals)))
+		t.Later(contract.CodeSlots, explain.TextNoDetectSlot, now.Add(detectPause(t.Refusals)))
 		return
 	case failureNotTaken:
 		t.Later(contract.CodeSlots, clip(v.Message), now.Add(detectPause(t.Refusals)))
@@ -243,14 +242,14 @@ func (g *Group) missedWorkers(limit int) []contract.MissedWorker {
 func (g *Group) everyWait() run.Wait {
 	missed := g.missedWorkers(10)
 	wait := run.Wait{Object: g.cfg.Handler, Since: g.detect.Since, Until: g.patience()}
-	wait.Code, wait.Detail = explain.Lacking(g.engine.Incomplete(), "it waits for workers that may detect in a moment")
+	wait.Code, wait.Detail = explain.Lacking(g.engine.Incomplete(), explain.TextTargets)
 	if len(missed) > 0 {
 		names := make([]string, len(missed))
 		for i, m := range missed {
 			names[i] = m.Worker
 		}
 		wait.Code, wait.Object = missed[0].Code, strings.Join(names, ", ")
-		wait.Detail = fmt.Sprintf("%s is waited for until %s: %s", missed[0].Worker, at(wait.Until), missed[0].Detail)
+		wait.Detail = explain.TextTarget(missed[0].Worker, wait.Until, missed[0].Detail)
 	}
 	return wait
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
@@ -31,7 +32,7 @@ func (g *Group) shareLane(now time.Time) {
 
 // laneBack continues with the lane.
 func (g *Group) laneBack(v TurnGranted, now time.Time) {
-	g.noteWait(contract.CodeLaneBusy, "it waited for lane "+g.cfg.Lane+" after an approval", g.lane.AskedAt, now)
+	g.noteWait(contract.CodeLaneBusy, explain.TextLaneAwaited(g.cfg.Lane), g.lane.AskedAt, now)
 	g.lane.Granted()
 	g.engine.SetFences(v.Fence, v.Fences)
 	if !g.leaving {
@@ -43,9 +44,9 @@ func (g *Group) laneBack(v TurnGranted, now time.Time) {
 func (g *Group) laneWait() run.Wait {
 	switch {
 	case g.lane.Asked():
-		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.AskedAt, Detail: "it waits for its turn after an approval" + g.textMaxWait()}
+		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.AskedAt, Detail: explain.TextTurn(true, !g.laneDeadline().IsZero())}
 	case !g.lane.RefusedAt.IsZero():
-		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.RefusedAt, Until: g.lane.RetryAt(), Detail: "admission has refused its lane after an approval; it requests the lane again"}
+		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.RefusedAt, Until: g.lane.RetryAt(), Detail: explain.TextLaneRefused}
 	}
 	return run.Wait{}
 }

@@ -18,7 +18,7 @@ func (g *Group) noteDetected() {
 		invalid = g.detect.Errors[0]
 	}
 	for _, left := range []run.Note{
-		{Code: contract.CodeDuplicate, Count: g.counts.Duplicates, Detail: "another proposal of the run has the same dedupe key"},
+		{Code: contract.CodeDuplicate, Count: g.counts.Duplicates, Detail: explain.TextDuplicate},
 		{Code: contract.CodeSurplus, Count: g.counts.Surplus, Detail: explain.TextSurplus(g.cfg.Policy.MaxJobsPerDetection)},
 		{Code: contract.CodeInvalid, Count: g.counts.Invalid, Detail: invalid},
 	} {
@@ -31,7 +31,7 @@ func (g *Group) noteDetected() {
 
 // noteDetection notes a detection that is done again elsewhere.
 func (g *Group) noteDetection(v DetectionEnded) {
-	detail := "the detection: " + clip(v.Message)
+	detail := explain.TextDetection(clip(v.Message))
 	switch v.Failure { //nolint:exhaustive // every other one ends the group
 	case failureWorkerLost:
 		g.note(run.Replaced, contract.CodeWorkerLost, detail, 0)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // endIfDone ends the group once no job is open.
@@ -42,7 +43,7 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomePartial, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
 	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
 		why := g.why
-		why.Detail += ": no worker with handler " + g.cfg.Handler + " was available to detect"
+		why.Detail += explain.TextNeverDetected(g.cfg.Handler)
 		return contract.OutcomeTimeout, why
 	case g.outOfTime() && (c.NotStarted > 0 || c.Canceled > 0 || c.Accepted == 0):
 		return contract.OutcomeTimeout, g.why
@@ -74,7 +75,7 @@ func (g *Group) judge() (Outcome, reason) {
 	return contract.OutcomeFailed, g.undone()
 }
 
-func everyCanceled() reason { return reason{Detail: "every job was canceled"} }
+func everyCanceled() reason { return reason{Detail: explain.TextEveryCanceled} }
 
 // undone says what was not done.
 func (g *Group) undone() reason {

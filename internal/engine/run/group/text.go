@@ -1,9 +1,8 @@
 package group
 
 import (
-	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -40,8 +39,6 @@ func lostWith(job int, r *run.Report) reason {
 	return reason{Code: contract.CodeWorkerLost, Detail: explain.TextLost("job "+strconv.Itoa(job), r.Worker, r.Message)}
 }
 
-const textClaimsRefused = "the claims were refused: "
-
 // tooLarge refuses a group that could not have what it may find.
 func (g *Group) tooLarge(most int) reason {
 	return reason{Code: contract.CodeInvalid, Detail: explain.TextTooLarge(g.cfg.JobType, most)}
@@ -51,7 +48,7 @@ func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // wanted names the handler and the labels that the group needs.
 func (g *Group) wanted() string {
-	return strings.TrimSpace(g.cfg.Handler + " " + explain.Labels(g.cfg.Labels))
+	return explain.HandlerWith(g.cfg.Handler, g.cfg.Labels)
 }
 
 // missing names the handler, label or state without which no worker can serve the group.
@@ -61,13 +58,13 @@ func (g *Group) missing() string {
 	}
 	missing := g.engine.Shortage(explain.Wanted{JobType: g.cfg.JobType, Handler: g.cfg.Handler, Labels: g.cfg.Labels})
 	if missing == "" { // Those that match do not detect.
-		return "no online worker could serve " + g.wanted()
+		return explain.TextUnserved(g.cfg.Handler, g.cfg.Labels)
 	}
 	return missing
 }
 
 func noWorker(missing string, waited time.Duration) reason {
-	return reason{Code: contract.CodeNoWorker, Detail: fmt.Sprintf("%s (waited %s)", missing, waited.Round(time.Second))}
+	return reason{Code: contract.CodeNoWorker, Detail: explain.TextNoWorkerIn(missing, waited)}
 }
 
 func refused(v TurnRefused) reason {
@@ -78,18 +75,14 @@ func refused(v TurnRefused) reason {
 }
 
 func (g *Group) laneTooLate() reason {
-	detail := fmt.Sprintf("lane %s was busy until every job had expired (expires_at)", g.cfg.Lane)
-	if g.cfg.Lane == "" {
-		detail = fmt.Sprintf("admission did not answer for a whole interval (%s)", g.maxWait())
-	}
-	return reason{Code: contract.CodeLaneBusy, Detail: detail}
+	return reason{Code: contract.CodeLaneBusy, Detail: explain.TextNoTurn(g.cfg.Lane, g.maxWait())}
 }
 
 func activeIn(a Active) reason {
 	if a.Key == "" {
 		return keyActive(a.By)
 	}
-	return reason{Code: contract.CodeDeduped, Detail: fmt.Sprintf("key %q is active in %s", a.Key, a.By)}
+	return reason{Code: contract.CodeDeduped, Detail: explain.TextActiveKey(a.Key, a.By)}
 }
 
 func keyActive(by string) reason {
@@ -101,8 +94,9 @@ func backlogTaken(by, jobType string) reason {
 	return reason{Code: contract.CodeBacklog, Detail: explain.TextBacklogTaken(by, jobType)}
 }
 
-func heldBack(h HeldBack) reason {
-	return reason{Code: contract.Code(h.Code), Detail: fmt.Sprintf("key %q is %s", h.Key, h.Detail)}
+// heldBack names a key that is held back, and the number of others.
+func heldBack(h HeldBack, more int) reason {
+	return reason{Code: contract.Code(h.Code), Detail: explain.TextHeldKey(h.Key, h.Detail, more)}
 }
 
 // textMissed names workers that the group did not reach; "" if there are none.
@@ -124,7 +118,7 @@ func joined(by, a, b string) string {
 // allDeduped says which runs have what was submitted.
 func (g *Group) allDeduped() reason {
 	if len(g.deduped) == 0 {
-		return reason{Code: contract.CodeDeduped, Detail: "every key is active in another run"}
+		return reason{Code: contract.CodeDeduped, Detail: explain.TextEveryActive}
 	}
 	text := explain.TextActiveIn(g.deduped[0].DedupeKey, g.deduped[0].By, g.counts.AlreadyActive-1)
 	return reason{Code: contract.CodeDeduped, Detail: text}
@@ -133,40 +127,26 @@ func (g *Group) allDeduped() reason {
 // allHeldBack says why nothing of what was submitted is done.
 func (g *Group) allHeldBack() reason {
 	if len(g.heldBack) == 0 {
-		return reason{Detail: "every key is held back"}
+		return reason{Detail: explain.TextEveryHeld}
 	}
-	why := heldBack(g.heldBack[0])
-	if more := g.counts.Disabled + g.counts.AlreadyActive - 1; more > 0 {
-		why.Detail += fmt.Sprintf(", and %d more are held back or active elsewhere", more)
-	}
-	return why
+	return heldBack(g.heldBack[0], g.counts.Disabled+g.counts.AlreadyActive-1)
 }
 
 // failing names the keys that the retry budget keeps a group from working on.
 func (g *Group) failing() reason {
-	text := fmt.Sprintf("%d held back after failures", g.counts.HeldBack)
-	for _, h := range g.heldBack {
-		if h.Code == contract.HoldRetryBudget {
-			text += fmt.Sprintf(", such as %q; see: roundsman holds %s", h.Key, g.cfg.JobType)
-			break
-		}
+	key := ""
+	if at := slices.IndexFunc(g.heldBack, func(h HeldBack) bool { return h.Code == contract.HoldRetryBudget }); at >= 0 {
+		key = g.heldBack[at].Key
 	}
-	return reason{Code: contract.HoldRetryBudget, Detail: text}
+	return reason{Code: contract.HoldRetryBudget, Detail: explain.TextFailing(g.counts.HeldBack, key, g.cfg.JobType)}
 }
 
 func (g *Group) nothingFits(late int) reason {
-	return reason{Code: contract.CodeWindowFit, Detail: fmt.Sprintf("%s before the window closes at %s%s", explain.TextDoNotFit(late), at(g.closes()), g.textNever())}
+	return reason{Code: contract.CodeWindowFit, Detail: explain.TextNothingFits(late, g.closes(), g.textNever())}
 }
 
 func (g *Group) windowClosed() reason {
-	text := "the window closed at " + at(g.closes())
-	if next := g.closing.Next; !next.IsZero() {
-		text += ", the next one opens at " + at(next)
-	}
-	if late := g.misfits(); late > 0 {
-		text += fmt.Sprintf("; %s into what was left of it%s", explain.TextDoNotFit(late), g.textNever())
-	}
-	return reason{Code: contract.CodeWindowEnd, Detail: text}
+	return reason{Code: contract.CodeWindowEnd, Detail: explain.TextWindowShut(g.closes(), g.closing.Next, g.misfits(), g.textNever())}
 }
 
 // textNever says that jobs are left which no window is long enough for: only a person
@@ -182,7 +162,7 @@ func (g *Group) textNever() string {
 			never++
 		}
 	}
-	return g.closing.TextNever(never)
+	return explain.TextNever(never, longest)
 }
 
 // unfitText is the error of a job that ends because it does not fit.
@@ -194,18 +174,18 @@ func (g *Group) unfitText(j *job) string {
 func (g *Group) textLate(j *job) string {
 	view, _ := g.engine.View(j.N) // One that is not known is ready.
 	rest, whole := g.engine.Estimate(j.N)
-	return g.closing.TextLate(view.ReadyAt, rest, whole, j.Proposal.EstimatedRuntime > 0)
+	return g.closing.Unfit(view.ReadyAt, rest, whole, j.Proposal.EstimatedRuntime > 0).Text()
 }
 
 // textHold says why a group that is away does not use the window that is open.
 func (g *Group) textHold() string {
-	return "nothing that is left fits into this window; the next one opens at " + at(g.turn.HoldUntil)
+	return explain.TextHold(g.turn.HoldUntil)
 }
 
 // tooLate is why a group does not wait for a window that opens then.
 func (g *Group) tooLate(opens time.Time) reason {
 	if g.away && !opens.IsZero() {
-		return reason{Code: contract.CodeWindowEnd, Detail: fmt.Sprintf("it has been coming back for %d days: submit again what is still wanted", MaxAway/(24*time.Hour))}
+		return reason{Code: contract.CodeWindowEnd, Detail: explain.TextAwayTooLong(MaxAway)}
 	}
 	closed := ""
 	if known := g.window.Last; known != nil {
@@ -214,5 +194,5 @@ func (g *Group) tooLate(opens time.Time) reason {
 	if !opens.IsZero() {
 		return reason{Code: contract.CodeWindowClosed, Until: opens, Detail: closed}
 	}
-	return reason{Code: contract.CodeWindowClosed, Detail: joined(": ", "no window opens within 400 days", closed)}
+	return reason{Code: contract.CodeWindowClosed, Detail: joined(": ", explain.TextNoWindow, closed)}
 }

@@ -205,7 +205,7 @@ func (v TurnGranted) apply(g *Group, now time.Time) {
 	if g.turn.Step != stepLane || g.turn.Granted {
 		return
 	}
-	g.noteWait(contract.CodeLaneBusy, "it waited for its turn in lane "+g.cfg.Lane, g.turn.AskedAt, now)
+	g.noteWait(contract.CodeLaneBusy, explain.TextTurnAwaited(g.cfg.Lane), g.turn.AskedAt, now)
 	g.turn.Granted, g.turn.Fence, g.turn.Fences = true, v.Fence, v.Fences
 }
 

@@ -114,7 +114,7 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 		view.Worker, view.Attempt, view.Error, view.NotBefore, view.StartedAt = item.Worker, item.Attempt, item.Error, item.ReadyAt, item.StartedAt
 		view.ModifiedAt = instant.Later(j.CreatedAt, item.ChangedAt)
 		if item.Phase == run.PhaseRunning && item.Canceling != "" {
-			view.Error = "it is being canceled: " + item.Canceling
+			view.Error = explain.TextCanceling(item.Canceling)
 		}
 	}
 	wait := g.waitOf(j, now)
@@ -143,15 +143,15 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	case g.turn.active():
 		return g.turnWait(now)
 	case g.phase == PhaseDetecting:
-		return run.Wait{Code: contract.CodeDetecting, Since: g.startedAt, Detail: "the detection has not ended"}
+		return run.Wait{Code: contract.CodeDetecting, Since: g.startedAt, Detail: explain.TextDetecting}
 	case g.phase == PhaseClaiming:
-		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "the group waits for its claims"}
+		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: explain.TextGroupClaims}
 	case g.paused():
 		return g.engine.Paused().Wait()
 	case g.leaving:
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case j.Late:
-		return run.Wait{Code: contract.CodeClaims, Since: j.CreatedAt, Detail: "it was found late; the group waits for its claims"}
+		return run.Wait{Code: contract.CodeClaims, Since: j.CreatedAt, Detail: explain.TextLateClaims}
 	case j.Claiming:
 		return g.chunks.Wait()
 	case !offered && g.jobs.Backlog.Len() > 0:
@@ -186,12 +186,12 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	case detecting && now.Before(g.detect.RetryAt):
 		return run.Wait{Code: contract.CodeBackoff, Object: g.detect.Worker, Since: g.startedAt, Until: g.detect.RetryAt, Detail: g.textDetectsAgain()}
 	case detecting && g.busyDetectors() != "":
-		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "every worker that could detect is too busy for another detection (raise --max-detect if detections are slow)"}
+		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: explain.TextDetectorsBusy}
 	case detecting:
 		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
-		return run.Wait{Code: code, Object: g.wanted(), Since: g.startedAt, Detail: detail + "; it cannot detect"}
+		return run.Wait{Code: code, Object: g.wanted(), Since: g.startedAt, Detail: detail + explain.TextCannotDetect}
 	case g.phase == PhaseClaiming:
-		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "it waits for its claims"}
+		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: explain.TextClaims}
 	default:
 		return g.laneWait()
 	}
@@ -204,7 +204,7 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 	switch t.Step {
 	case stepStart:
 		first := g.firstStart()
-		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: "nothing of what was submitted may start before " + at(first)}
+		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: explain.TextFirstStart(first)}
 	case stepAfter:
 		if names := g.after.Unmet(); len(names) > 0 && g.after.Looks > 0 {
 			return run.Wait{Code: contract.CodeAfter, Object: names[0], Since: t.Since, Until: g.after.Until, Detail: explain.TextAfter(names, g.after)}
@@ -226,23 +226,16 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
 		wait := run.Wait{Code: code, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(), Detail: detail}
 		if g.cfg.Lane != "" {
-			wait.Detail += "; the lane is not held"
+			wait.Detail += explain.TextLaneNotHeld
 		}
 		return wait
 	case stepLane:
 		if !t.Granted && g.cfg.Lane != "" {
-			return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: t.AskedAt, Until: g.laneDeadline(), Detail: "it waits for its turn" + g.textMaxWait()}
+			return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: t.AskedAt, Until: g.laneDeadline(), Detail: explain.TextTurn(false, !g.laneDeadline().IsZero())}
 		}
 	case stepPrepare, stepNone:
 	}
 	return run.Wait{}
-}
-
-func (g *Group) textMaxWait() string {
-	if g.laneDeadline().IsZero() {
-		return ", however long that takes"
-	}
-	return ", until its jobs have expired"
 }
 
 // Summary describes the group without its workers: cheap enough for every turn of a
@@ -274,13 +267,13 @@ func (g *Group) waitingText(wait run.Wait) string {
 	case g.stopping != stopNone && g.phase != PhaseEnded:
 		return "stopping: " + g.why.String()
 	case wait.Code == contract.CodeSlots:
-		return "a detect slot of " + wait.Object
+		return explain.TextDetectSlot(wait.Object)
 	case wait.Code == contract.CodeLaneBusy:
-		return "it waits for its turn in lane " + g.cfg.Lane
+		return explain.TextTurnIn(g.cfg.Lane)
 	case wait.Code == contract.CodeNotBefore:
-		return "not_before " + at(wait.Until)
+		return explain.TextNotBefore(wait.Until)
 	case wait.Code == contract.CodeWindowClosed && !wait.Until.IsZero():
-		return fmt.Sprintf("its window is closed until %s: %s", at(wait.Until), wait.Detail)
+		return explain.TextWindowUntil(wait.Until, wait.Detail)
 	}
 	return wait.Detail
 }

@@ -108,7 +108,7 @@ func (g *Group) awaitWindow(now time.Time) {
 	case g.window.Last == nil || g.window.AskedAt.Before(instant.Later(g.turn.Since, g.turn.HoldUntil)):
 		g.askWindows(now) // The known window may have come to its end.
 	case !closed:
-		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
+		g.noteWait(contract.CodeWindowClosed, explain.TextWindowAwaited, g.turn.Since, now)
 		g.enter(stepPrepare, now)
 	default:
 		if g.opensTooLate(opens) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
@@ -139,7 +140,7 @@ func (j *Job) CarryKey() string {
 		return keys[0]
 	}
 	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
-	return fmt.Sprintf("batch of %d, %x", len(keys), sum[:12])
+	return fmt.Sprintf("%s, %x", explain.TextBatch(len(keys)), sum[:12])
 }
 
 // CarriedKey is [Job.CarryKey] as the group did name it that left a checkpoint: by the key, or by its hash.
@@ -164,10 +165,7 @@ func HashName(hash uint64) string { return fmt.Sprintf("key %016x", hash) }
 
 // ItemsText counts the proposals of a batch, for messages; empty for a single proposal.
 func (j *Job) ItemsText() string {
-	if len(j.Items) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (with all %d items of its batch)", len(j.Items))
+	return explain.TextItems(len(j.Items))
 }
 
 // End sets the end of a job that never began. One that was canceled is canceled.

@@ -1,7 +1,6 @@
 package proposed
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -104,7 +103,7 @@ func (w *Work) Close() {
 }
 
 func (w *Work) batchSummary() string {
-	return jobtype.OneLine(fmt.Sprintf("%s: batch of %d", w.BatchKey, len(w.Items)), jobtype.MaxSummaryBytes)
+	return jobtype.OneLine(w.BatchKey+": "+explain.TextBatch(len(w.Items)), jobtype.MaxSummaryBytes)
 }
 
 // ItemOf returns the part of a proposal that travels in a batch.

@@ -1,11 +1,10 @@
 package spans
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // Window is the span of time in which the group may start jobs.
@@ -67,41 +66,8 @@ func (w *Known) ClosedUntil(now time.Time) (opens time.Time, closed bool) {
 	return span.Next, true
 }
 
-// TextNever counts the jobs that are longer than every window; only a person can help them. It is
-// empty if there are none.
-func (w *Window) TextNever(jobs int) string {
-	switch jobs {
-	case 0:
-		return ""
-	case 1:
-		return "; 1 of them never fits: " + w.textLongest()
-	}
-	return fmt.Sprintf("; %d of them never fit: %s", jobs, w.textLongest())
-}
-
-func (w *Window) textLongest() string {
-	return "no window of the next weeks is longer than " + jobtype.Duration(w.Longest).String()
-}
-
-// TextLate explains a job that does not fit. ready is its earliest start, rest the remaining part of
+// Unfit describes a job that does not fit. ready is its earliest start, rest the remaining part of
 // its whole run time. Without an estimate, the run time is the learned one.
-func (w *Window) TextLate(ready time.Time, rest, whole time.Duration, estimated bool) string {
-	closes := "the window closes at " + at(w.Closes)
-	if !ready.Before(w.Closes) {
-		return fmt.Sprintf("it does not start before %s, and %s", at(ready), closes)
-	}
-	what := "its estimated_runtime of " + jobtype.Duration(whole).String()
-	if !estimated {
-		what = fmt.Sprintf("the learned p95 of %d runs, %s,", w.LearnedOf, jobtype.Duration(whole))
-	}
-	if rest < whole {
-		what = fmt.Sprintf("what is left of %s after its checkpoint, %s,", what, jobtype.Duration(rest.Round(time.Second)))
-	}
-	text := fmt.Sprintf("%s does not fit before %s", what, closes)
-	if w.Longest > 0 && rest > w.Longest {
-		text += "; it never fits: " + w.textLongest()
-	}
-	return text
+func (w *Window) Unfit(ready time.Time, rest, whole time.Duration, estimated bool) explain.Unfit {
+	return explain.Unfit{Closes: w.Closes, Longest: w.Longest, Ready: ready, Rest: rest, Whole: whole, Learned: w.LearnedOf, Estimated: estimated}
 }
-
-func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }

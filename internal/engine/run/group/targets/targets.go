@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // Target is one worker of the run.
@@ -116,7 +117,7 @@ func (b *Book) GiveUp(final bool) []contract.MissedWorker {
 			continue
 		}
 		if t.Code == "" {
-			t.Code, t.Detail = contract.CodeNoWorker, "it is registered no longer"
+			t.Code, t.Detail = contract.CodeNoWorker, explain.TextDeregistered
 		}
 		t.Missed = t.Missed || final
 		if !t.Noted {

@@ -15,6 +15,11 @@ const (
 	Window = 20_000
 	// leastShare is the room of a queue in the window, however many queues there are.
 	leastShare = 2
+	// keyedWindow is the window of jobs with keys. It has room for keyedShare jobs of each queue, and for keyedAhead jobs
+	// for each that runs. Each of its jobs takes eight bytes of a state, which its history has twice.
+	keyedWindow = 4 * contract.MaxChunk
+	keyedShare  = 40
+	keyedAhead  = 4
 	// MaxQueues bounds the queues of a group. Jobs beyond them are surplus.
 	MaxQueues = 10_000
 	// MaxPages is the same for pages: the server takes 2,000 Updates of a run.
@@ -54,12 +59,15 @@ type Backlog struct {
 	byKey  map[string]*queue
 	// ready are the queues with waiting jobs and room in the window: those without and with keys.
 	ready [2]ranked.Heap[*queue]
-	// keyed counts the waiting jobs with keys, low the queues of them that have used half of their share.
-	keyed, low int
+	// keyed counts the waiting jobs with keys, openKeyed those in the window, low the queues of them that have used half
+	// of their share.
+	keyed, openKeyed, low int
 	// waiting are the jobs outside of the window, open those in it; active are the queues with
 	// either.
 	waiting, open, active int
-	share                 int
+	// ahead is the room for the jobs that run, windows and shares are those of jobs without and with keys.
+	ahead           int
+	windows, shares [2]int
 }
 
 // queue has the numbers of the jobs of one class, in their order.
@@ -99,7 +107,9 @@ func (q *queue) Seat() *int { return &q.at }
 
 // New returns an empty backlog with that window.
 func New(window int) *Backlog {
-	return &Backlog{window: window, byKey: map[string]*queue{}, share: window}
+	b := &Backlog{window: window, byKey: map[string]*queue{}}
+	b.setShares()
+	return b
 }
 
 // SetBase sets the number before the first job of the backlog.
@@ -202,19 +212,45 @@ func (b *Backlog) recount(q *queue) {
 	}
 	if was := q.active; was != active {
 		q.active, b.active = active, b.active+active-was
-		if share := max(b.window/max(b.active, 1), leastShare); share != b.share {
-			b.share = share
-			for _, other := range b.queues {
-				b.place(other)
-			}
+		b.setShares()
+	}
+}
+
+// Running makes room for jobs that run, and their successors.
+func (b *Backlog) Running(n int) {
+	if ahead := keyedAhead * n; ahead > b.ahead {
+		b.ahead = max(2*b.ahead, ahead, keyedWindow) // It changes seldom.
+		b.setShares()
+	}
+}
+
+// setShares works out the windows and the shares of queues.
+func (b *Backlog) setShares() {
+	windows, before := [2]int{b.window, min(b.window, max(keyedWindow, keyedShare*b.active, b.ahead))}, b.shares
+	b.windows = windows
+	for kind, window := range windows {
+		b.shares[kind] = max(window/max(b.active, 1), leastShare)
+	}
+	if b.shares != before {
+		for _, q := range b.queues {
+			b.place(q)
 		}
 	}
+}
+
+// room is the part of the window that is free for jobs without or with keys.
+func (b *Backlog) room(kind int) int {
+	if kind == 0 {
+		return b.window - b.open
+	}
+	return min(b.window-b.open, b.windows[1]-b.openKeyed)
 }
 
 // place puts a queue among the ready ones, or takes it out.
 func (b *Backlog) place(q *queue) {
 	heap := &b.ready[q.kind()]
-	switch ready := q.waiting > 0 && q.open < b.share; {
+	share := b.shares[q.kind()]
+	switch ready := q.waiting > 0 && q.open < share; {
 	case ready && q.at < 0:
 		heap.Push(q)
 	case ready:
@@ -223,7 +259,7 @@ func (b *Backlog) place(q *queue) {
 		heap.Remove(q)
 	}
 	b.low -= q.low
-	if q.low = 0; q.class.Keyed && q.waiting > 0 && 2*q.open <= b.share {
+	if q.low = 0; q.class.Keyed && q.waiting > 0 && 2*q.open <= share {
 		q.low = 1
 	}
 	b.low += q.low
@@ -243,16 +279,18 @@ func (b *Backlog) Keyed() int { return b.keyed }
 // Due reports whether jobs with keys may enter the window, and enough of them for one request: most, all that are
 // left, or half of the share of a queue.
 func (b *Backlog) Due(most int) bool {
-	return len(b.ready[1]) > 0 && b.open < b.window && (b.low > 0 || b.window-b.open >= min(most, b.keyed))
+	room := b.room(1)
+	return len(b.ready[1]) > 0 && room > 0 && (b.low > 0 || room >= min(most, b.keyed))
 }
 
 // Next moves the next job, with or without a key, into the window. It returns false without a job or without room.
 func (b *Backlog) Next(keyed bool) (Job, bool) {
-	heap := b.ready[0]
+	kind := 0
 	if keyed {
-		heap = b.ready[1]
+		kind = 1
 	}
-	if len(heap) == 0 || b.open >= b.window {
+	heap := b.ready[kind]
+	if len(heap) == 0 || b.room(kind) <= 0 {
 		return Job{}, false
 	}
 	q := heap[0]
@@ -268,15 +306,22 @@ func (b *Backlog) Next(keyed bool) (Job, bool) {
 
 func (b *Backlog) entered(q *queue) {
 	q.waiting, q.open = q.waiting-1, q.open+1
-	b.open++
+	b.opened(q, 1)
 	b.wait(q, -1)
 	b.place(q)
+}
+
+// opened counts jobs that come into the window, or leave it.
+func (b *Backlog) opened(q *queue, count int) {
+	b.open += count
+	b.openKeyed += q.kind() * count
 }
 
 // Left records the end of a job of the window, by its queue.
 func (b *Backlog) Left(index int) {
 	q := b.queues[index]
-	q.open, b.open = q.open-1, b.open-1
+	q.open--
+	b.opened(q, -1)
 	b.recount(q)
 }
 

@@ -295,6 +295,29 @@ func TestAQueueWithoutWorkersKeepsNoOtherOut(t *testing.T) {
 	assert.Equal(t, map[string]int{"gone": 100, "here": 1000}, entered, "the other queue is empty, so its share is free")
 }
 
+// TestTheWindowOfJobsWithKeys is smaller: it grows with the queues and with the jobs that run, up to the whole window.
+func TestTheWindowOfJobsWithKeys(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ queues, running, want int }{
+		{1, 0, 4096}, {1, 1000, 4096}, {1, 1025, 4100}, {1, 4000, 16_000}, {1, 20_000, backlog.Window}, {200, 0, 8000}, {2000, 0, backlog.Window},
+	} {
+		b := backlog.New(backlog.Window)
+		p := contract.ProposalPage{Page: "p", Count: 40_000}
+		for i := range c.queues {
+			p.Classes = append(p.Classes, contract.JobClass{Node: fmt.Sprint(i), Keyed: true})
+			p.Runs = append(p.Runs, contract.ClassRun{Class: i, Count: p.Count / c.queues})
+		}
+		b.Add(p, p.Count, noon)
+		b.Running(c.running)
+		entered := 0
+		for _, ok := b.Next(true); ok; _, ok = b.Next(true) {
+			entered++
+		}
+		assert.Equal(t, c.want, entered, "%+v", c)
+		assert.False(t, b.Due(contract.MaxChunk))
+	}
+}
+
 // TestAMillionJobs of 500 nodes in random order: the memory of the queues and of the state.
 func TestAMillionJobs(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func Restore(window int, s *Saved) (*Backlog, error) {
 			q.push(r.first, r.count)
 		}
 		q.open = saved.Open
-		b.open += q.open
+		b.opened(q, q.open)
 		b.wait(q, q.waiting)
 	}
 	if len(b.queues) != len(s.Queues) {

@@ -18,6 +18,7 @@ func (v ChunkAnswered) apply(g *Group, now time.Time) {
 // claimMore takes the next step of the claims.
 func (g *Group) claimMore(now time.Time) {
 	if g.begun && !g.paused() && g.stopping == stopNone && !g.away && g.cfg.Claims {
+		g.jobs.Backlog.Running(g.engine.InFlight())
 		g.do(g.chunks.More(g.turn.Number, now))
 	}
 }

@@ -18,38 +18,64 @@ type packed struct {
 
 var errDamaged = errors.New("the state of the claims is damaged")
 
-// Pack encodes jobs in the order of their numbers.
+// Pack encodes jobs in the order of their numbers, field by field: the hashes do not shrink, the other fields do.
 func Pack(jobs []*openjobs.Job) []byte {
-	var out []byte
+	if len(jobs) == 0 {
+		return nil
+	}
+	out := binary.AppendUvarint(nil, uint64(len(jobs)))
 	last := 0
 	for _, j := range jobs {
 		out = binary.AppendUvarint(out, uint64(j.N-last))
-		out = binary.AppendUvarint(out, uint64(j.Queue))
-		out = binary.AppendUvarint(out, uint64(j.Chunk))
-		out = binary.BigEndian.AppendUint64(out, j.Hash)
 		last = j.N
+	}
+	for _, j := range jobs {
+		out = binary.AppendUvarint(out, uint64(j.Queue))
+	}
+	for _, j := range jobs {
+		out = binary.AppendUvarint(out, uint64(j.Chunk))
+	}
+	for _, j := range jobs {
+		out = binary.BigEndian.AppendUint64(out, j.Hash)
 	}
 	return out
 }
 
 func unpack(in []byte) ([]packed, error) {
-	var jobs []packed
-	last := 0
-	for len(in) > 0 {
-		var fields [3]int
-		for i := range fields {
-			value, n := binary.Uvarint(in)
-			if n <= 0 || value > 1<<31 {
-				return nil, errDamaged
+	if len(in) == 0 {
+		return nil, nil
+	}
+	count, in, err := next(in)
+	if err != nil || count > len(in)/8 {
+		return nil, errDamaged
+	}
+	jobs, last := make([]packed, count), 0
+	for _, field := range []func(*packed) *int{
+		func(j *packed) *int { return &j.number }, func(j *packed) *int { return &j.queue }, func(j *packed) *int { return &j.chunk },
+	} {
+		for i := range jobs {
+			if *field(&jobs[i]), in, err = next(in); err != nil {
+				return nil, err
 			}
-			fields[i], in = int(value), in[n:]
 		}
-		if len(in) < 8 || fields[0] == 0 {
+	}
+	if len(in) != 8*count {
+		return nil, errDamaged
+	}
+	for i := range jobs {
+		if jobs[i].number == 0 {
 			return nil, errDamaged
 		}
-		last += fields[0]
-		jobs = append(jobs, packed{number: last, queue: fields[1], chunk: fields[2], hash: binary.BigEndian.Uint64(in)})
-		in = in[8:]
+		last += jobs[i].number
+		jobs[i].number, jobs[i].hash = last, binary.BigEndian.Uint64(in[8*i:])
 	}
 	return jobs, nil
+}
+
+func next(in []byte) (value int, rest []byte, err error) {
+	read, n := binary.Uvarint(in)
+	if n <= 0 || read > 1<<31 {
+		return 0, nil, errDamaged
+	}
+	return int(read), in[n:], nil
 }

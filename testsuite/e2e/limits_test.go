@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,8 +32,8 @@ func (p *inProcess) claim(ref starter.RunRef, id string, from, n int) {
 		}))
 }
 
-// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group whose claims exceed
-// the limit ends with the code, the limit and its counts. Its lane is free, and the next group takes its turn.
+// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group whose claims do not fit beside
+// those of others waits, and says for what. It goes on when there is room.
 func TestClaimsBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	s := newSite()
@@ -45,19 +46,18 @@ func TestClaimsBeyondTheLimit(t *testing.T) {
 	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-b", jobtype.MaxKeyedJobs+1, admission.MaxKeys-jobtype.MaxKeyedJobs-2)
 	p.awaitAdmission("the keys are held", func(view contract.AdmissionView) bool { return view.Keys == admission.MaxKeys-1 })
 
-	spec := siteSpec(t, "small", "", at("a"), at("b"), at("c"))
-	spec.Lane = "default"
-	refused, _ := p.group(spec)
-	assert.Equal(t, contract.OutcomeFailed, refused.Outcome)
-	assert.Equal(t, contract.Code("FULL"), refused.Code)
-	assert.Contains(t, refused.Reason, "admission carries 119999 of 120000 dedupe keys, 3 more do not fit")
-	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, NotStarted: 3}, refused.Counts)
-	p.awaitAdmission("its lane is free", func(view contract.AdmissionView) bool { return len(view.Lanes) == 0 })
-
-	next := siteSpec(t, "next", "", at("d"))
-	next.Lane = "default"
-	done, _ := p.group(next)
-	assert.Equal(t, contract.OutcomeCompleted, done.Outcome, done.Reason)
+	small := p.submit(siteSpec(t, "small", ""), "second", at("a"), at("b"), at("c"))
+	ref := starter.RunRef{WorkflowID: small.WorkflowID}
+	testsuite.WaitFor(t, 20*time.Second, "the second group explains its wait", func() bool {
+		shown, err := p.client.Runs().Show(t.Context(), ref)
+		return err == nil && shown.Group != nil && shown.Group.Wait != nil && shown.Group.Wait.Code == string(contract.CodeClaims) &&
+			strings.Contains(shown.Group.Wait.Detail, "admission carries 119999 of 120000 dedupe keys, 3 more do not fit")
+	})
+	assert.Zero(t, s.present("a"))
+	goOn()
+	result := p.resultOf(small)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, Completed: 3}, result.Counts)
 }
 
 // TestASettingBeyondTheLimit: a Schedule from an earlier version may have such a setting.

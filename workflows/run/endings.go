@@ -24,7 +24,7 @@ func (l *Link) Report(endings contract.AdmissionEndings) {
 	}
 }
 
-// counted omits what counts against no budget. An admission that begins again holds none of the keys that became free.
+// counted omits what counts against no budget. A new admission holds none of the keys that became free.
 func (l *Link) counted(endings contract.AdmissionEndings) contract.AdmissionEndings {
 	if l.base.Budget == nil {
 		return contract.AdmissionEndings{At: endings.At, Tasks: endings.Tasks}

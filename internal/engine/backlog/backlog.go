@@ -17,7 +17,7 @@ const (
 	leastShare = 2
 	// keyedWindow is the window of jobs with keys. It has room for keyedShare jobs of each queue, and for keyedAhead jobs
 	// for each that runs. Each of its jobs takes eight bytes of a state, which its history has twice.
-	keyedWindow = 4 * contract.MaxChunk
+	keyedWindow = 3 * contract.MaxChunk
 	keyedShare  = 40
 	keyedAhead  = 4
 	// MaxQueues bounds the queues of a group. Jobs beyond them are surplus.

@@ -299,7 +299,7 @@ func TestAQueueWithoutWorkersKeepsNoOtherOut(t *testing.T) {
 func TestTheWindowOfJobsWithKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ queues, running, want int }{
-		{1, 0, 4096}, {1, 1000, 4096}, {1, 1025, 4100}, {1, 4000, 16_000}, {1, 20_000, backlog.Window}, {200, 0, 8000}, {2000, 0, backlog.Window},
+		{1, 0, 3072}, {1, 700, 3072}, {1, 1025, 4100}, {1, 4000, 16_000}, {1, 20_000, backlog.Window}, {200, 0, 8000}, {2000, 0, backlog.Window},
 	} {
 		b := backlog.New(backlog.Window)
 		p := contract.ProposalPage{Page: "p", Count: 40_000}

@@ -205,6 +205,9 @@ func (g *Group) ownWake() time.Time {
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
 	if !g.paused() && g.stopping == stopNone {
 		next = instant.Earlier(next, g.chunks.RetryAt)
+		if g.claiming() {
+			next = instant.Earlier(next, g.turn.Full.RetryAt)
+		}
 	}
 	switch closes := g.closes(); {
 	case closes.IsZero():

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -139,21 +140,54 @@ func TestAGroupThatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 	assert.Equal(t, PhaseDetecting, s.g.Phase())
 }
 
-// TestRefusedClaimsCountWhatWasFound: all groups together hold too many keys. What was
-// found is counted, the group ends with the code and the limit, and its lane is free.
-func TestRefusedClaimsCountWhatWasFound(t *testing.T) {
+// TestAFullAdmissionIsAskedAgain: all groups together hold too many keys. The group explains that it waits, and asks again
+// later each time; not while it is paused. Its end counts what was found.
+func TestAFullAdmissionIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	s := open(t, Config{Policy: jobtype.Policy{}, Claims: true, Turn: true, Lane: "default"}, node("a", 4))
-	s.begin()
-	s.step(TurnGranted{})
-	s.detected(jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"}, jobtype.Proposal{DedupeKey: "c"})
-	require.Equal(t, PhaseClaiming, s.g.Phase())
+	begin := func() *script {
+		s := open(t, Config{Policy: wide(jobtype.Policy{MaxRuntime: seconds(1000)}), Claims: true, Turn: true, Lane: "default"}, node("a", 4))
+		s.begin()
+		s.step(TurnGranted{})
+		s.detected(jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"}, jobtype.Proposal{DedupeKey: "c"})
+		require.Equal(t, PhaseClaiming, s.g.Phase())
+		return s
+	}
 	refusal := contract.AdmissionRefusal{Code: contract.RefusedFull, Object: contract.FullKeys, N: 3, Used: 119_998, Limit: 120_000}
-	commands := s.step(ClaimsRefused{Code: contract.Code(refusal.Code), Reason: refusal.String()})
+	refused := ClaimsRefused{Code: contract.Code(refusal.Code), Reason: refusal.String()}
+	s := begin()
+	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second} {
+		require.Empty(t, s.step(refused))
+		s.roll()
+		wait := s.g.Waits(s.now)
+		require.Len(t, wait, 1)
+		assert.Equal(t, contract.WaitReason{
+			Code: string(contract.CodeClaims), Since: wait[0].Since, Until: s.now.Add(pause), Detail: refusal.String(), Items: 3,
+		}, wait[0])
+		assert.Equal(t, s.now.Add(pause), s.g.NextWake())
+		require.Empty(t, s.wait(pause-time.Second))
+		assert.Equal(t, ClaimKeys{}, only[ClaimKeys](t, s.wait(time.Second)))
+	}
+	s.step(refused)
+	s.step(source.Paused{})
+	require.Empty(t, s.wait(time.Minute))
+	only[ClaimKeys](t, s.step(source.Resumed{}))
+	s.step(KeysClaimed{Fence: 1, Fences: 100})
+	assert.Equal(t, PhaseRunning, s.g.Phase())
+	assert.Empty(t, s.g.Waits(s.now))
+
+	s = begin()
+	s.step(refused)
+	s.step(source.Canceled{Reason: "no more"})
 	outcome, why := s.outcome()
+	assert.Equal(t, contract.OutcomeCanceled, outcome)
+	assert.Equal(t, "no more", why)
+	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, Canceled: 3}, s.g.Counts())
+
+	s = begin()
+	commands := s.step(ClaimsRefused{Code: contract.RefusedInvalid, Reason: "the request breaks a rule"})
+	outcome, why = s.outcome()
 	assert.Equal(t, contract.OutcomeFailed, outcome)
-	assert.Equal(t, "FULL: the claims were refused: "+refusal.String(), why)
-	assert.Contains(t, why, "119998 of 120000 dedupe keys")
+	assert.Equal(t, "INVALID: the claims were refused: the request breaks a rule", why)
 	_, left := find[LeaveTurn](commands)
 	assert.True(t, left, "its lane is free")
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, NotStarted: 3}, s.g.Counts())

@@ -149,6 +149,7 @@ func (g *Group) advance(now time.Time) {
 		g.advanceDetection(now)
 	}
 	g.settle(now)
+	g.claimAgain(now)
 	if g.phase == PhaseRunning {
 		for g.refill(now) {
 			g.settle(now)

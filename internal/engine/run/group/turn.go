@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -40,6 +41,8 @@ type turn struct {
 	Granted bool  `json:"granted,omitempty"`
 	Fence   int64 `json:"fence,omitempty"`
 	Fences  int64 `json:"fences,omitempty"`
+	// Full is the pause before keys are claimed again that admission had no room for.
+	Full chunks.Pause `json:"full,omitzero"`
 	// HoldUntil is before when a group that is away does not look at its window: it
 	// left because nothing fits into the one that is open.
 	HoldUntil time.Time `json:"hold_until,omitzero"`
@@ -270,6 +273,7 @@ func (g *Group) leaveTurn() {
 	}
 	g.detect.Late.Claims, g.lane = 0, breaks.Break{}
 	g.turn.Number++
+	g.turn.Full = chunks.Pause{}
 	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences, g.turn.disclaimed = time.Time{}, false, 0, 0, false
 }
 

@@ -36,19 +36,23 @@ type Claimer struct {
 	// Owns: the group has the backlog of its job type. TakenBy is the group that has it instead.
 	Owns    bool   `json:"owns,omitempty"`
 	TakenBy string `json:"taken_by,omitempty"`
-	// Since is when the step began. With RetryAt the step is repeated then, because of Why.
-	Since   time.Time `json:"since,omitzero"`
-	RetryAt time.Time `json:"retry_at,omitzero"`
-	Why     string    `json:"why,omitempty"`
-	Tries   int       `json:"tries,omitempty"`
+	// Since is when the step began.
+	Since time.Time `json:"since,omitzero"`
+	Pause
 	// open counts the open jobs of each chunk with an answer.
 	open map[int]int
 }
 
-// Begin begins a step.
-func (c *Claimer) Begin(step Step, now time.Time) {
-	c.Step, c.Since, c.RetryAt, c.Why, c.Tries = step, now, time.Time{}, "", 0
+// Pause is a pause before a claim is repeated.
+type Pause struct {
+	// RetryAt is its end; zero: there is none, or it is over. Why and Tries stay.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	Why     string    `json:"why,omitempty"`
+	Tries   int       `json:"tries,omitempty"`
 }
+
+// Begin begins a step.
+func (c *Claimer) Begin(step Step, now time.Time) { c.Step, c.Since, c.Pause = step, now, Pause{} }
 
 // End ends the claim.
 func (c *Claimer) End() {
@@ -56,18 +60,18 @@ func (c *Claimer) End() {
 	c.Jobs = nil
 }
 
-// Later repeats the step after a pause.
-func (c *Claimer) Later(why string, now time.Time) {
-	c.RetryAt = now.Add(min(firstPause<<min(c.Tries, 10), mostPause))
-	c.Why, c.Tries = why, c.Tries+1
+// Later begins a pause.
+func (p *Pause) Later(why string, now time.Time) {
+	p.RetryAt = now.Add(min(firstPause<<min(p.Tries, 10), mostPause))
+	p.Why, p.Tries = why, p.Tries+1
 }
 
-// Again reports whether it is time to repeat the step, once.
-func (c *Claimer) Again(now time.Time) bool {
-	if c.RetryAt.IsZero() || now.Before(c.RetryAt) {
+// Again reports whether the pause is over, once.
+func (p *Pause) Again(now time.Time) bool {
+	if p.RetryAt.IsZero() || now.Before(p.RetryAt) {
 		return false
 	}
-	c.RetryAt = time.Time{}
+	p.RetryAt = time.Time{}
 	return true
 }
 

@@ -207,7 +207,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, work
 	@[ "$(strip $(PKG))" = ./... ] || ! $(GO) list -deps -test $(strip $(PKG)) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
 	@$(TESTRUN) $(RACE) $(if $(DEVSERVER_RACE),,-without-race devserver) -modules "$(if $(filter ./...,$(PKG)),$(MODULES),.)" -packages "$(strip $(PKG))" \
-		-ends '^$(E2E)[a-z]*e2e$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" \
+		-ends '^$(E2E)[a-z]*e2e$$' -apart '^TestInBrowser$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" \
 		-- $(TEST_LINK) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-changed

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -150,10 +152,10 @@ func (t *testRun) print(out io.Writer) {
 	}
 }
 
-// repeatable returns the failed top-level tests. It returns none unless they alone
-// explain the failure of the package: every test has ended, and the test binary has
-// printed its verdict without an exit status of another kind.
-func (r *packageRun) repeatable() []string {
+// repeatable returns the failed tests: top-level ones, or their independent subtests. It returns none unless they alone explain the failure of the package: every test
+// has ended, and the test binary has printed its verdict without an exit status of
+// another kind.
+func (r *packageRun) repeatable(apart *regexp.Regexp) []string {
 	var failed []string
 	for _, name := range r.order {
 		t := r.tests[name]
@@ -161,13 +163,37 @@ func (r *packageRun) repeatable() []string {
 			return nil
 		}
 		if t.end == "fail" && !strings.Contains(name, "/") {
-			failed = append(failed, name)
+			failed = append(failed, r.parts(name, apart)...)
 		}
 	}
 	if !r.built || !slices.Contains(r.output, "FAIL\n") || slices.ContainsFunc(r.output, panics) {
 		return nil
 	}
 	return failed
+}
+
+// parts returns the failed subtests of a test with independent subtests, and otherwise the
+// test itself: also after a fault of its own.
+func (r *packageRun) parts(test string, apart *regexp.Regexp) []string {
+	if apart == nil || !apart.MatchString(test) || slices.ContainsFunc(r.tests[test].output, says) {
+		return []string{test}
+	}
+	var parts []string
+	for _, name := range r.order {
+		if path.Dir(name) == test && r.tests[name].end == "fail" {
+			parts = append(parts, name)
+		}
+	}
+	if len(parts) == 0 {
+		return []string{test}
+	}
+	return parts
+}
+
+// says recognizes the test's own log among the lines of go test.
+func says(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ")
 }
 
 // panics recognizes the end of a test binary that did not reach its verdict.

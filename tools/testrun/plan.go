@@ -13,6 +13,8 @@ type job struct {
 	packages, flags []string
 	// again runs a failed test once more, alone.
 	again bool
+	// apart matches tests with independent subtests: only the failed ones run again.
+	apart *regexp.Regexp
 }
 
 // plan orders the packages: of each module those that can race, with the race detector, and the pure ones, and at the end the
@@ -21,6 +23,12 @@ func plan(ctx context.Context, o options) ([]job, error) {
 	ends, err := regexp.Compile(o.ends)
 	if err != nil {
 		return nil, err
+	}
+	var apart *regexp.Regexp
+	if o.apart != "" {
+		if apart, err = regexp.Compile(o.apart); err != nil {
+			return nil, err
+		}
 	}
 	var endToEnd, units []job
 	for _, module := range o.modules {
@@ -53,7 +61,7 @@ func plan(ctx context.Context, o options) ([]job, error) {
 		if module != "." {
 			name = " of " + module
 		}
-		endToEnd = o.add(endToEnd, job{step: "test: end to end" + name, dir: module, packages: slow, flags: o.endsFlags, again: true})
+		endToEnd = o.add(endToEnd, job{step: "test: end to end" + name, dir: module, packages: slow, flags: o.endsFlags, again: true, apart: apart})
 		units = o.add(units, job{step: "test: units" + name + " that can race", dir: module, packages: races, flags: append([]string{"-race"}, o.unitFlags...)})
 		units = o.add(units, job{step: "test: units" + name, dir: module, packages: pure, flags: o.unitFlags})
 	}

@@ -25,6 +25,7 @@ type options struct {
 	race              bool
 	withoutRace       string
 	ends, slowest     string
+	apart             string
 	endsFlags         []string
 	unitFlags         []string
 	flags             []string
@@ -39,6 +40,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	set.BoolVar(&o.race, "race", false, "run the packages that can race with the race detector")
 	set.StringVar(&o.withoutRace, "without-race", "", "a module that is tested without it")
 	set.StringVar(&o.ends, "ends", "", "expression for the end-to-end packages: they run last, and a failed test of them once more")
+	set.StringVar(&o.apart, "apart", "", "expression for tests with independent subtests: only a failed subtest runs once more")
 	set.StringVar(&o.slowest, "slowest", "", "ends of package paths, separated by spaces: these begin first, in this order")
 	modules := set.String("modules", ".", "directories of modules, separated by spaces")
 	packages := set.String("packages", "", "packages to test, separated by spaces")
@@ -122,7 +124,7 @@ func (r *runner) repeat(ctx context.Context) (bool, error) {
 	var repeat []failed
 	final := len(r.done) < len(r.packages) // The go command died.
 	for _, p := range r.done {
-		tests := p.repeatable()
+		tests := p.repeatable(r.apart)
 		final = final || p.failed && len(tests) == 0
 		for _, test := range tests {
 			repeat = append(repeat, failed{p.path, test})
@@ -150,7 +152,8 @@ func (r *runner) repeat(ctx context.Context) (bool, error) {
 
 // alone runs one test, which must run and pass: a skipped test has not passed.
 func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
-	flags := append(slices.Clone(r.flags), "-count=1", "-run=^"+regexp.QuoteMeta(test)+"$")
+	only := "^" + strings.ReplaceAll(regexp.QuoteMeta(test), "/", "$/^") + "$"
+	flags := append(slices.Clone(r.flags), "-count=1", "-run="+only)
 	done, passed, err := r.test(ctx, flags, []string{path})
 	if err != nil || !passed || len(done) != 1 {
 		return false, err

@@ -60,6 +60,40 @@ func TestASubtestRunsAgainWithItsTest(t *testing.T) {
 	assert.Contains(t, got.stdout, "FLAKY: example.com/p TestOnce\n")
 }
 
+// parts has a part that fails in the first run, and one that fails in the second.
+const parts = once + `
+func TestParts(t *testing.T) {
+	t.Run("a b", once)
+	t.Run("good", func(t *testing.T) {
+		if err := os.Mkdir("good", 0o700); err != nil {
+			t.Error("it ran before")
+		}
+	})
+}
+`
+
+func TestOnlyAFailedPartRunsAgain(t *testing.T) {
+	t.Parallel()
+	got := play(t, parts, "-ends", ".", "-apart", "^TestParts$")
+	assert.Zero(t, got.code)
+	assert.True(t, strings.HasSuffix(got.stdout, "\nFLAKY: example.com/p TestParts/a_b\n"))
+	assert.Contains(t, got.report, "\nflaky example.com/p TestParts/a_b\n")
+}
+
+// Its parts do not explain what such a test says itself.
+func TestATestWithPartsAndAFaultOfItsOwnRunsAgain(t *testing.T) {
+	t.Parallel()
+	got := play(t, once+"func TestParts(t *testing.T) { t.Run(\"a\", once); if t.Failed() { t.Error(\"of its own\") } }\n", "-ends", ".", "-apart", "^TestParts$")
+	assert.Zero(t, got.code)
+	assert.Contains(t, got.stdout, "FLAKY: example.com/p TestParts\n")
+	got = play(t, once+"func TestParts(t *testing.T) { t.Run(\"a\", func(t *testing.T) {}); once(t) }\n", "-ends", ".", "-apart", "^TestParts$")
+	assert.Zero(t, got.code)
+	assert.Contains(t, got.stdout, "FLAKY: example.com/p TestParts\n")
+	got = play(t, parts+"func TestMore(t *testing.T) { t.Run(\"a\", func(t *testing.T) { t.Error(\"each time\") }) }\n", "-ends", ".", "-apart", "^Test(Parts|More)$")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, "FLAKY: example.com/p TestParts/a_b\n")
+}
+
 func TestUnitTestsNeverRunAgain(t *testing.T) {
 	t.Parallel()
 	got := play(t, once+"func TestOnce(t *testing.T) { once(t) }\n")
@@ -120,4 +154,6 @@ func TestBadArguments(t *testing.T) {
 	assert.Contains(t, stderr.String(), "-packages is empty: name what to test")
 	assert.Equal(t, 2, run(t.Context(), []string{"-packages", "./...", "-go", "/no/go"}, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "/no/go")
+	assert.Equal(t, 2, run(t.Context(), []string{"-packages", "./...", "-apart", "("}, &stdout, &stderr))
+	assert.Contains(t, stderr.String(), "missing closing )")
 }

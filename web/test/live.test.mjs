@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { quiet } from './quiet.mjs';
 import { key, missing, Stage, until } from './stage.mjs';
 
 const skip = missing();
@@ -65,86 +66,60 @@ test('changes are on screen', { skip, timeout: 600_000 }, async () => {
   await types.close();
 });
 
-// quiet opens a page on its own that counts what it requests and the comments of its
-// stream, of which one comes every 15 s.
-async function quiet(route) {
-  const context = await stage.browser.createBrowserContext(); // A browser has six connections to a server.
-  const page = await stage.page({ context });
-  page.asked = [];
-  page.on('request', (request) => request.url().startsWith('data:') || page.asked.push(request.url().replace(stage.base, '')));
-  await page.evaluateOnNewDocument(() => {
-    Object.defineProperty(document, 'hidden', { get: () => false }); // Others are in front of it.
-    const plain = window.fetch;
-    window.fetch = async (...request) => {
-      const response = await plain(...request);
-      if (!/\/events\?/.test(request[0]) || !response.body) return response;
-      window.comments = 0;
-      const [one, other] = response.body.tee();
-      const reader = other.pipeThrough(new TextDecoderStream()).getReader();
-      const read = ({ done, value }) => {
-        if (done) return;
-        window.comments += (value.match(/^:/gm) ?? []).length;
-        reader.read().then(read, () => {});
-      };
-      reader.read().then(read, () => {});
-      return new Response(one, response);
-    };
-  });
-  await stage.open(page, route);
-  return page;
+// since returns the requests of a page after the first ones, up to a mark that it sends when it has drawn and its effects have run.
+async function since(page, before) {
+  const mark = `favicon.svg?${page.asked.length}`;
+  await page.evaluate((path) => { requestAnimationFrame(() => setTimeout(() => fetch(path), 0)); }, mark);
+  await until('the mark', () => page.asked.includes(mark));
+  return page.asked.slice(before).filter((path) => !path.includes('/events?') && !path.startsWith('assets/') && !path.startsWith('favicon.svg'));
 }
-
-const comments = (page, n) => page.waitForFunction((least) => window.comments >= least, { polling: 500 }, n);
-
-test('an idle page requests nothing again', { skip, timeout: 600_000 }, async () => {
-  await stage.runDAG('idle');
-  const pages = [];
-  const idle = ['', 'job-types', 'job-types/compact', 'submit/compact', 'runs', 'runs?kind=dag&name=steps', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'runs/dag~steps~idle', 'runs/dag~steps~idle/items/go-ahead', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'audit?kind=operator', 'access', 'doctor'];
-  for (const route of idle) pages.push([route, await quiet(route)]);
-  await Promise.all(pages.map(async ([route, page]) => {
-    await comments(page, 1);
-    page.asked.length = 0;
-    await comments(page, 3); // That is half a minute.
-    assert.deepEqual(page.asked, [], `#/${route}`);
-    await page.browserContext().close();
-  }));
-});
 
 test('what happens is on screen without a request', { skip, timeout: 600_000 }, async () => {
   const run = await stage.openRun('slow');
+  const job = (await stage.get(`/runs/${key(run)}/items?state=running`)).items[0].id;
+  const [dag, slow] = ['runs/dag~steps~watched', `runs/${run.replaceAll('/', '~')}`];
   await stage.runDAG('watched');
-  const { items } = await stage.get(`/runs/${key(run)}/items?state=running`);
   const says = (page, selector, text) => page.waitForFunction((s, t) => [...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)), {}, selector, text).catch(async (cause) => { throw new Error(`${selector} never says ${text}: ${await page.evaluate(() => document.querySelector('main').innerText)}`, { cause }); });
-  // Page, what is done, and where it shows.
+  // Page, what is done, where it shows, and what is read once at the end of a run or a job. The lists are
+  // independent of each other.
   const all = [
-    ['runs/dag~steps~watched', 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
-    ['runs/dag~steps~watched/items/go-ahead', 'main dl .state', 'completed', () => post('/runs/steps~watched/items/go-ahead/approve')],
-    ['runs/dag~steps~watched', 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel')],
-    ['runs?kind=dag&name=steps', '.row', 'next', () => stage.runDAG('next')],
-    [`runs/SLOW/items/${items[0].id}`, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/items/${items[0].id}/cancel`)],
-    ['runs/SLOW', 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/cancel`)],
-    ['runs', '.row', 'steps later', () => stage.runDAG('later')],
-    ['', '.work', 'steps latest', () => stage.runDAG('latest')],
-    ['workers/node-b', 'main dl .state', 'cordoned', () => post('/workers/node-b/cordon')],
-    ['workers/node-b', 'main dl .state', 'online', () => post('/workers/node-b/uncordon')],
-    ['', '.work .code', 'WORKER_CORDONED', () => post('/workers/node-b/cordon')],
-    ['workers/node-b', 'main dl .state', 'online', () => post('/workers/node-b/uncordon')],
-    ['job-types/compact', 'main dl .state', 'paused', () => post('/job-types/compact/pause')],
-    ['job-types/compact', 'main dl .state', 'ready', () => post('/job-types/compact/resume')],
-    ['audit?kind=operator', '.row', 'worker/node-a', () => post('/workers/node-a/cordon')],
+    [
+      [dag, 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
+      [`${dag}/items/go-ahead`, 'main dl .state', 'completed', () => post('/runs/steps~watched/items/go-ahead/approve')],
+      [dag, 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel'), [`${dag}/failures`, `${dag}/graph`, `${dag}/times`]],
+    ], [
+      [`${slow}/items/${job}`, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/items/${job}/cancel`), [`${slow}/items/${job}/artifacts`, `${slow}/items/${job}/output`]],
+      [slow, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/cancel`), [`${slow}/times`]],
+    ], [
+      ['runs?kind=dag&name=steps', '.row', 'next', () => stage.runDAG('next')],
+      ['runs', '.row', 'steps later', () => stage.runDAG('later')],
+      ['', '.work', 'steps latest', () => stage.runDAG('latest')],
+    ], [
+      ['workers/node-b', 'main dl .state', 'cordoned', () => post('/workers/node-b/cordon')],
+      ['workers/node-b', 'main dl .state', 'online', () => post('/workers/node-b/uncordon')],
+      ['', '.work .code', 'WORKER_CORDONED', () => post('/workers/node-b/cordon')],
+      ['workers/node-b', 'main dl .state', 'online', () => post('/workers/node-b/uncordon')],
+      ['audit?kind=operator', '.row', 'worker/node-a', () => post('/workers/node-a/cordon')],
+    ], [
+      ['job-types/compact', 'main dl .state', 'paused', () => post('/job-types/compact/pause')],
+      ['job-types/compact', 'main dl .state', 'ready', () => post('/job-types/compact/resume')],
+    ],
   ];
-  for (const [route, selector, text, act] of all) {
-    const page = await quiet(route);
-    assert.ok(!(await page.$$eval(selector, (found, t) => found.some((e) => e.textContent.includes(t)), text)), `#/${route} does not say ${text} yet`);
-    await until('its stream', () => page.evaluate(() => window.comments >= 0));
-    const before = page.asked.length;
-    await act();
-    await says(page, selector, text);
-    // What a job has printed and left, and the times of a run, are read once more at its end.
-    const once = text === 'canceled' && route.startsWith('runs/SLOW') ? [...new Set(page.asked.slice(before).filter((path) => /\/(output|artifacts|times)$/.test(path)))] : [];
-    assert.deepEqual(page.asked.slice(before).filter((path) => !path.includes('/events?') && !path.startsWith('assets/') && path !== 'favicon.svg'), once, `#/${route} follows the stream`);
-    await page.browserContext().close();
-  }
+  await Promise.all(all.map(async (list) => {
+    for (const [route, selector, text, act, atEnd = []] of list) {
+      const page = await quiet(stage, route);
+      assert.ok(!(await page.$$eval(selector, (found, t) => found.some((e) => e.textContent.includes(t)), text)), `#/${route} does not say ${text} yet`);
+      await until('its stream', () => page.evaluate(() => window.comments >= 0));
+      const before = page.asked.length;
+      await act();
+      await says(page, selector, text);
+      const once = atEnd.map((path) => `api/v1/${path}`);
+      let asked;
+      await until(`${once.length} requests`, async () => (asked = await since(page, before)).length >= once.length).catch(() => {});
+      assert.deepEqual(asked.sort(), once, `#/${route} follows the stream`);
+      await page.browserContext().close();
+    }
+  }));
   await post('/workers/node-a/uncordon');
 });
 

@@ -1,0 +1,33 @@
+// A page on which nothing happens requests nothing.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { comments, quiet } from './quiet.mjs';
+import { missing, Stage } from './stage.mjs';
+
+const skip = missing();
+let stage;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+});
+after(() => stage?.down());
+
+test('an idle page requests nothing again', { skip, timeout: 600_000 }, async () => {
+  await stage.runDAG('idle');
+  await stage.openRun('slow');
+  const idle = ['', 'job-types', 'job-types/compact', 'submit/compact', 'runs', 'runs?kind=dag&name=steps', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'runs/dag~steps~idle', 'runs/dag~steps~idle/items/go-ahead', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'audit?kind=operator', 'access', 'doctor'];
+  const left = idle.values();
+  const waiting = [];
+  const wait = async (route, page) => {
+    await comments(page, 1);
+    page.asked.length = 0;
+    await comments(page, 3); // That is half a minute.
+    assert.deepEqual(page.asked, [], `#/${route}`);
+    await page.browserContext().close();
+  };
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    for (const route of left) waiting.push(wait(route, await quiet(stage, route)));
+  }));
+  await Promise.all(waiting);
+});

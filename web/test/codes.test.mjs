@@ -19,21 +19,27 @@ const documented = [...readFileSync(new URL('../../docs/explain.md', import.meta
 
 test('every code has its button beside it, or says who can act', options, async () => {
   assert.deepEqual(new Set(recorded.map((reason) => reason.code)), new Set(documented));
-  const shown = await stage.page({ width: 1440 });
-  await shown.setRequestInterception(true);
   const all = recorded.map((reason, i) => ({ ...reason, object: reason.object ? `${reason.object}` : `${i}`, of: undefined }));
-  shown.on('request', (request) => {
-    const path = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
-    const answer = (body) => request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(body) });
-    if (path.startsWith('/events')) return request.abort();
-    if (path.startsWith('/explain')) return answer({ kind: 'run', name: 'x', state: 'waiting', reasons: all });
-    if (path.startsWith('/needs')) return answer({ needs: all.map((reason) => ({ kind: 'run', name: `x ${reason.code}`, ...reason })), total: all.length, standing: { state: `${all.length} need you`, role: 'person' }, as_of: new Date().toISOString() });
-    return request.continue();
-  });
+  // Without its stream, a page waits before it requests each part: the pages do so at once.
+  const open = async () => {
+    const shown = await stage.page({ width: 1440, context: await stage.browser.createBrowserContext() });
+    await shown.evaluateOnNewDocument(() => Object.defineProperty(document, 'hidden', { get: () => false })); // Others are in front of it.
+    await shown.setRequestInterception(true);
+    shown.on('request', (request) => {
+      const path = decodeURIComponent(request.url().replace(/.*\/api\/v1/, ''));
+      const answer = (body) => request.respond({ status: 200, contentType: 'application/json', body: JSON.stringify(body) });
+      if (path.startsWith('/events')) return request.abort();
+      if (path.startsWith('/explain')) return answer({ kind: 'run', name: 'x', state: 'waiting', reasons: all });
+      if (path.startsWith('/needs')) return answer({ needs: all.map((reason) => ({ kind: 'run', name: `x ${reason.code}`, ...reason })), total: all.length, standing: { state: `${all.length} need you`, role: 'person' }, as_of: new Date().toISOString() });
+      return request.continue();
+    });
+    return shown;
+  };
   const run = key(await stage.runDAG('codes'));
   const slow = key(await stage.openRun('slow'));
   const job = (await stage.get(`/runs/${slow}/items`)).items[0].id;
-  for (const route of ['', 'job-types/compact', `runs/${slow}`, `runs/${slow}/items/${job}`, `runs/${run}?task=2`, `runs/${run}/items/go-ahead`, 'workers/node-a', 'locks?why=compact']) {
+  await Promise.all(['', 'job-types/compact', `runs/${slow}`, `runs/${slow}/items/${job}`, `runs/${run}?task=2`, `runs/${run}/items/go-ahead`, 'workers/node-a', 'locks?why=compact'].map(async (route) => {
+    const shown = await open();
     await shown.goto(`${stage.base}#/${route}`);
     const rows = route === '' ? 'section.ask .work > li' : '.reasons > li';
     const lacking = await until(`all codes on ${route}`, async () => {
@@ -45,6 +51,6 @@ test('every code has its button beside it, or says who can act', options, async 
       return documented.every((code) => codes.has(code)) && { rows: found.filter((row) => !row.helped) };
     }, 60_000);
     assert.deepEqual(lacking.rows, [], route);
-  }
-  await shown.close();
+    await shown.browserContext().close();
+  }));
 });

@@ -73,11 +73,9 @@ test('a job is found by its key in a running run, and in an old one behind 200 n
   await submit('compact', ['needle']);
   await until('its end', async () => (await stage.get('/items?key=needle')).items[0]?.state === 'completed');
   const left = Array.from({ length: 205 }, (_, i) => `hay-${i}`);
-  await Promise.all(Array.from({ length: 6 }, async () => {
-    for (let one = left.pop(); one; one = left.pop()) {
-      const name = one;
-      await until(`a run of ${name}`, async () => Boolean(await submit('compact', [name])), 120_000);
-    }
+  const hay = { method: 'POST', headers: { 'Content-Type': 'application/yaml' }, body: 'version: 1\nname: hay\ntasks: [{id: straw, noop: true}]\n' };
+  await Promise.all(Array.from({ length: 12 }, async () => {
+    for (let one = left.pop(); one; one = left.pop()) await until(`a run of ${one}`, async () => (await fetch(`${stage.base}api/v1/dag-runs`, hay)).ok, 120_000);
   }));
   const newest = await until('200 newer runs', async () => {
     const found = await stage.get('/items?key=needle');

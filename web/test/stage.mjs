@@ -1,5 +1,6 @@
 // A stage for tests: a real control plane with two workers (`roundsman dev`), and a
 // real browser.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -121,8 +122,7 @@ export class Stage {
     writeFileSync(stage.dag, steps);
     [stage.port, stage.http] = [await freePort(), await freePort()];
     stage.base = `http://127.0.0.1:${stage.http}/`;
-    await stage.start();
-    stage.browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience });
+    [stage.browser] = await Promise.all([puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience }), stage.start()]);
     return stage;
   }
 
@@ -168,7 +168,8 @@ export class Stage {
   // openRun is the open run of a job type in which a job runs, started if there is none.
   async openRun(jobType) {
     const open = async () => (await this.get(`/runs?running=true&counts=true&job_type=${jobType}`)).runs[0];
-    if (!(await open())) await this.shell(`roundsman jobtypes run ${jobType}`);
+    const started = (cause) => assert.match(cause.message, /still runs/); // `dev` starts one too.
+    if (!(await open())) await this.shell(`roundsman jobtypes run ${jobType}`).catch(started);
     return until(`a run of ${jobType} in which a job runs`, async () => {
       const run = await open();
       return run?.progress?.running > 0 && run.workflow_id;
@@ -226,11 +227,11 @@ export class Stage {
     if (this.process?.exitCode === null) {
       const gone = new Promise((resolve) => this.process.once('exit', resolve));
       this.process.kill('SIGTERM');
-      const second = setTimeout(() => this.process.kill('SIGTERM'), 8000); // Jobs that run are not waited for.
+      const second = setInterval(() => this.process.kill('SIGTERM'), 200); // Jobs that run are not waited for.
       await gone;
-      clearTimeout(second);
+      clearInterval(second);
     }
-    rmSync(this.dir, { recursive: true, force: true });
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 }); // The server may still write.
   }
 }
 

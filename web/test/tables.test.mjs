@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { key, missing, Stage, until } from './stage.mjs';
 
 const skip = missing();
@@ -244,16 +245,16 @@ test('back restores place, filter and selection', options, async () => {
   for (let i = 0; i < 30; i++) await press('j');
   await press('x');
   await until_('one', '1 selected');
-  const top = await page.$eval('[aria-label=Jobs]', (e) => e.scrollTop);
+  const here = () => page.evaluate(() => [document.querySelector('[aria-label=Jobs]')?.scrollTop, document.querySelector('.row.at .name')?.textContent]);
+  await until('the row, drawn where it was scrolled to', async () => (await here())[1]);
+  const [top, at] = await here();
   assert.ok(top > 100, `it was scrolled: ${top}`);
-  const at = await page.$eval('.row.at .name', (e) => e.textContent);
   await press('Enter');
   await until('the page of the job', () => page.$eval('h1', (e, at) => e.textContent === at, at));
   await page.goBack();
   await until_('the selection', '1 selected');
-  await until('the place', async () => (await page.$eval('[aria-label=Jobs]', (e) => e.scrollTop)) === top);
+  await until('the place', async () => isDeepStrictEqual(await here(), [top, at])).catch(async () => assert.deepEqual(await here(), [top, at]));
   assert.match(page.url(), /state=pending/);
-  assert.equal(await page.$eval('.row.at .name', (e) => e.textContent), at);
 });
 
 test('a row that is cut shows its whole text to the keyboard', options, async () => {

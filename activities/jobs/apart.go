@@ -18,12 +18,12 @@ type pageApart struct {
 }
 
 // goesApart reports whether a proposal goes to a page. Small groups have none: the first page of a
-// detection always goes to the group itself, and as many proposals with keys as are open at once.
+// detection always goes to the group itself, and as many proposals with keys as are open at once, up to maxKeyedBytes.
 func (s *sink) goesApart(p jobtype.Proposal) bool {
 	if s.result.Pages == 0 || s.in.Inline || s.batchBy != nil || s.in.Input.DryRun {
 		return false
 	}
-	if p.DedupeKey != "" && (s.in.KeyedInGroup == 0 || s.keyed < s.in.KeyedInGroup) {
+	if p.DedupeKey != "" && (s.in.KeyedInGroup == 0 || s.keyed < s.in.KeyedInGroup && s.keyedBytes < maxKeyedBytes) {
 		return false
 	}
 	return p.DAG == "" && len(p.Resources)+len(p.Exclusive)+len(p.Shared) == 0 && p.NotBefore.IsZero() && p.ExpiresAt.IsZero()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,4 +220,25 @@ func TestProposalsWithKeysGoApart(t *testing.T) {
 	}
 	assert.Len(t, found, 3000)
 	assert.Equal(t, 500, inline)
+}
+
+// TestLargeProposalsWithKeysGoApart before they fill the group: it takes 32 MiB itself, and is full then.
+func TestLargeProposalsWithKeysGoApart(t *testing.T) {
+	t.Parallel()
+	params := json.RawMessage(`{"x":"` + strings.Repeat("x", 4_000) + `"}`)
+	var list []jobtype.Proposal
+	for i := range 5000 {
+		list = append(list, jobtype.Proposal{DedupeKey: fmt.Sprint("key-", i), Params: params})
+	}
+	b := emitting(t, emitAll(list))
+	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1, KeyedInGroup: 20_000})
+	require.NoError(t, failure)
+	inline, apart := 0, 0
+	for _, page := range b.server.pages {
+		if inline += len(page.Proposals); page.Paged != nil {
+			apart += page.Paged.Count
+		}
+	}
+	assert.Equal(t, 5000, inline+apart)
+	assert.Less(t, inline*len(params), 9<<20)
 }

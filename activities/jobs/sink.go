@@ -21,6 +21,8 @@ const (
 	// maxRepeats is the number of consecutive duplicates after which the sink is full: a
 	// detector that repeats itself must end.
 	maxRepeats = jobtype.MaxKeyedJobs
+	// maxKeyedBytes bounds the proposals with keys that go to the group itself: a quarter of what it takes.
+	maxKeyedBytes = 8 << 20
 )
 
 // maxInvalidMessage bounds one entry of DetectActivityResult.InvalidErrors.
@@ -45,8 +47,9 @@ type sink struct {
 	// seen are digests of the dedupe keys; repeats counts the duplicates since the last new one.
 	seen    map[[16]byte]struct{}
 	repeats int
-	// keyed counts the proposals with keys that went to the group itself.
-	keyed  int
+	// keyed counts the proposals with keys that went to the group itself, keyedBytes their bytes.
+	keyed, keyedBytes int
+
 	failed error
 	result contract.DetectActivityResult
 }
@@ -180,7 +183,7 @@ func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, s
 		return
 	}
 	if proposal.DedupeKey != "" {
-		s.keyed++
+		s.keyed, s.keyedBytes = s.keyed+1, s.keyedBytes+size
 	}
 	s.page = append(s.page, proposal)
 	if s.batchBy != nil {

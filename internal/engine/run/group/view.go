@@ -152,7 +152,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case j.Late:
 		return g.claimsWait(j.CreatedAt, explain.TextLateClaims)
-	case j.Claiming:
+	case j.Claiming, !offered && g.chunks.AwaitsBacklog():
 		return g.chunks.Wait()
 	case !offered && g.jobs.Backlog.Len() > 0:
 		return backlogWait(g.cfg.JobType, g.jobs.Open.Len(), j.CreatedAt)
@@ -332,7 +332,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 // enough for every turn of a workflow.
 func (g *Group) MainWait(now time.Time) *contract.WaitReason {
 	j := g.jobs.Open.Get(g.engine.MainWait())
-	if j == nil && len(g.chunks.Jobs) > 0 {
+	if j == nil && (len(g.chunks.Jobs) > 0 || g.chunks.AwaitsBacklog()) {
 		return reasonOf(g.chunks.Wait(), 0)
 	}
 	if j == nil {

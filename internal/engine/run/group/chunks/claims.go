@@ -304,6 +304,11 @@ func (c *Claims) Hashes(seq int) (hashes []uint64) {
 	return hashes
 }
 
+// AwaitsBacklog reports whether all jobs wait for the claim on the backlog of the job type.
+func (c *Claims) AwaitsBacklog() bool {
+	return c.Step == Owning && c.jobs.Open.Len() == 0 && c.jobs.Backlog.Len() > 0
+}
+
 // Wait explains the wait of the jobs without an answer.
 func (c *Claims) Wait() run.Wait {
 	return run.Wait{Code: contract.CodeClaims, Since: c.Since, Until: c.RetryAt, Detail: cmp.Or(c.Why, explain.TextClaiming)}

@@ -2,6 +2,7 @@ package group
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,4 +41,19 @@ func TestKeysOfOthersHideNoFailure(t *testing.T) {
 		outcome, why := s.outcome()
 		assert.Equal(t, OutcomeFailed, outcome, why)
 	}
+}
+
+// TestAWaitForTheBacklogIsExplained: nothing of the group is open, and admission has no room.
+func TestAWaitForTheBacklogIsExplained(t *testing.T) {
+	t.Parallel()
+	s, commands := keyed(t, 9, 4)
+	only[chunks.ClaimBacklog](t, commands)
+	s.answered(chunks.Refused{Code: contract.RefusedFull, Reason: "it is full"})
+	waits := s.g.Waits(s.now)
+	require.Len(t, waits, 1)
+	assert.Equal(t, []any{string(contract.CodeClaims), "it is full", 9}, []any{waits[0].Code, waits[0].Detail, waits[0].Items})
+	require.NotNil(t, s.g.MainWait(s.now))
+	assert.Equal(t, "it is full", s.g.MainWait(s.now).Detail)
+	assert.Equal(t, "it is full", s.job(9).Wait.Detail)
+	only[chunks.ClaimBacklog](t, s.wait(5*time.Second))
 }

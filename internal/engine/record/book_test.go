@@ -135,6 +135,31 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	})
 }
 
+// TestSegmentsHaveAVersion: another one is refused by its number, because its bytes would be read as other jobs. A segment
+// from before there were versions is read, and continued.
+func TestSegmentsHaveAVersion(t *testing.T) {
+	t.Parallel()
+	book := record.NewBook()
+	book.Add(record.Job{N: 1, State: contract.JobCompleted})
+	segment := slices.Clone(book.Rest())
+	require.EqualValues(t, 1, segment[0])
+	segment[0] = 3
+	_, err := record.Read(segment)
+	var refused *record.VersionError
+	require.ErrorAs(t, err, &refused)
+	assert.EqualValues(t, 3, refused.Version)
+	assert.EqualError(t, err, "the record of ended jobs has version 3, this program reads 1: use the program that wrote it")
+
+	old := segment[1:]
+	book, err = record.Unpack(append([]byte{byte(len(old))}, old...), nil)
+	require.NoError(t, err)
+	book.Add(record.Job{N: 2, State: contract.JobFailed})
+	jobs, err := record.Read(book.Rest())
+	require.NoError(t, err)
+	require.Len(t, jobs, 2)
+	assert.Equal(t, []int{1, 2}, []int{jobs[0].N, jobs[1].N})
+}
+
 func TestASegmentHasAtMost8192Jobs(t *testing.T) {
 	t.Parallel()
 	book := record.NewBook()

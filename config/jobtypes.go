@@ -133,7 +133,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	read.Detect = l.raw(e.node.Get("detect"), path+".detect")
 	read.Execute = l.raw(e.node.Get("execute"), path+".execute")
 	l.everyWorker(e, &read)
-	l.jobsLimit(e, read)
+	l.policyFaults(e, read)
 	l.successes(e, &read)
 	l.settings(e, read)
 	if read.source = l.dag(e, read); read.source != nil {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -56,7 +57,6 @@ func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	}
 	policy = policy.WithCatchupWindow(interval)
 	// An unreadable setting keeps its default, which is in range.
-	l.policyFaults(e, policy)
 	return policy
 }
 
@@ -91,8 +91,8 @@ func (l *loader) overlay(n *yamlread.Node, path string, policy *jobtype.Policy) 
 
 // policyFaults validates the policy. It reports the line of the setting, or of the job type if the
 // value came from its handler.
-func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
-	for _, err := range joined(policy.Validate()) {
+func (l *loader) policyFaults(e entry, read JobType) {
+	for _, err := range joined(errors.Join(read.Policy.Validate(), contract.CheckKept(read.Policy, read.RetryBudget, read.Batch, read.DetectOn))) {
 		var fault *jobtype.PolicyFault
 		if !errors.As(err, &fault) {
 			l.fault(e.blame("policy"), e.path+".policy", "%s", err)

@@ -60,3 +60,22 @@ func (r *RetryBudgetRule) validate(path string, most int) error {
 	}
 	return errors.Join(faults...)
 }
+
+// CheckKept refuses more jobs than a group can have whose proposals a setting keeps in the group itself.
+func CheckKept(policy jobtype.Policy, budget *RetryBudget, batch *BatchSpec, on DetectOn) error {
+	jobs, setting := policy.MaxJobsPerDetection, ""
+	switch {
+	case jobs <= jobtype.MaxKeyedJobs || jobs > jobtype.MaxJobsLimit: // More is out of range anyway.
+	case budget != nil && budget.PerKey != nil:
+		setting = "retry_budget.per_key"
+	case batch != nil:
+		setting = "batch"
+	case on == DetectOnEvery:
+		setting = "detect_on: every"
+	}
+	if setting == "" {
+		return nil
+	}
+	return &jobtype.PolicyFault{Key: "max_jobs_per_detection", Message: fmt.Sprintf(
+		"%d is out of range: with %s the group itself must have all proposals: use 1 to %d, or remove %s", jobs, setting, jobtype.MaxKeyedJobs, setting)}
+}

@@ -32,8 +32,8 @@ func (p *inProcess) claim(ref starter.RunRef, id string, from, n int) {
 		}))
 }
 
-// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group whose claims do not fit beside
-// those of others waits, and says for what. It goes on when there is room.
+// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group whose claims do not fit next to
+// those of others waits, and says for what. It starts when there is room.
 func TestClaimsBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	s := newSite()

@@ -15,9 +15,17 @@ func (v ChunkAnswered) apply(g *Group, now time.Time) {
 	g.takeClaims(g.chunks.Apply(v.Event, g.turn.Number, now), now)
 }
 
-// claimMore takes the next step of the claims.
+// claimMore takes the next step of the claims, or repeats one that admission had no room for.
 func (g *Group) claimMore(now time.Time) {
-	if g.begun && !g.paused() && g.stopping == stopNone && !g.away && g.cfg.Claims {
+	switch late := g.detect.Late; {
+	case g.paused() || g.stopping != stopNone:
+	case claiming(g) && g.turn.Full.Again(now):
+		claim := ClaimKeys{Turn: g.turn.Number}
+		if late.Claiming {
+			claim.Late = late.Claims
+		}
+		g.do(claim)
+	case g.phase == PhaseRunning && g.begun && !g.away && g.cfg.Claims:
 		g.jobs.Backlog.Running(g.engine.InFlight())
 		g.do(g.chunks.More(g.turn.Number, now))
 	}

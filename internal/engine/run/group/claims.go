@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -53,29 +52,11 @@ func (g *Group) Claims(late bool) (claims []Claim) {
 	return claims
 }
 
-// claiming reports whether the group waits for the keys of all its jobs, or of all late ones.
-func (g *Group) claiming() bool { return g.phase == PhaseClaiming || g.detect.Late.Claiming }
-
-// claimAgain repeats a claim that admission had no room for.
-func (g *Group) claimAgain(now time.Time) {
-	if !g.claiming() || g.paused() || g.stopping != stopNone || !g.turn.Full.Again(now) {
-		return
-	}
-	late := 0
-	if g.detect.Late.Claiming {
-		late = g.detect.Late.Claims
-	}
-	g.do(ClaimKeys{Turn: g.turn.Number, Late: late})
-}
-
-// claimsWait explains the wait for keys, unless admission had no room for them.
-func (g *Group) claimsWait(since time.Time, detail string) run.Wait {
-	full := g.turn.Full
-	return run.Wait{Code: contract.CodeClaims, Since: since, Until: full.RetryAt, Detail: cmp.Or(full.Why, detail)}
-}
+// claiming reports whether a group waits for the keys of all its jobs, or of all late ones.
+func claiming(g *Group) bool { return g.phase == PhaseClaiming || g.detect.Late.Claiming }
 
 func (v KeysClaimed) apply(g *Group, now time.Time) {
-	if !g.claiming() {
+	if !claiming(g) {
 		return
 	}
 	g.turn.Full = chunks.Pause{}
@@ -181,7 +162,7 @@ func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Ti
 func (v ClaimsRefused) apply(g *Group, now time.Time) {
 	why := reason{Code: v.Code, Detail: explain.TextClaimsRefused(v.Reason)}
 	switch {
-	case !g.claiming():
+	case !claiming(g):
 		return
 	case v.Code == contract.RefusedFull: // An empty admission has room for any group.
 		g.turn.Full.Later(v.Reason, now)

@@ -205,7 +205,7 @@ func (g *Group) ownWake() time.Time {
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
 	if !g.paused() && g.stopping == stopNone {
 		next = instant.Earlier(next, g.chunks.RetryAt)
-		if g.claiming() {
+		if claiming(g) {
 			next = instant.Earlier(next, g.turn.Full.RetryAt)
 		}
 	}

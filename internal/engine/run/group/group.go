@@ -149,7 +149,9 @@ func (g *Group) advance(now time.Time) {
 		g.advanceDetection(now)
 	}
 	g.settle(now)
-	g.claimAgain(now)
+	if g.phase == PhaseClaiming {
+		g.claimMore(now)
+	}
 	if g.phase == PhaseRunning {
 		for g.refill(now) {
 			g.settle(now)

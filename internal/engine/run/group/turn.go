@@ -62,6 +62,11 @@ type turn struct {
 // active reports whether the group is on its way.
 func (t *turn) active() bool { return t.Step != stepNone || !t.begun }
 
+// claimsWait explains the wait for keys that are being claimed, or for which admission had no room.
+func (t *turn) claimsWait(since time.Time, detail string) run.Wait {
+	return run.Wait{Code: contract.CodeClaims, Since: since, Until: t.Full.RetryAt, Detail: cmp.Or(t.Full.Why, detail)}
+}
+
 // advanceTurn takes the steps that nothing keeps the group from.
 func (g *Group) advanceTurn(now time.Time) {
 	if !g.turn.begun {

@@ -145,13 +145,13 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	case g.phase == PhaseDetecting:
 		return run.Wait{Code: contract.CodeDetecting, Since: g.startedAt, Detail: explain.TextDetecting}
 	case g.phase == PhaseClaiming:
-		return g.claimsWait(g.turnAt, explain.TextGroupClaims)
+		return g.turn.claimsWait(g.turnAt, explain.TextGroupClaims)
 	case g.paused():
 		return g.engine.Paused().Wait()
 	case g.leaving:
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case j.Late:
-		return g.claimsWait(j.CreatedAt, explain.TextLateClaims)
+		return g.turn.claimsWait(j.CreatedAt, explain.TextLateClaims)
 	case j.Claiming, !offered && g.chunks.AwaitsBacklog():
 		return g.chunks.Wait()
 	case !offered && g.jobs.Backlog.Len() > 0:
@@ -191,7 +191,7 @@ func (g *Group) Wait(now time.Time) run.Wait {
 		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
 		return run.Wait{Code: code, Object: g.wanted(), Since: g.startedAt, Detail: detail + explain.TextCannotDetect}
 	case g.phase == PhaseClaiming:
-		return g.claimsWait(g.turnAt, explain.TextClaims)
+		return g.turn.claimsWait(g.turnAt, explain.TextClaims)
 	default:
 		return g.laneWait()
 	}

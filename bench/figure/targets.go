@@ -49,6 +49,7 @@ func targets() []target {
 		{rows: wholeGroups, n: 100_000, of: "control_plane_peak_mb", most: 120},
 		{rows: wholeGroups, n: 1_000_000, of: "control_plane_peak_mb", most: 300},
 		{rows: wholeGroups, of: "longest_workflow_task_s", most: 0.5},
+		{rows: wholeGroups, of: "longest_task_cpu_s", most: 0.5},
 		{rows: wholeGroups, of: "longest_replay_cpu_s", most: 3},
 		{rows: wholeGroups, of: "history_bytes_per_job_without_activities", most: 60},
 		{rows: wholeGroups, of: "list_s", most: 0.5},

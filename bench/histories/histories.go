@@ -23,9 +23,8 @@ type Sum struct {
 	// out.
 	LongestTask time.Duration
 	FailedTasks float64
-	// Largest is the run with the most events.
-	Largest *commonpb.WorkflowExecution
-	most    int64
+	// Executions are the runs, newest first.
+	Executions []*commonpb.WorkflowExecution
 }
 
 // Measure reads all histories of a workflow, newest first.
@@ -38,9 +37,7 @@ func Measure(ctx context.Context, c client.Client, workflowID string) (Sum, erro
 		}
 		info := described.GetWorkflowExecutionInfo()
 		sum.Runs, sum.Events, sum.Bytes = sum.Runs+1, sum.Events+float64(info.GetHistoryLength()), sum.Bytes+float64(info.GetHistorySizeBytes())
-		if n := info.GetHistoryLength(); n > sum.most {
-			sum.Largest, sum.most = info.GetExecution(), n
-		}
+		sum.Executions = append(sum.Executions, info.GetExecution())
 		before, err := sum.read(ctx, c, info.GetExecution())
 		if err != nil || before == "" {
 			return sum, err

@@ -102,11 +102,10 @@ func keepFailed(history *historypb.History) string {
 }
 
 // Play replays one history with the current workflows. It ignores the SDK's limit of a second for a workflow
-// task, which a busy machine may exceed.
-func Play(history *historypb.History) error {
+func Play(history *historypb.History, more ...interceptor.WorkerInterceptor) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
 		DataConverter:            starter.DataConverter(),
-		Interceptors:             []interceptor.WorkerInterceptor{workflows.Steering()},
+		Interceptors:             append([]interceptor.WorkerInterceptor{workflows.Steering()}, more...),
 		DisableDeadlockDetection: true,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
@@ -91,7 +92,7 @@ func (l *Loop) Flush() { l.Audit.Flush() }
 // until the loop itself has something to do. It writes an event only if no timer
 // runs that fires by the deadline.
 func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
-	l.timers.SetBy(l.ctx, Earlier(deadline, l.Audit.Wake()))
+	l.timers.SetBy(l.ctx, instant.Earlier(deadline, l.Audit.Wake()))
 	err := workflow.Await(l.ctx, func() bool { return l.woken() || woken() })
 	if err != nil {
 		return err

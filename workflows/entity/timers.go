@@ -43,11 +43,3 @@ func (t *Timers) ClearFired() bool {
 	t.set = slices.DeleteFunc(t.set, func(known timer) bool { return known.future.IsReady() })
 	return len(t.set) < before
 }
-
-// Earlier returns the earlier of two times. A zero time means none.
-func Earlier(a, b time.Time) time.Time {
-	if b.IsZero() || !a.IsZero() && a.Before(b) {
-		return a
-	}
-	return b
-}

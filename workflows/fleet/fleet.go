@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/fleet"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
@@ -159,7 +160,7 @@ func (r *run) delivered() bool {
 }
 
 func (r *run) nextWake() time.Time {
-	return entity.Earlier(entity.Earlier(r.core.NextDeadline(), r.core.NextSend(r.loop.Now())), r.retryAt)
+	return instant.Earlier(instant.Earlier(r.core.NextDeadline(), r.core.NextSend(r.loop.Now())), r.retryAt)
 }
 
 func (r *run) collect() {

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/notify"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
@@ -166,7 +167,7 @@ func (r *run) wake() time.Time {
 	}
 	wake := r.queue.Wake()
 	if r.watching == nil {
-		wake = entity.Earlier(wake, r.retryAt)
+		wake = instant.Earlier(wake, r.retryAt)
 	}
 	return wake
 }

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/workflows/entity"
 	"github.com/roundsman/roundsman/workflows/recorder"
@@ -150,12 +151,12 @@ func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 	if r.Admission.calling {
 		return workflow.Await(r.ctx, ready)
 	}
-	wake = entity.Earlier(wake, r.fleet.renew.at)
-	wake = entity.Earlier(wake, r.Admission.wake())
+	wake = instant.Earlier(wake, r.fleet.renew.at)
+	wake = instant.Earlier(wake, r.Admission.wake())
 	if r.Now().Before(r.saveAt) {
-		wake = entity.Earlier(wake, r.saveAt)
+		wake = instant.Earlier(wake, r.saveAt)
 	}
-	r.timers.SetBy(r.ctx, entity.Earlier(wake, r.Audit.Wake()))
+	r.timers.SetBy(r.ctx, instant.Earlier(wake, r.Audit.Wake()))
 	return workflow.Await(r.ctx, ready)
 }
 

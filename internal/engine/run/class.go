@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/ranked"
 )
 
@@ -113,7 +114,7 @@ func (d *candidate) rank(now time.Time) {
 	case !known && most <= 0:
 	case known && cool.After(now): // The end of the pause ranks it again.
 	case !known:
-		d.tier, d.waits = tierTrial, latest(d.w.load.TryAt, cool)
+		d.tier, d.waits = tierTrial, instant.Later(d.w.load.TryAt, cool)
 	case free > 0:
 		d.tier, d.room = tierFree, free
 	default:
@@ -157,7 +158,7 @@ func (c *class) pick(avoid string, now time.Time) *worker {
 	return best.w
 }
 
-func (c *class) waitingSince(it *item) time.Time { return latest(it.QueuedAt, c.noWorkerSince) }
+func (c *class) waitingSince(it *item) time.Time { return instant.Later(it.QueuedAt, c.noWorkerSince) }
 
 // head returns the next item to start; nil if none waits.
 func (c *class) head() *item {
@@ -306,5 +307,3 @@ func (e *board) discard(c *class) {
 	}
 	e.pinned[c.node] = rest
 }
-
-func latest(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/instant"
+)
 
 // Closing bounds the starts of items.
 type Closing struct {
@@ -20,7 +24,7 @@ func (e *course) SetClosing(now time.Time, closing Closing) {
 	for _, it := range byID(e.items) {
 		switch {
 		case it.inFlight() || it.Phase == PhaseLost || it.Phase == PhaseLate:
-		case !e.fits(it, latest(now, it.ReadyAt)):
+		case !e.fits(it, instant.Later(now, it.ReadyAt)):
 			e.park(it, now)
 		default:
 			e.watchClosing(it)

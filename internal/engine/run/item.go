@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/needs"
 	"github.com/roundsman/roundsman/internal/engine/run/attempt"
 
@@ -147,7 +148,9 @@ func (it *item) requests() bool { return !it.Granted && it.Needs.Some() }
 // node returns the only worker for the item; empty for any.
 func (it *item) node() string { return cmp.Or(it.Pin, it.Want.Node) }
 
-func (it *item) changedAt() time.Time { return latest(latest(it.QueuedAt, it.WaitsAt), it.StartedAt) }
+func (it *item) changedAt() time.Time {
+	return instant.Later(instant.Later(it.QueuedAt, it.WaitsAt), it.StartedAt)
+}
 
 // inFlight reports whether an attempt runs or may still run.
 func (it *item) inFlight() bool { return it.Phase == PhaseRunning || it.Phase == PhaseGrace }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -176,7 +177,7 @@ func (m *model) seat(w *worker, it *item) seat {
 	case free <= 0 && ahead > 0 && !cools:
 		s.usable, s.tier, s.room = true, tierSoon, ahead
 	case free <= 0 && ahead <= 0 && most > 0:
-		s.tier, s.waits = tierTrial, latest(w.load.TryAt, cool)
+		s.tier, s.waits = tierTrial, instant.Later(w.load.TryAt, cool)
 		s.usable = !s.waits.After(m.now)
 	}
 	return s
@@ -237,7 +238,7 @@ func (m *model) check() {
 			}
 		case PhaseLate:
 			late++
-			require.False(t, m.fitsAt(it, latest(m.now, it.ReadyAt)))
+			require.False(t, m.fitsAt(it, instant.Later(m.now, it.ReadyAt)))
 		case PhaseLost:
 			lost++
 			require.Same(t, it, e.lost.Get(id))

@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -24,7 +25,7 @@ func (e *course) enqueue(it *item, readyAt, now time.Time) {
 	if at := it.ExpiresAt; !at.IsZero() && !it.Ran {
 		e.timers.Push(timer{at: at, kind: timerExpire, item: it.ID})
 	}
-	if !e.fits(it, latest(readyAt, now)) {
+	if !e.fits(it, instant.Later(readyAt, now)) {
 		e.park(it, now)
 		return
 	}
@@ -352,7 +353,7 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 		e.settle(it, Failed, explain.TextNoWorker(missing, limit), now)
 	}
 	if !next.IsZero() {
-		c.failAt = latest(next, now.Add(noWorkerGrid))
+		c.failAt = instant.Later(next, now.Add(noWorkerGrid))
 		e.timers.Push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
 	}
 }

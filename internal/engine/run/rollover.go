@@ -3,6 +3,7 @@ package run
 import (
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 )
 
@@ -42,7 +43,7 @@ func (e *ledger) Rolling() bool { return e.roll.Holds() }
 func (e *outbox) ChangedAt() time.Time { return e.changedAt }
 
 // Changed records a change of the source.
-func (e *outbox) Changed(now time.Time) { e.changedAt = latest(e.changedAt, now) }
+func (e *outbox) Changed(now time.Time) { e.changedAt = instant.Later(e.changedAt, now) }
 
 // Progressed records progress of the source.
 func (e *ledger) Progressed() { e.roll.Progress() }

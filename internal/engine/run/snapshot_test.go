@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -85,7 +86,7 @@ func FuzzRestore(f *testing.F) {
 			if wake.IsZero() {
 				break
 			}
-			now = latest(now, wake)
+			now = instant.Later(now, wake)
 			e.Apply(now, Tick{})
 		}
 		e.Stop(now, NotStarted, "over")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 type timerKind uint8
@@ -129,7 +130,7 @@ func (e *Engine) fire(t timer, now time.Time) {
 	case timerForget:
 		e.forget(it, now)
 	case timerFit:
-		if !e.fits(it, latest(now, it.ReadyAt)) {
+		if !e.fits(it, instant.Later(now, it.ReadyAt)) {
 			e.park(it, now)
 		}
 	case timerCool:

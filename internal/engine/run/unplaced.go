@@ -1,6 +1,10 @@
 package run
 
-import "time"
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/instant"
+)
 
 // Unplaced reports whether no item can be placed, and since when: nothing is in flight, and
 // every item waits for a worker that does not exist. Only while nothing is in flight it visits
@@ -18,7 +22,7 @@ func (e *views) Unplaced() (since time.Time, all bool) {
 			return time.Time{}, false
 		default:
 			waiting += len(c.items)
-			since = latest(since, c.noWorkerSince)
+			since = instant.Later(since, c.noWorkerSince)
 		}
 	}
 	return since, waiting == len(e.items)

@@ -153,8 +153,6 @@ const (
 	UpdateSkipTask = "skip"
 	// UpdateRerunTask takes a TaskInput. An ended task and all its dependants are executed again.
 	UpdateRerunTask = "rerun"
-	// UpdateCancelTask takes a TaskInput.
-	UpdateCancelTask = "cancel-task"
 	// UpdateApprove and UpdateReject take a DecideTaskInput, for a task that waits for an approval.
 	UpdateApprove = "approve"
 	UpdateReject  = "reject"

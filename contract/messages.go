@@ -13,10 +13,6 @@ import (
 // Messages of a job group. Operators can send signals with the `temporal` CLI; updates are messages
 // that can be refused.
 const (
-	// SignalCancelJob takes a CancelJobInput.
-	SignalCancelJob = "cancel-job"
-	// SignalExpireJob takes a CancelJobInput. The job ends at once, without waiting for its handler.
-	SignalExpireJob = "expire-job"
 	// SignalCancelRun takes a CancelRunInput, in a group and in a DAG run. It has the effect of `temporal workflow
 	// cancel`, with a reason. A second one also cancels tasks with the rule always.
 	SignalCancelRun = "cancel"
@@ -39,14 +35,6 @@ const (
 	// QueryJobs takes a JobsQueryInput and returns a JobsQueryResult.
 	QueryJobs = "jobs"
 )
-
-// CancelJobInput selects the job by id or by dedupe key; one of them is enough.
-type CancelJobInput struct {
-	JobID     string `json:"job_id,omitempty"`
-	DedupeKey string `json:"dedupe_key,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	By        string `json:"by,omitempty"`
-}
 
 // CancelRunInput is the argument of [SignalCancelRun].
 type CancelRunInput struct {

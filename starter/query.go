@@ -97,10 +97,20 @@ func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, 
 		if err == nil {
 			return answer, nil
 		}
-		if !NotReady(err) || rpc.Wait(limited, updatePause) != nil {
+		if !NotReady(err) && !c.continued(limited, ref, err) || rpc.Wait(limited, updatePause) != nil {
 			return answer, c.askError(ctx, ref, askedUpdate+name, err)
 		}
 	}
+}
+
+// continued reports whether a run has continued as new instead of answering an update: the update goes to its next
+// workflow run.
+func (c *Client) continued(ctx context.Context, ref RunRef, err error) bool {
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); !missing || ref.RunID != "" || ref == fleetRef() {
+		return false
+	}
+	described, err := c.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, "")
+	return err == nil && described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
 // askedUpdate is the prefix of the request that askError gets for an update.

@@ -202,7 +202,7 @@ func TestControlPlaneDown(t *testing.T) {
 	assert.ErrorContains(t, err, "roundsman server")
 	err = c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "job-00003"}, "")
 	require.ErrorAs(t, err, &down)
-	assert.ErrorContains(t, err, "will be acted on later")
+	assert.ErrorContains(t, err, "it may still take effect once one runs")
 	_, err = c.Workers().List(t.Context(), contract.WorkersQueryInput{})
 	require.ErrorAs(t, err, &down)
 	assert.NotContains(t, err.Error(), "may still take effect", "a question leaves nothing behind")

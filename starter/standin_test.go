@@ -48,7 +48,7 @@ const finishSignal = "finish"
 // standInQueue is the test's own, so that another test's control plane does not take its tasks.
 func standInQueue(t *testing.T) string { return "starter-test/" + t.Name() }
 
-type standIn struct{ canceled []contract.CancelJobInput }
+type standIn struct{ canceled []contract.CancelItemInput }
 
 func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.JobGroupResult, error) {
 	g := &standIn{}
@@ -77,7 +77,10 @@ func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.Job
 		ended.Add(record.Job{N: i + 1, State: state, Summary: fmt.Sprintf("file %d", i+1)})
 	}
 	result := contract.JobGroupResult{JobType: in.Spec.Name, Outcome: contract.OutcomeCompleted, DryRun: in.DryRun, Items: &contract.ItemRecord{Rest: ended.Rest()}}
-	group, cancels := workflow.GetSignalChannel(ctx, contract.SignalCancelRun), workflow.GetSignalChannel(ctx, contract.SignalCancelJob)
+	group := workflow.GetSignalChannel(ctx, contract.SignalCancelRun)
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateCancelItem, g.cancel, workflow.UpdateHandlerOptions{Validator: g.checkCancel}); err != nil {
+		return contract.JobGroupResult{}, err
+	}
 	finish, done := workflow.GetSignalChannel(ctx, finishSignal), false
 	for !done {
 		selector := workflow.NewSelector(ctx)
@@ -86,11 +89,6 @@ func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.Job
 			var why contract.CancelRunInput
 			c.Receive(ctx, &why)
 			result.Outcome, result.Reason, done = contract.OutcomeCanceled, why.Reason, true
-		})
-		selector.AddReceive(cancels, func(c workflow.ReceiveChannel, _ bool) {
-			var one contract.CancelJobInput
-			c.Receive(ctx, &one)
-			g.canceled = append(g.canceled, one)
 		})
 		selector.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { done = true })
 		selector.Select(ctx)
@@ -103,11 +101,29 @@ func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.Job
 	return result, nil
 }
 
+func (g *standIn) checkCancel(in contract.CancelItemInput) error {
+	code := contract.Code("")
+	if n, _ := contract.JobNumber(in.Item); n > 3 {
+		code = contract.CodeUnknownItem
+	} else if slices.ContainsFunc(g.canceled, func(c contract.CancelItemInput) bool { return c.Item == in.Item }) {
+		code = contract.CodeAlreadyEnded
+	}
+	if code == "" {
+		return nil
+	}
+	return contract.RefuseItem(contract.ItemRefusal{Code: code, Item: in.Item}, "refused")
+}
+
+func (g *standIn) cancel(_ workflow.Context, in contract.CancelItemInput) (contract.CancelItemResult, error) {
+	g.canceled = append(g.canceled, in)
+	return contract.CancelItemResult{State: "pending"}, nil
+}
+
 func (g *standIn) jobs(states []string, query contract.JobsQueryInput) contract.JobsQueryResult {
 	var answer contract.JobsQueryResult
 	for i, state := range states {
 		view := contract.JobView{JobID: contract.JobID(i + 1), State: state, Summary: fmt.Sprintf("file %d", i+1)}
-		if slices.ContainsFunc(g.canceled, func(c contract.CancelJobInput) bool { return c.JobID == view.JobID }) {
+		if slices.ContainsFunc(g.canceled, func(c contract.CancelItemInput) bool { return c.Item == view.JobID }) {
 			view.State, view.Error = "canceled", g.canceled[0].Reason
 		}
 		matches := (query.JobID == "" || query.JobID == view.JobID) && (len(query.States) == 0 || slices.Contains(query.States, view.State))

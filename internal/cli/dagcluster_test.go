@@ -218,7 +218,7 @@ func operateDAG(t *testing.T, h *harness) {
 		}
 	}
 	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "reject", "skip", "tester", "no")
-	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-task", "too slow")
+	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-item", "too slow")
 }
 
 func rollingMaintenance(t *testing.T, h *harness) {

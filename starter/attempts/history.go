@@ -53,7 +53,7 @@ type Attempt struct {
 // ItemRequest is one request of an operator.
 type ItemRequest struct {
 	At time.Time `json:"at"`
-	// Action is the name of the message: cancel-job, approve, skip.
+	// Action is the name of the message: cancel-item, approve, skip.
 	Action string `json:"action"`
 	By     string `json:"by,omitempty"`
 	Note   string `json:"note,omitempty"`

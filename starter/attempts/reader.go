@@ -231,11 +231,6 @@ func (h *Reader) signal(at time.Time, signal *historypb.WorkflowExecutionSignale
 			last.EndedAt = at
 			of.outcome(last, late.Outcome)
 		}
-	case contract.SignalCancelJob, contract.SignalExpireJob:
-		var in contract.CancelJobInput
-		if h.decode(signal.GetInput(), &in) {
-			h.request(at, cmp.Or(in.JobID, h.keys[in.DedupeKey]), name, cmp.Or(in.By, signal.GetIdentity()), in.Reason)
-		}
 	case contract.SignalCancelRun:
 		var in contract.CancelRunInput
 		_ = h.decode(signal.GetInput(), &in)
@@ -245,16 +240,16 @@ func (h *Reader) signal(at time.Time, signal *historypb.WorkflowExecutionSignale
 
 func (h *Reader) update(at time.Time, accepted *historypb.WorkflowExecutionUpdateAcceptedEventAttributes) {
 	request := accepted.GetAcceptedRequest()
-	// All updates about tasks have these fields, each some of them.
+	// All updates about items have these fields, each some of them.
 	var in struct {
-		Task, By, Reason, Note string
-		Tasks                  []string
+		Task, Item, Key, By, Reason, Note string
+		Tasks                             []string
 	}
 	if !h.decode(request.GetInput().GetArgs(), &in) {
 		return
 	}
-	if in.Task != "" {
-		in.Tasks = append(in.Tasks, in.Task)
+	if one := cmp.Or(in.Task, in.Item, h.keys[in.Key]); one != "" {
+		in.Tasks = append(in.Tasks, one)
 	}
 	slices.Sort(in.Tasks)
 	for _, id := range slices.Compact(in.Tasks) {

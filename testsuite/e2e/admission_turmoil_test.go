@@ -86,9 +86,9 @@ func (x *turmoil) acts() {
 	case 3, 4:
 		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalResume, nil)
 	case 5:
-		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(1 + x.random.IntN(3))})
+		_ = testsuite.CancelItem(ctx, temporal, id, contract.CancelItemInput{Item: contract.JobID(1 + x.random.IntN(3))})
 	case 6:
-		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalExpireJob, contract.CancelJobInput{JobID: contract.JobID(1 + x.random.IntN(3))})
+		_ = testsuite.CancelItem(ctx, temporal, id, contract.CancelItemInput{Force: true, Item: contract.JobID(1 + x.random.IntN(3))})
 	case 7:
 		_ = temporal.TerminateWorkflow(ctx, id, "", "test")
 	case 8:

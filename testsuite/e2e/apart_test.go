@@ -94,7 +94,7 @@ func TestProposalsApart(t *testing.T) {
 	}
 	assert.Equal(t, contract.JobPending, item(canceled).State)
 	assert.NotEmpty(t, item(canceled).Waiting)
-	require.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(canceled), Reason: "not this one"}))
+	require.NoError(t, testsuite.CancelItem(t.Context(), p.client.Temporal(), ref.WorkflowID, contract.CancelItemInput{Item: contract.JobID(canceled), Reason: "not this one"}))
 	testsuite.WaitFor(t, time.Minute, "it is canceled", func() bool { return item(canceled).State == contract.JobCanceled })
 
 	close(handler.gate)

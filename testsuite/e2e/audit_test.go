@@ -59,8 +59,8 @@ func TestAuditOfPlainRequests(t *testing.T) {
 	assert.Equal(t, "unknown", resume.Actor)
 	assert.NotEmpty(t, resume.From, "what the client calls itself")
 	other := p.dial("temporal-cli:bob@couch").Temporal()
-	require.NoError(t, plain.SignalWorkflow(ctx, id, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00002", Reason: "not today"}))
-	require.NoError(t, other.SignalWorkflow(ctx, id, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00003"}))
+	require.NoError(t, testsuite.CancelItem(ctx, plain, id, contract.CancelItemInput{Item: "job-00002", Reason: "not today"}))
+	require.NoError(t, testsuite.CancelItem(ctx, other, id, contract.CancelItemInput{Item: "job-00003"}))
 	first, second := audited(t, p.client, "job.cancel", id+"/job-00002"), audited(t, p.client, "job.cancel", id+"/job-00003")
 	assert.Equal(t, []string{"ann", "not today", "bob"}, []string{first.Actor, first.Detail, second.Actor}, "each has its own sender")
 

@@ -132,7 +132,7 @@ func TestBatchIsCanceledAsAWhole(t *testing.T) {
 		jobs, _, err := c.client.Runs().Items(t.Context(), run, starter.ItemFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 1
 	})
-	err := c.client.Temporal().SignalWorkflow(t.Context(), run.WorkflowID, "", contract.SignalCancelJob, contract.CancelJobInput{DedupeKey: files[2], Reason: "not now"})
+	err := testsuite.CancelItem(t.Context(), c.client.Temporal(), run.WorkflowID, contract.CancelItemInput{Key: files[2], Reason: "not now"})
 	require.NoError(t, err)
 	result := c.result(run, time.Minute)
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 1, Batched: 2, Canceled: 1}, result.Counts)

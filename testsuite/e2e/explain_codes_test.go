@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/testsuite"
 )
 
 // fixture arranges a situation with one reason.
@@ -343,7 +344,7 @@ func fixturesOfPlaces() []fixture {
 			run := s.launch("1", contract.JobGroupInput{Spec: spec, OpenJobs: 1})
 			s.works("x")
 			return situation{thing: run + "/job-00410", object: s.name, says: "open jobs of the group come first", remedy: func() {
-				require.NoError(s.t, s.client.Temporal().SignalWorkflow(s.t.Context(), run, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(410)}))
+				require.NoError(s.t, testsuite.CancelItem(s.t.Context(), s.client.Temporal(), run, contract.CancelItemInput{Item: contract.JobID(410)}))
 			}}
 		}},
 		{code: explain.PerWorkerLimit, arrange: func(s *stage) situation {

@@ -188,11 +188,11 @@ func (p *inProcess) harass(ref starter.RunRef, random *rand.Rand, jobs int) {
 	var err error
 	switch random.IntN(22) {
 	case 0, 1:
-		err = temporal.SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: job})
+		err = testsuite.CancelItem(ctx, temporal, ref.WorkflowID, contract.CancelItemInput{Item: job})
 	case 2:
-		err = temporal.SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalCancelJob, contract.CancelJobInput{DedupeKey: key})
+		err = testsuite.CancelItem(ctx, temporal, ref.WorkflowID, contract.CancelItemInput{Key: key})
 	case 3, 4:
-		err = temporal.SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalExpireJob, contract.CancelJobInput{JobID: job})
+		err = testsuite.CancelItem(ctx, temporal, ref.WorkflowID, contract.CancelItemInput{Force: true, Item: job})
 	case 5, 6:
 		err = c.Runs().Pause(ctx, ref, "for a test")
 	case 7, 8, 9:

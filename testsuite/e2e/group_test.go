@@ -71,7 +71,7 @@ func TestGroups(t *testing.T) {
 				done, _, err := c.client.Runs().Items(t.Context(), ref, starter.ItemFilter{States: []string{"completed"}})
 				return err == nil && len(done) == 2
 			})
-			signalByHand(t, c, ref, contract.SignalCancelJob, `{"dedupe_key":"2","reason":"by hand"}`)
+			require.NoError(t, testsuite.CancelItem(t.Context(), c.client.Temporal(), ref.WorkflowID, contract.CancelItemInput{Key: "2", Reason: "by hand"}))
 			result := c.result(ref, time.Minute)
 			assert.Equal(t, contract.OutcomePartial, result.Outcome)
 			assert.Equal(t, 1, result.Counts.Canceled)

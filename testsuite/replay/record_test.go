@@ -209,7 +209,7 @@ func scenes() []scene {
 			change := contract.SetCalendarInput{Calendar: blackout([2]time.Duration{-time.Second, time.Hour})}
 			require.NoError(s.t, s.client.Temporal().SignalWorkflow(s.t.Context(), run.GetID(), "", contract.SignalSetCalendar, change))
 			s.await(run, func(status contract.GroupStatus) bool { return status.Counts.NotStarted == 1 })
-			require.NoError(s.t, s.client.Temporal().SignalWorkflow(s.t.Context(), run.GetID(), "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(1)}))
+			require.NoError(s.t, s.client.Runs().CancelItem(s.t.Context(), starter.ItemRef{Run: starter.RunRef{WorkflowID: run.GetID()}, ID: contract.JobID(1)}, ""))
 		}},
 		{name: "canceled", params: `{"keys":["long","a","long"]}`, policy: wide, act: func(s *studio, run client.WorkflowRun) {
 			s.await(run, func(status contract.GroupStatus) bool { return status.Counts.Completed == 1 })
@@ -276,7 +276,7 @@ func operate(s *studio, run client.WorkflowRun) {
 	require.NoError(s.t, err)
 	require.NoError(s.t, update.Get(ctx, nil))
 	s.await(run, func(status contract.GroupStatus) bool { return status.Counts.Completed == 2 })
-	require.NoError(s.t, c.SignalWorkflow(ctx, run.GetID(), "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(1)}))
+	require.NoError(s.t, s.client.Runs().CancelItem(ctx, starter.ItemRef{Run: starter.RunRef{WorkflowID: run.GetID()}, ID: contract.JobID(1)}, ""))
 }
 
 func (s *studio) await(run client.WorkflowRun, is func(contract.GroupStatus) bool) {

@@ -78,7 +78,7 @@ func newRun(ctx workflow.Context, in contract.DAGInput) (*dagRun, error) {
 			JobType: in.Name, Grace: jobtype.Policy{}.WithDefaults().HeartbeatTimeout, DeclaredAt: declaredAt(ctx, in),
 		},
 	})
-	loop := run.Loop{Runner: runner, Workflow: contract.DAGWorkflow, Noun: "dag", Resources: in.Resources}
+	loop := run.Loop{Runner: runner, Workflow: contract.DAGWorkflow, Noun: "dag", CancelAction: "dag.cancel-task", Resources: in.Resources}
 	r := &dagRun{ctx: runner.Context(), loop: loop, in: in, jobTypes: map[string]contract.JobTypeSpec{}}
 	if c := in.Carry; c != nil {
 		runner.Admission.Restore(c.Admission)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -13,19 +12,17 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-var errNotBegun = temporal.NewApplicationError("the run has not begun yet; try again in a moment", contract.RunNotBegunError)
-
 // listen registers the run's messages. Update handlers never wait, so that none is unfinished
 // when the run ends or continues as new.
 func (r *dagRun) listen() error {
 	r.grants = workflow.GetSignalChannel(r.ctx, contract.SignalLaneGrant)
 	return errors.Join(
+		r.loop.Listen(),
 		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
 			return dagrun.Request{Kind: dagrun.Retry, Tasks: in.Tasks, By: in.By}
 		}),
 		onUpdate(r, contract.UpdateSkipTask, "Makes a task count as done.", taskRequest(dagrun.Skip)),
 		onUpdate(r, contract.UpdateRerunTask, "Executes a task and what depends on it again.", taskRequest(dagrun.Rerun)),
-		onUpdate(r, contract.UpdateCancelTask, "Cancels one task.", taskRequest(dagrun.CancelTask)),
 		onUpdate(r, contract.UpdateApprove, "Lets a task that waits for an approval continue.", decideRequest(dagrun.Approve)),
 		onUpdate(r, contract.UpdateReject, "Fails a task that waits for an approval.", decideRequest(dagrun.Reject)),
 		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks, and redefines tasks that have not started.", func(in contract.AddTasksInput) dagrun.Request {
@@ -73,7 +70,7 @@ func onUpdate[T any](r *dagRun, name, description string, request func(T) dagrun
 		Description: description,
 		Validator: func(_ workflow.Context, in T) error {
 			if r.core == nil {
-				return errNotBegun
+				return run.ErrNotBegun
 			}
 			return r.core.Check(request(in))
 		},

@@ -126,7 +126,7 @@ func TestASubDAGThatWaitsStartsInALaterRun(t *testing.T) {
 	for name, act := range map[string][]func(*dagBench){
 		"nothing":         nil,
 		"pause, resume":   {func(b *dagBench) { b.SignalWorkflow(contract.SignalPause, contract.PauseInput{}) }, func(b *dagBench) { b.SignalWorkflow(contract.SignalResume, nil) }},
-		"cancel, retry":   {ask(contract.UpdateCancelTask, contract.TaskInput{Task: "sub"}), ask(contract.UpdateRetryTasks, contract.RetryTasksInput{Tasks: []string{"sub"}})},
+		"cancel, retry":   {ask(contract.UpdateCancelItem, contract.CancelItemInput{Item: "sub"}), ask(contract.UpdateRetryTasks, contract.RetryTasksInput{Tasks: []string{"sub"}})},
 		"more, less":      {ask(contract.UpdateSetConcurrency, contract.SetConcurrencyInput{Concurrency: 2}), ask(contract.UpdateSetConcurrency, contract.SetConcurrencyInput{Concurrency: 1})},
 		"a task is added": {ask(contract.UpdateAddTasks, contract.AddTasksInput{Text: "- {id: more, noop: true}"})},
 	} {

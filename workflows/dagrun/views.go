@@ -7,6 +7,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/workflows/run"
 )
 
 // Bounds of the lists in a status and an explanation, which people read.
@@ -92,7 +93,7 @@ func (r *dagRun) tasks(in contract.TasksQueryInput) (contract.TasksQueryResult, 
 
 func (r *dagRun) final() ([]byte, error) {
 	if r.core == nil {
-		return nil, errNotBegun
+		return nil, run.ErrNotBegun
 	}
 	return r.core.Snapshot()
 }

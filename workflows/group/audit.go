@@ -48,28 +48,6 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 	}
 }
 
-// auditJob records an operator's request about one job.
-func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
-	object := r.loop.Audit.Object() + "/" + in.JobID
-	if in.JobID == "" {
-		object = r.loop.Audit.Object() + "/key " + in.DedupeKey
-	}
-	r.loop.Audit.Signaled(signal, contract.AuditEntry{Action: action, Actor: in.By, Object: object, Before: r.jobState(in), Detail: in.Reason})
-}
-
-// jobState is the state of the job before its cancellation.
-func (r *groupRun) jobState(in contract.CancelJobInput) string {
-	const none = "no such job"
-	if in.JobID == "" && in.DedupeKey == "" {
-		return none
-	}
-	found, err := r.jobs(contract.JobsQueryInput{JobID: in.JobID, DedupeKey: in.DedupeKey, Limit: 1})
-	if err != nil || len(found.Jobs) == 0 {
-		return none
-	}
-	return found.Jobs[0].State
-}
-
 // auditCalendar records changed windows of the running group.
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 	was, is := recorder.Changes(

@@ -35,10 +35,11 @@ func TestGroupTellsOfOperators(t *testing.T) {
 		<-ctx.Done()
 		return contract.ExecuteState{}, ctx.Err()
 	}
+	var refused *error
 	b.RegisterDelayedCallback(func() {
 		b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "disk 7", By: "bob"})
-		b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00003", Reason: "not today"})
-		b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00077"})
+		b.cancelItem(contract.CancelItemInput{Item: "job-00003", Reason: "not today"})
+		refused = b.cancelItem(contract.CancelItemInput{Item: "job-00077"})
 	}, time.Second)
 	b.RegisterDelayedCallback(func() {
 		b.SignalWorkflow(contract.SignalResume, nil)
@@ -50,9 +51,10 @@ func TestGroupTellsOfOperators(t *testing.T) {
 		b.SignalWorkflow(contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough", By: "eve"})
 	}, 3*time.Second)
 	b.run(jobtype.Policy{})
+	require.ErrorContains(t, *refused, string(contract.CodeUnknownItem))
 	run := "default-test-workflow-id"
 	require.ElementsMatch(t, []string{
-		"run.pause " + run, "job.cancel " + run + "/job-00003", "job.cancel " + run + "/job-00077",
+		"run.pause " + run, "job.cancel " + run + "/job-00003",
 		"run.resume " + run, "policy.set " + run, "run.cancel " + run,
 	}, b.audit.Lines())
 	byAction := map[string]contract.AuditEntry{}
@@ -61,8 +63,7 @@ func TestGroupTellsOfOperators(t *testing.T) {
 		assert.Equal(t, "scrub", e.JobType)
 		assert.NotEmpty(t, e.ID)
 		if e.Action == "job.cancel" {
-			want := map[bool]string{true: "pending", false: "no such job"}[strings.HasSuffix(e.Object, "/job-00003")]
-			assert.Equal(t, want, e.Before)
+			assert.Equal(t, "pending", e.Before)
 		}
 		byAction[e.Action] = e
 	}
@@ -79,18 +80,16 @@ func TestGroupTellsOfOperators(t *testing.T) {
 
 	assert.Equal(t, contract.SignalPause, b.audit.Records()[0].Origins[0].Signal)
 	behind := b.audit.Records()[1].Origins
-	require.Len(t, behind, 2, "they waited together until the first was recorded")
-	assert.Equal(t, []int{1, 0}, []int{behind[0].Back, behind[1].Back}, "one more of that name came after the first")
-	updates := 0
+	require.Len(t, behind, 1, "it waited until the first was recorded")
+	var updates []string
 	for _, record := range b.audit.Records() {
 		for _, origin := range record.Origins {
 			if origin.UpdateID != "" {
-				updates++
-				assert.Equal(t, "change-1", origin.UpdateID)
+				updates = append(updates, origin.UpdateID)
 			}
 		}
 	}
-	assert.Equal(t, 1, updates)
+	assert.ElementsMatch(t, []string{"job-00003", "change-1"}, updates, "what is refused is not recorded")
 }
 
 // TestGroupAddsUpWhatItDelays: the end has one entry per code.
@@ -209,7 +208,7 @@ func TestAuditCodesAreDocumented(t *testing.T) {
 		assert.Contains(t, section, "`"+code+"`")
 	}
 	for _, update := range []string{
-		contract.UpdateRetryTasks, contract.UpdateSkipTask, contract.UpdateRerunTask, contract.UpdateCancelTask, contract.UpdateApprove,
+		contract.UpdateRetryTasks, contract.UpdateSkipTask, contract.UpdateRerunTask, contract.UpdateApprove,
 		contract.UpdateReject, contract.UpdateAddTasks, contract.UpdateSetConcurrency, contract.UpdateRelease,
 	} {
 		assert.Contains(t, section, "`dag."+update+"`")

@@ -188,7 +188,7 @@ func TestSubmittedJobsAreOverWhenNobodyWantsThemAnyMore(t *testing.T) {
 		t.Parallel()
 		b, spec, list := setup(t)
 		b.RegisterDelayedCallback(func() {
-			b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00002", Reason: "done by hand"})
+			b.cancelItem(contract.CancelItemInput{Item: "job-00002", Reason: "done by hand"})
 		}, 8*time.Hour)
 		result := b.submitSpec(spec, list...)
 		assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 2, Completed: 1, Canceled: 1}, result.Counts)

@@ -77,7 +77,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 		},
 		Calls: true, Results: true,
 	})
-	loop := run.Loop{Runner: runner, Workflow: contract.JobGroupWorkflow, Noun: "run", Resources: in.Spec.Resources, DryRun: in.DryRun}
+	loop := run.Loop{Runner: runner, Workflow: contract.JobGroupWorkflow, Noun: "run", CancelAction: "job.cancel", Resources: in.Spec.Resources, DryRun: in.DryRun}
 	r := &groupRun{ctx: runner.Context(), loop: loop, in: in}
 	r.loop.Keys = func() run.Keys { return heldKeys(in.Spec.Name, r.core) }
 	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {

@@ -379,7 +379,7 @@ func TestGroupPausesAndCancelsOneJob(t *testing.T) {
 		if first {
 			first = false
 			b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "night"}) }, 0)
-			b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00003"}) }, time.Minute)
+			b.RegisterDelayedCallback(func() { b.cancelItem(contract.CancelItemInput{Item: "job-00003"}) }, time.Minute)
 			b.RegisterDelayedCallback(func() {
 				value, err := b.QueryWorkflow(contract.QueryStatus)
 				require.NoError(t, err)

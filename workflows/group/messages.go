@@ -3,32 +3,31 @@ package group
 import (
 	"errors"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/workflows/run"
 )
 
 // messages are the channels of the signals for groups only.
 type messages struct {
-	cancelJob, expireJob, calendar, succeeded workflow.ReceiveChannel
+	calendar, succeeded workflow.ReceiveChannel
 }
 
 func (m messages) waiting() bool {
-	return m.cancelJob.Len()+m.expireJob.Len()+m.calendar.Len()+m.succeeded.Len() > 0
+	return m.calendar.Len()+m.succeeded.Len() > 0
 }
 
 // listen opens the group to messages. Update handlers never wait, so none is unfinished when the group ends or
 // continues as new.
 func (r *groupRun) listen() error {
 	r.messages = messages{
-		cancelJob: workflow.GetSignalChannel(r.ctx, contract.SignalCancelJob),
-		expireJob: workflow.GetSignalChannel(r.ctx, contract.SignalExpireJob),
 		calendar:  workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
 		succeeded: workflow.GetSignalChannel(r.ctx, contract.SignalSucceeded),
 	}
 	return errors.Join(
+		r.loop.Listen(),
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateDetectPage, r.takePage,
 			workflow.UpdateHandlerOptions{Validator: r.checkPage, Description: "One page of proposals, sent by the detector."}),
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateSetPolicy, r.setPolicy,
@@ -46,12 +45,9 @@ func pageOf(in contract.DetectPageInput) group.Page {
 	return group.Page{Attempt: in.Attempt, Seq: in.Seq, Proposals: in.Proposals, BatchKeys: in.BatchKeys, Paged: in.Paged}
 }
 
-// errNotBegun is the answer during the load of the state.
-var errNotBegun = temporal.NewApplicationError("the group is being continued; try again in a moment", contract.RunNotBegunError)
-
 func (r *groupRun) checkPage(_ workflow.Context, in contract.DetectPageInput) error {
 	if r.core == nil {
-		return errNotBegun
+		return run.ErrNotBegun
 	}
 	return r.core.CheckPage(pageOf(in))
 }
@@ -63,34 +59,8 @@ func (r *groupRun) takePage(ctx workflow.Context, in contract.DetectPageInput) (
 // collectMessages passes all signals to the core, sorted by kind. The SDK logs and drops a signal that cannot be
 // decoded.
 func (r *groupRun) collectMessages() {
-	for _, one := range r.jobMessages(r.messages.cancelJob, contract.SignalCancelJob, "job.cancel") {
-		r.loop.Step(group.JobCanceled{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
-	}
-	for _, one := range r.jobMessages(r.messages.expireJob, contract.SignalExpireJob, "job.expire") {
-		r.loop.Step(group.JobExpired{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
-	}
 	r.collectCalendars()
 	r.collectSucceeded()
-}
-
-type jobMessage struct {
-	contract.CancelJobInput
-
-	n int
-}
-
-// jobMessages collects the messages about single jobs.
-func (r *groupRun) jobMessages(channel workflow.ReceiveChannel, signal, action string) []jobMessage {
-	var list []jobMessage
-	for {
-		var in contract.CancelJobInput
-		if !channel.ReceiveAsync(&in) {
-			return list
-		}
-		r.auditJob(signal, action, in)
-		n, _ := contract.JobNumber(in.JobID)
-		list = append(list, jobMessage{in, n})
-	}
 }
 
 // collectCalendars collects changed calendars.
@@ -128,7 +98,7 @@ func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
 
 func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) error {
 	if r.core == nil {
-		return errNotBegun
+		return run.ErrNotBegun
 	}
 	policy, err := in.Over(r.core.Policy())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
+	sdktest "go.temporal.io/sdk/testsuite"
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"github.com/roundsman/roundsman/contract"
@@ -61,4 +62,13 @@ func TestTheLastOfPausesAndResumesCounts(t *testing.T) {
 	result := b.run(jobtype.Policy{})
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Positive(t, b.watched.Load(), "who detects is chosen from the newest view")
+}
+
+// cancelItem requests the end of a job. The refusal follows.
+func (b *bench) cancelItem(in contract.CancelItemInput) *error {
+	var refused error
+	b.UpdateWorkflow(contract.UpdateCancelItem, in.Item+in.Key, &sdktest.TestUpdateCallback{
+		OnAccept: func() {}, OnReject: func(err error) { refused = err }, OnComplete: func(any, error) {},
+	}, in)
+	return &refused
 }

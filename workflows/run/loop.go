@@ -17,6 +17,7 @@ import (
 // Core is the pure part of a run: a source of items.
 type Core interface {
 	Decider
+	Refuser
 	Saver
 }
 
@@ -25,6 +26,12 @@ type Decider interface {
 	Next(now time.Time, event source.Event) []source.Command
 	NextWake() time.Time
 	Engine() *engine.Engine
+}
+
+// Refuser refuses requests about items of a [Core].
+type Refuser interface {
+	// CheckCancel returns the state of an item, and the reason to refuse its cancellation.
+	CheckCancel(request source.CancelItem) (state string, refused *contract.ItemRefusal)
 }
 
 // Saver has the state of a [Core].
@@ -88,6 +95,8 @@ type Loop struct {
 
 	// Workflow is the type of the workflow, Noun the prefix of its actions in the audit log.
 	Workflow, Noun string
+	// CancelAction is the action of a canceled item in the audit log.
+	CancelAction string
 	// Resources are the declared sizes of pools.
 	Resources map[string]int
 	// DryRun means that the run decides nothing, so its notes are dropped.

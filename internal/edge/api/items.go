@@ -225,9 +225,6 @@ func (a *API) itemActions(tag, one string) {
 		ID: "expire-item", Method: http.MethodPost, Path: one + "/expire", Tag: tag, Summary: "Give up a job at once, without waiting for its handler",
 		May: operateItems, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *itemReason) (ItemEnding, error) {
-		if in.Ref().Kind() == starter.KindDAG {
-			return ItemEnding{}, problem.Newf(http.StatusConflict, "REFUSED", "%s is a task of a DAG, which cannot expire", in.item()).With("cancel it")
-		}
 		return ItemEnding(in.requested("expire")), call.Client.Runs().ExpireItem(ctx, in.item(), in.Body.Reason)
 	})
 }

@@ -347,6 +347,12 @@ func (b *Backlog) Enter(number int) (Job, bool) {
 	return b.job(relative, q), true
 }
 
+// Has reports whether a number waits.
+func (b *Backlog) Has(number int) bool {
+	q, _ := b.find(number - b.base)
+	return q != nil
+}
+
 // find returns the queue of a waiting number and its run. The queue is nil if the number does not wait.
 func (b *Backlog) find(relative int) (*queue, int) {
 	for _, q := range b.queues {

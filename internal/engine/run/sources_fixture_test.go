@@ -122,7 +122,7 @@ func (s *jobs) next(now time.Time, event run.Event) []run.Decision {
 }
 
 func (s *jobs) cancel(now time.Time, item int) []run.Decision {
-	return s.step(now, group.JobCanceled{Job: item, Reason: "canceled"})
+	return s.step(now, source.CancelItem{Item: item, Reason: "canceled"})
 }
 
 func (s *jobs) pause(now time.Time) []run.Decision { return s.step(now, source.Paused{By: "ann"}) }
@@ -248,9 +248,9 @@ func (s *tasks) next(now time.Time, event run.Event) []run.Decision {
 }
 
 func (s *tasks) cancel(now time.Time, item int) []run.Decision {
-	decisions := s.numbered(s.Next(now, dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{fmt.Sprintf("t%d", item)}}))
-	require.NoError(s.t, s.Answer().Err)
-	return decisions
+	name := fmt.Sprintf("t%d", item)
+	i, _ := s.Run().Lookup(name)
+	return s.numbered(s.Next(now, source.CancelItem{Item: int(i), Name: name}))
 }
 
 func (s *tasks) pause(now time.Time) []run.Decision {

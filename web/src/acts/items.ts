@@ -3,7 +3,7 @@ import type { Act } from '../action';
 import { quote } from '../api';
 import { itemPath } from '../runs';
 import type { Item } from '../types';
-import { filled, flag, signal, update } from './shell';
+import { filled, flag, update } from './shell';
 
 // Of identifies an item.
 export type Of = Pick<Item, 'run' | 'id'>;
@@ -77,7 +77,7 @@ export const cancelTask = (item: Of): Act =>
     stop,
     {
       roundsman: `roundsman cancel ${ref(item)}`,
-      temporal: (run, reason) => update(run, 'cancel-task', { task: item.id, reason }),
+      temporal: (run, reason) => update(run, 'cancel-item', { item: item.id, reason }),
     },
     'reason',
   );
@@ -87,7 +87,7 @@ export const cancelJob = (item: Of): Act =>
     item,
     'cancel',
     stop,
-    { roundsman: `roundsman cancel ${ref(item)}`, temporal: (run, reason) => signal(run, 'cancel-job', { job_id: item.id, reason }) },
+    { roundsman: `roundsman cancel ${ref(item)}`, temporal: (run, reason) => update(run, 'cancel-item', { item: item.id, reason }) },
     'reason',
   );
 
@@ -96,7 +96,7 @@ export const expireJob = (item: Of): Act =>
     item,
     'expire',
     { label: 'Give up', effect: 'It ends at once, whatever its handler does: for one that does not hear of a cancellation.', danger: true },
-    { roundsman: `roundsman cancel --force ${ref(item)}`, temporal: (run, reason) => signal(run, 'expire-job', { job_id: item.id, reason }) },
+    { roundsman: `roundsman cancel --force ${ref(item)}`, temporal: (run, reason) => update(run, 'cancel-item', { item: item.id, force: true, reason }) },
     'reason',
   );
 

@@ -75,6 +75,9 @@ func ofState(err error) *Problem {
 		}
 		return p
 	}
+	if refused, ok := errors.AsType[*starter.ItemRefusedError](err); ok {
+		return New(http.StatusConflict, string(refused.Refusal.Code), err.Error())
+	}
 	if errors.Is(err, starter.ErrAlreadyEnded) {
 		return New(http.StatusConflict, "ALREADY_ENDED", err.Error())
 	}

@@ -139,8 +139,8 @@ func TestEveryEndingIsReportedOnce(t *testing.T) {
 					if what != "lost" && !canceling {
 						want = append(want, fmt.Sprintf("%s.%d true", id, attempt))
 					}
-				case what == "cancel":
-					p.operate(dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{id}})
+				case what == "cancel" && !canceling:
+					p.cancel(id)
 				}
 			}
 			switch {

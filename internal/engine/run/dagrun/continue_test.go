@@ -97,7 +97,7 @@ func TestATaskWaitsForWhatFails(t *testing.T) {
 	p.ended("a", run.Ending{})
 	assert.Equal(t, "1", string(p.running["plan"].Checkpoint))
 	p.ended("plan", run.Ending{})
-	p.operate(dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{"after"}})
+	p.cancel("after")
 	p.ended("after", run.Ending{Failure: contract.FailureCanceled})
 	p.operate(dagrun.Request{Kind: dagrun.Rerun, Tasks: []string{"plan"}})
 	assert.Empty(t, p.running["plan"].Checkpoint, "it begins again")

@@ -41,6 +41,12 @@ func (g *Graph) Next(now time.Time, event source.Event) []source.Command {
 		g.must(dag.Event{Kind: dag.EventStart}, now)
 	case source.Canceled:
 		return g.cancelRun(e.Reason, now)
+	case source.CancelItem:
+		if _, refused := g.CheckCancel(e); refused != nil {
+			return nil
+		}
+		g.engine.Progressed()
+		g.must(dag.Event{Kind: dag.EventCancelTask, Task: dag.Index(e.Item)}, now)
 	case Request:
 		if g.answer = (Answer{Err: g.Check(e)}); g.answer.Err != nil {
 			return nil

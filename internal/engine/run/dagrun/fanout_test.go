@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 )
 
 const rolling = `
@@ -238,6 +239,22 @@ func TestSkippedFanOut(t *testing.T) {
 	p.operate(dagrun.Request{Kind: dagrun.Skip, Tasks: []string{"a"}})
 	p.ended("hosts", done(`{"hosts": [1, 2]}`))
 	assert.Equal(t, []string{"b.1", "b.2"}, p.runs())
+}
+
+// cancel cancels tasks, which must not be refused.
+func (p *play) cancel(ids ...string) {
+	for _, id := range ids {
+		request, refused := p.cancelRequest(id)
+		require.Nil(p.t, refused)
+		p.do(p.g.Next(p.now, request))
+	}
+}
+
+func (p *play) cancelRequest(id string) (source.CancelItem, *contract.ItemRefusal) {
+	i, _ := p.g.Run().Lookup(id)
+	request := source.CancelItem{Item: int(i), Name: id}
+	_, refused := p.g.CheckCancel(request)
+	return request, refused
 }
 
 func (p *play) operate(req dagrun.Request) {

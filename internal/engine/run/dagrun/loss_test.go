@@ -167,18 +167,13 @@ func TestLateOutcomeOfACanceledAttemptIsNotTheNextOnes(t *testing.T) {
 	for _, late := range []contract.FailureKind{contract.FailureNone, contract.FailureCanceled, contract.FailureFailed} {
 		p := start(t, "version: 1\nname: late\nhold_on_failure: 1h\ntasks:\n  - {id: a, node: w1, heartbeat_timeout: 20s, command: [x]}\n  - {id: b, command: [x]}\n", dagrun.Config{})
 		p.workers(worker("w1", 1), worker("w2", 1))
-		ask := func(kind dagrun.RequestKind) {
-			decisions, _, err := p.g.Operate(p.now, dagrun.Request{Kind: kind, Tasks: []string{"a"}})
-			require.NoError(t, err)
-			p.do(decisions)
-		}
-		ask(dagrun.CancelTask)
+		p.cancel("a")
 		p.pass(time.Minute)
 		require.Equal(t, "canceled", p.state("a"), "its handler does not stop")
 		away := worker("w1", 1)
 		away.Fresh = false
 		p.workers(away, worker("w2", 1))
-		ask(dagrun.Rerun)
+		p.operate(dagrun.Request{Kind: dagrun.Rerun, Tasks: []string{"a"}})
 		require.NotContains(t, p.running, "a", "it waits for its worker")
 		p.delivered("a", 1, run.Ending{Failure: late, Message: "late"})
 		assert.Equal(t, "running", p.state("a"), late)

@@ -79,7 +79,7 @@ func TestWhatNameOfATaskWasMeant(t *testing.T) {
 	t.Parallel()
 	p := start(t, one+"{id: upgrade, for_each: [a, b, c, d], noop: true}\n", dagrun.Config{})
 	refused := func(id string) string {
-		return p.g.Check(dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{id}}).Error()
+		return p.g.Check(dagrun.Request{Kind: dagrun.Skip, Tasks: []string{id}}).Error()
 	}
 	assert.Equal(t, `there is no task "upgrade" in this run: it fans out to 4; name those: upgrade.a, upgrade.b, upgrade.c, …`, refused("upgrade"))
 	assert.Contains(t, refused("upgrad.b"), `did you mean "upgrade.b"?`)

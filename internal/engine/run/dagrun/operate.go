@@ -39,7 +39,6 @@ const (
 	Retry RequestKind = iota
 	Skip
 	Rerun
-	CancelTask
 	Add
 	SetConcurrency
 	Release
@@ -172,8 +171,6 @@ func (g *requests) eventsOf(req Request) ([]dag.Event, error) {
 		return g.perTask(dag.EventSkip, req.Tasks)
 	case Rerun:
 		return g.perTask(dag.EventRerun, req.Tasks)
-	case CancelTask:
-		return g.perTask(dag.EventCancelTask, req.Tasks)
 	case SetConcurrency:
 		if req.Limit < 1 || req.Limit > spec.MaxConcurrency {
 			return nil, fmt.Errorf("concurrency %d: use 1 to %d", req.Limit, spec.MaxConcurrency)
@@ -208,12 +205,7 @@ func (g *requests) find(id string) (dag.Index, error) {
 
 // meant says what a name that is no task's may stand for.
 func (g *requests) meant(id string) string {
-	views, total := g.Tasks(Filter{Task: id, Limit: 3})
-	if total > 0 {
-		var names []string
-		for _, v := range views {
-			names = append(names, v.ID)
-		}
+	if names, total := g.family(id); total > 0 {
 		return explain.TextFansOut(total, names)
 	}
 	return explain.TextDidYouMean(g.Similar(id))

@@ -46,9 +46,13 @@ func drawOperated(t *rapid.T) (text string, tasks []string) {
 
 // meddle asks for something at random. What is refused changes nothing.
 func (p *play) meddle(t *rapid.T, tasks []string) {
+	if rapid.IntRange(0, 3).Draw(t, "cancel one") == 0 {
+		p.meddleCancel(rapid.SampledFrom(tasks).Draw(t, "canceled"))
+		return
+	}
 	request := dagrun.Request{
 		Kind: rapid.SampledFrom([]dagrun.RequestKind{
-			dagrun.Retry, dagrun.Retry, dagrun.Skip, dagrun.Skip, dagrun.Rerun, dagrun.Rerun, dagrun.CancelTask, dagrun.CancelTask, dagrun.CancelTask,
+			dagrun.Retry, dagrun.Retry, dagrun.Skip, dagrun.Skip, dagrun.Rerun, dagrun.Rerun,
 			dagrun.Add, dagrun.SetConcurrency, dagrun.Release,
 		}).Draw(t, "request"),
 		Limit: rapid.IntRange(1, 4).Draw(t, "limit"), By: "ann",
@@ -69,6 +73,25 @@ func (p *play) meddle(t *rapid.T, tasks []string) {
 		require.Equal(t, string(before), string(after), "what is refused changes nothing")
 	}
 	p.do(decisions)
+}
+
+// meddleCancel requests the end of one task. A second request is refused.
+func (p *play) meddleCancel(id string) {
+	request, refused := p.cancelRequest(id)
+	before, err := p.g.Snapshot()
+	require.NoError(p.t, err)
+	decisions := p.g.Next(p.now, request)
+	if refused != nil {
+		after, err := p.g.Snapshot()
+		require.NoError(p.t, err)
+		require.Equal(p.t, string(before), string(after), "what is refused changes nothing")
+		require.NotEqual(p.t, contract.CodeUnknownItem, refused.Code)
+	}
+	p.do(decisions)
+	if p.end == nil {
+		_, again := p.cancelRequest(id)
+		require.NotNil(p.t, again, "%s is canceled once", id)
+	}
 }
 
 // TestRandomOperators: whatever operators ask for while tasks run, fail and lose

@@ -168,7 +168,7 @@ func TestTasksThatGaveWayGoOnAfterCanceledOnes(t *testing.T) {
 		p.grant(0)
 	}
 	require.Len(t, p.held, 1, "one has what the next place needs")
-	p.operate(dagrun.Request{Kind: dagrun.CancelTask, Tasks: canceled[1:11]})
+	p.cancel(canceled[1:11]...)
 	p.ended("first", run.Ending{})
 	p.ended("t00", run.Ending{})
 	require.Equal(t, []string{"t11"}, p.asking())

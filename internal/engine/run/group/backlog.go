@@ -67,7 +67,7 @@ func (g *Group) endUnfit(now time.Time) bool {
 	if late > g.filled.unfit {
 		for _, j := range g.jobs.Sorted() {
 			if view, _ := g.engine.View(j.N); j.Ref != nil && view.Phase == run.PhaseLate {
-				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
+				g.engine.End(now, j.N, run.NotStarted, unfitText(g, j))
 				ended++
 			}
 		}

@@ -122,7 +122,7 @@ func (w *world) act() {
 		job := 1 + w.rng.IntN(w.total)
 		if _, runs := w.running[job]; !runs && w.ends[job] == "" {
 			w.ends[job] = StateCanceled
-			w.take(w.step(JobCanceled{Job: job}))
+			w.take(w.step(source.CancelItem{Item: job}))
 		}
 	case n == 16 && len(w.running) == 0, n == 17 && w.rng.IntN(4) == 0 && len(w.running) == 0:
 		w.roll()

@@ -217,7 +217,7 @@ func TestBatchIsFoundAndCanceledByAnyOfItsKeys(t *testing.T) {
 	assert.Equal(t, "a", view.DedupeKey)
 	assert.Len(t, view.Batch, 2)
 	g.Next(epoch, run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureAtCapacity}})
-	g.Next(epoch, JobCanceled{DedupeKey: "b", Reason: "not now"})
+	g.Next(epoch, source.CancelItem{Key: "b", Reason: "not now"})
 	assert.Equal(t, StateCanceled, jobAt(g, 1).State)
 	assert.Equal(t, "not now (with all 2 items of its batch)", jobAt(g, 1).Error)
 	data, err := g.Snapshot()

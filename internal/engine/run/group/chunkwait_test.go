@@ -94,7 +94,7 @@ func TestACanceledJobKeepsTheChunkOfTheOthers(t *testing.T) {
 	t.Parallel()
 	s, _ := keyed(t, 3, 4)
 	s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{11, 12, 13}})
-	s.step(JobCanceled{Job: 1, Reason: "not now"})
+	s.step(source.CancelItem{Item: 1, Reason: "not now"})
 	none[chunks.LeaveChunk](t, s.answered(chunks.Claimed{Seq: 1, Fence: 1, Fences: 100}))
 	assert.Equal(t, contract.JobCanceled, s.job(1).State)
 	assert.Equal(t, []uint64{12, 13}, s.g.ChunkHashes(1))

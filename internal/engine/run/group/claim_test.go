@@ -512,7 +512,7 @@ func (r *rivals) operate(p *party) {
 		number, key = 0, keyName(r.rng.IntN(80))
 	}
 	if r.rng.IntN(2) == 0 {
-		r.step(p, JobCanceled{Job: number, DedupeKey: key})
+		r.step(p, source.CancelItem{Item: number, Key: key})
 		return
 	}
 	var expired []int
@@ -521,7 +521,7 @@ func (r *rivals) operate(p *party) {
 			expired = append(expired, n)
 		}
 	}
-	r.step(p, JobExpired{Job: number, DedupeKey: key})
+	r.step(p, source.CancelItem{Item: number, Key: key, Force: true})
 	for _, n := range expired { // It ends at once, whatever its handler does.
 		if _, open := p.g.engine.View(n); !open {
 			delete(r.running, p.hashOf(p.running[n]))

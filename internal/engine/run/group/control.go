@@ -10,21 +10,18 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-func (v JobCanceled) apply(g *Group, now time.Time) {
-	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, explain.TextByOperator), g.engine.Cancel, now)
-}
-
-func (v JobExpired) apply(g *Group, now time.Time) {
-	g.endJobs(v.Job, v.DedupeKey, cmp.Or(v.Reason, explain.TextExpiredBy), g.engine.Expire, now)
-}
-
 // endJobs ends jobs for an operator. A group that waits for its turn ends with its last job.
-func (g *Group) endJobs(number int, key, why string, end func(time.Time, int, string) bool, now time.Time) {
-	g.reach(number)
-	for _, j := range g.jobs.Named(number, g.cfg.JobType, key) {
+func (g *Group) endJobs(c source.CancelItem, now time.Time) {
+	why, end := cmp.Or(c.Reason, explain.TextByOperator), g.engine.Cancel
+	if c.Force {
+		why, end = cmp.Or(c.Reason, explain.TextExpiredBy), g.engine.Expire
+	}
+	g.reach(c.Item)
+	for _, j := range g.jobs.Named(c.Item, g.cfg.JobType, c.Key) {
 		if text := why + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
 			end(now, j.N, text)
 		}
@@ -131,7 +128,7 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 		case cause == stopBudget && view.Retries > 0:
 			g.engine.End(now, j.N, run.Failed, reason)
 		case view.Phase == run.PhaseLate && cause != stopLost:
-			g.engine.End(now, j.N, state, g.unfitText(j))
+			g.engine.End(now, j.N, state, unfitText(g, j))
 		}
 	}
 	g.engine.Stop(now, state, reason)

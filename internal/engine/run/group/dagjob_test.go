@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -52,7 +53,7 @@ func TestDAGNeedsNoWorkerToBeThere(t *testing.T) {
 func TestCanceledDAGIsAwaited(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{}, []Worker{node("a", 1)}, graph(jobtype.Proposal{}))
-	s.step(JobCanceled{Job: 1, Reason: "enough"})
+	s.step(source.CancelItem{Item: 1, Reason: "enough"})
 	require.Len(t, decided(s.last, run.Cancel), 1)
 	s.wait(time.Hour / 4)
 	assert.NotEqual(t, PhaseEnded, s.g.Phase())

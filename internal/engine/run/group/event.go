@@ -27,6 +27,8 @@ func (g *Group) apply(now time.Time, event source.Event) {
 		g.endPause(now)
 	case source.Canceled:
 		g.cancel(e.Reason, now)
+	case source.CancelItem:
+		g.endJobs(e, now)
 	case source.LaneReported:
 		g.lane.Note(e.Report)
 	case Event:
@@ -127,19 +129,6 @@ type Active struct {
 type ClaimsRefused struct {
 	Code   contract.Code
 	Reason string
-}
-
-// JobCanceled is an operator's request. Job is 0 if the dedupe key names it.
-type JobCanceled struct {
-	Job               int
-	DedupeKey, Reason string
-}
-
-// JobExpired is an operator's request: the job ends now, whatever its handler does.
-// Job is 0 if the dedupe key names it.
-type JobExpired struct {
-	Job               int
-	DedupeKey, Reason string
 }
 
 // PolicySet replaces the policy of the running group.

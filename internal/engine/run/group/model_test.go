@@ -486,9 +486,9 @@ func (m *model) act() {
 	case 1, 2:
 		m.flip()
 	case 3:
-		m.step(JobCanceled{Job: number, DedupeKey: key})
+		m.step(source.CancelItem{Item: number, Key: key})
 	case 4:
-		m.step(JobExpired{Job: number, DedupeKey: key})
+		m.step(source.CancelItem{Force: true, Item: number, Key: key})
 	case 5:
 		if m.paused = !m.paused; m.paused {
 			m.step(source.Paused{Note: "n"})

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -58,7 +59,7 @@ func TestRecoveryFailKeepsNoCheckpoint(t *testing.T) {
 func TestRecoveryFailIgnoresACanceledJob(t *testing.T) {
 	t.Parallel()
 	s := play(t, wide(jobtype.Policy{Recovery: jobtype.RecoveryFail}), nodes(node("a", 1), node("b", 1)), jobtype.Proposal{}, jobtype.Proposal{})
-	s.step(JobCanceled{Job: 1})
+	s.step(source.CancelItem{Item: 1})
 	s.end(1, FailureWorkerLost)
 	s.wait(run.Grace)
 	s.end(2, FailureNone)

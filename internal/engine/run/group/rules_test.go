@@ -74,10 +74,10 @@ func TestRetryGoesElsewhereAfterBackoff(t *testing.T) {
 // TestOnlyStartedRetriesCount: a job that ends before its retry starts has no such retry.
 func TestOnlyStartedRetriesCount(t *testing.T) {
 	t.Parallel()
-	ends := map[string]Event{
+	ends := map[string]source.Event{
 		"its key is disabled":  KeyStopped{DedupeKey: "k", Reason: "disabled"},
 		"its type is disabled": TypeStopped{Code: contract.HoldRetryBudget, Reason: "disabled"},
-		"it is canceled":       JobCanceled{Job: 1, Reason: "canceled"},
+		"it is canceled":       source.CancelItem{Item: 1, Reason: "canceled"},
 	}
 	for name, end := range ends {
 		s := play(t, jobtype.Policy{RetryLimit: 5, RetryBackoff: seconds(60)}, []Worker{node("a", 1)}, jobtype.Proposal{DedupeKey: "k"})

@@ -92,9 +92,9 @@ func TestSubmissionIsCanceledBeforeItsKeysAreClaimed(t *testing.T) {
 
 func TestACanceledJobOfARunThatWaitsForItsLaneIsCanceled(t *testing.T) {
 	t.Parallel()
-	for name, request := range map[string]func(job int) Event{
-		"cancel": func(job int) Event { return JobCanceled{Job: job, Reason: "not this one"} },
-		"expire": func(job int) Event { return JobExpired{Job: job, Reason: "not this one"} },
+	for name, request := range map[string]func(job int) source.Event{
+		"cancel": func(job int) source.Event { return source.CancelItem{Item: job, Reason: "not this one"} },
+		"expire": func(job int) source.Event { return source.CancelItem{Force: true, Item: job, Reason: "not this one"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,9 +119,9 @@ func TestACanceledJobOfARunThatWaitsForItsLaneIsCanceled(t *testing.T) {
 
 func TestARequestWhileKeysAreClaimedIsKept(t *testing.T) {
 	t.Parallel()
-	for name, request := range map[string]Event{
-		"cancel": JobCanceled{DedupeKey: "y", Reason: "not this one"},
-		"expire": JobExpired{DedupeKey: "y", Reason: "not this one"},
+	for name, request := range map[string]source.Event{
+		"cancel": source.CancelItem{Key: "y", Reason: "not this one"},
+		"expire": source.CancelItem{Force: true, Key: "y", Reason: "not this one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +271,7 @@ func TestOperatorsCountWhileTheWindowStopsAJob(t *testing.T) {
 	t.Parallel()
 	s := submittedUntil(t, jobtype.Policy{OnWindowEnd: jobtype.WindowEndCheckpoint}, closing(time.Hour), jobtype.Proposal{})
 	s.wait(time.Hour)
-	s.step(JobCanceled{Job: 1, Reason: "done by hand"})
+	s.step(source.CancelItem{Item: 1, Reason: "done by hand"})
 	s.end(1, FailureCanceled)
 	assert.Equal(t, 1, s.g.Counts().Canceled, "it must not come back")
 	assert.Equal(t, "done by hand", s.job(1).Error)

@@ -166,7 +166,7 @@ func (g *Group) textNever() string {
 }
 
 // unfitText is the error of a job that ends because it does not fit.
-func (g *Group) unfitText(j *job) string {
+func unfitText(g *Group, j *job) string {
 	return reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String()
 }
 

@@ -93,14 +93,14 @@ func TestAGroupThatLeftItsLaneObeys(t *testing.T) {
 	t.Run("its last job is canceled", func(t *testing.T) {
 		t.Parallel()
 		s := leftLane(t)
-		s.step(JobCanceled{Job: 1})
+		s.step(source.CancelItem{Item: 1})
 		s.outcome()
 		assert.Equal(t, 1, s.g.Counts().Canceled)
 	})
 	t.Run("its last job expires", func(t *testing.T) {
 		t.Parallel()
 		s := leftLane(t)
-		s.step(JobExpired{Job: 1})
+		s.step(source.CancelItem{Force: true, Item: 1})
 		s.outcome()
 		assert.Empty(t, s.g.jobs.Sorted())
 	})

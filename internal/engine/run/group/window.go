@@ -130,7 +130,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 	if longest := g.closing.Longest; longest > 0 && g.begun {
 		for _, j := range g.jobs.Sorted() {
 			if rest, _ := g.engine.Estimate(j.N); rest > longest {
-				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
+				g.engine.End(now, j.N, run.NotStarted, unfitText(g, j))
 			}
 		}
 	}

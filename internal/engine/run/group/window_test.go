@@ -182,7 +182,7 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 	}
 	finish(1, FailureNone, "")
 	s.wait(time.Minute)
-	s.step(JobCanceled{Job: 6})
+	s.step(source.CancelItem{Item: 6})
 	s.now = epoch.Add(time.Hour)
 	s.step(run.Tick{})
 	finish(2, FailureCanceled, `{"at":7}`)

@@ -24,6 +24,15 @@ type Paused struct{ By, Note string }
 // Resumed ends a pause.
 type Resumed struct{}
 
+// CancelItem cancels one item, or ends it without waiting for its handler. Refused requests change nothing.
+type CancelItem struct {
+	// Item is the number of the item, Name its id. Key is the dedupe key of a job without a number.
+	Item      int
+	Name, Key string
+	Force     bool
+	Reason    string
+}
+
 // Canceled cancels the run.
 type Canceled struct{ Reason string }
 

@@ -20,6 +20,8 @@ const post = async (path, body = {}) => {
   const response = await fetch(`${stage.base}api/v1${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
 };
+// accepted repeats a request until the control plane, which may have just begun, has taken it.
+const accepted = (path) => until(path, () => post(path).then(() => true), 60_000);
 
 // childOf is the process that another one started and whose command line has a word.
 function childOf(pid, word) {
@@ -163,7 +165,7 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   const server = [await banner(killed).finally(() => clearInterval(again))];
   await until('the server again', () => stage.get('/job-types/compact'), 60_000);
   server.push(await live(Date.now()));
-  await post('/workers/node-b/cordon');
+  await accepted('/workers/node-b/cordon');
 
   // Both.
   const gone = new Promise((resolve) => stage.process.once('exit', resolve));
@@ -179,7 +181,7 @@ test('a control plane and a server that are killed', { skip, timeout: 600_000 },
   await page.evaluate(() => document.querySelector('dialog').close());
   await page.evaluate(() => { location.hash = '#/workers'; });
   await shown(page, '.state', 'cordoned');
-  await post('/workers/node-b/uncordon');
+  await accepted('/workers/node-b/uncordon');
   await shown(page, '.state', 'cordoned', false);
   await page.close();
 });

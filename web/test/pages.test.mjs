@@ -34,6 +34,17 @@ test('pages fit 360 px', { skip, timeout: 600_000 }, async () => {
   await page.close();
 });
 
+test('pages at 200 % have all they have, within 720 px', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 720, height: 450, scale: 2 });
+  const wide = [];
+  for (const route of routes) {
+    await stage.open(page, route);
+    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) wide.push(route);
+  }
+  assert.deepEqual(wide, []);
+  await page.close();
+});
+
 test('filters are in the address', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'job-types');

@@ -235,12 +235,16 @@ export class Stage {
   }
 }
 
-// sound returns the faults of accessibility of a page, or of what a selector finds in it.
-export async function sound(page, within) {
+// sound returns the faults of accessibility of a page, or of what a selector finds in it: all, or only those of colors, the only ones
+// that differ between the themes.
+export async function sound(page, within, onlyColors = false) {
   await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')); // Puppeteer evaluates past the page's policy.
-  const { violations } = await page.evaluate((within) => window.axe.run(within ?? document, { resultTypes: ['violations'] }), within ?? null);
+  const { violations } = await page.evaluate((within, rules) => window.axe.run(within ?? document, { resultTypes: ['violations'], ...rules }), within ?? null, onlyColors ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {});
   return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 5).map((n) => `${n.target.join(' ')} ${n.html.slice(0, 160)}`).join(' | ')}`);
 }
+
+// themes are the media features of both. A color on its way from one to another is none of the page's.
+export const themes = ['light', 'dark'].map((value) => [{ name: 'prefers-color-scheme', value }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
 
 // tabTo moves the focus with the Tab key until it is on a control of that name.
 export async function tabTo(page, name) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { key, missing, sound, Stage, until } from './stage.mjs';
+import { key, missing, sound, Stage, themes, until } from './stage.mjs';
 
 const skip = missing();
 const many = 10_000;
@@ -210,13 +210,14 @@ test('the code of charts is not in the first page', { skip, timeout: 60_000 }, a
 
 test('no faults of accessibility', { skip, timeout: 300_000 }, async () => {
   const [run] = (await stage.get('/runs?job_type=flaky')).runs;
-  for (const dark of [false, true]) {
-    const own = await stage.page({ dark });
-    for (const route of ['', 'job-types', 'job-types/flaky', `runs/${key(run.workflow_id)}`, 'workers/node-a', 'calendar', 'locks', 'design']) {
-      await stage.open(own, route);
-      assert.deepEqual(await sound(own, 'main'), [], `${route} ${dark ? 'dark' : 'light'}`);
+  const own = await stage.page();
+  for (const route of ['', 'job-types', 'job-types/flaky', `runs/${key(run.workflow_id)}`, 'workers/node-a', 'calendar', 'locks', 'design']) {
+    await stage.open(own, route);
+    for (const [i, features] of themes.entries()) {
+      await own.emulateMediaFeatures(features);
+      assert.deepEqual(await sound(own, 'main', i > 0), [], `${route} ${features[0].value}`);
     }
-    assert.deepEqual(await own.evaluate(() => window.violations), []);
-    await own.close();
   }
+  assert.deepEqual(await own.evaluate(() => window.violations), []);
+  await own.close();
 });

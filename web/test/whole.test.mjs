@@ -62,55 +62,56 @@ const faults = (page, narrow) =>
     return [...found, ...window.violations.splice(0).map((one) => `policy: ${one}`)];
   }, narrow);
 
-for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
-  for (const dark of [false, true]) {
-    // A quick run has the widest in light colors and the narrowest in dark ones.
-    if (!process.env.FULL && width !== (dark ? 390 : 1440)) continue;
-    test(`every page at ${width} px in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 900_000 }, async () => {
-      const page = await stage.page({ width, height, dark });
-      // A color on its way from one to another is none of the page's.
-      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
-      await page.evaluateOnNewDocument(() => {
-        [window.shifts, window.shifted, window.largest] = [[], [], 0];
-        new PerformanceObserver((list) => { window.largest = Math.round(list.getEntries().at(-1).startTime); }).observe({ type: 'largest-contentful-paint', buffered: true });
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) {
-            if (entry.hadRecentInput) continue;
-            window.shifts.push([entry.startTime, entry.value]);
-            if (entry.value > 0.02) window.shifted.push(...entry.sources.map(({ node }) => `${node?.nodeName?.toLowerCase()}.${node?.className ?? ''}`));
-          }
-        }).observe({ type: 'layout-shift', buffered: true });
-      });
-      const all = {};
-      const worst = { route: '', shift: 0 };
-      for (const route of routes) {
-        if (process.env.TELL) console.log(route);
-        await page.goto('about:blank'); // Each page loads on its own.
-        const began = Date.now();
-        await stage.open(page, route);
-        const took = Date.now() - began;
-        await page.waitForFunction(() => !document.querySelector('main.arriving'));
-        const found = [...(await faults(page, width < 700)), ...(await sound(page))];
-        if (!/ · Roundsman$/.test(await page.title())) found.push(`its title is ${await page.title()}`);
-        const { shift, late, of, largest, hidden } = await page.evaluate((patience) => ({
-          shift: window.shifts.reduce((sum, [at, one]) => sum + (at <= patience ? one : 0), 0), late: window.shifts.reduce((sum, [at, one]) => sum + (at > patience ? one : 0), 0),
-          of: window.shifted.join(', '), largest: window.largest,
-          hidden: [...document.querySelectorAll('main > *, .stack > *')].filter((e) => getComputedStyle(e).opacity === '0').length,
-        }), patience);
-        if (hidden > 0) found.push(`${hidden} parts are not shown`);
-        if (late > good) console.log(`${width} px: #/${route} shifts by ${late.toFixed(2)} after ${patience} ms: ${of}`);
-        if (shift > good) found.push(`shifts by ${shift.toFixed(2)}: ${of}`);
-        if (shift > worst.shift) Object.assign(worst, { route, shift });
-        if (route === '') console.log(`${width} px, ${dark ? 'dark' : 'light'}: largest contentful paint of the first page after ${largest} ms, all its parts after ${took} ms, at a load of ${loadavg()[0].toFixed(0)}`);
-        if (found.length > 0) all[route] = found;
-      }
-      console.log(`${width} px, ${dark ? 'dark' : 'light'}: the largest shift of ${routes.length} pages is ${worst.shift.toFixed(3)}${worst.shift > 0 ? `, of #/${worst.route}` : ''}`);
-      assert.deepEqual(all, {});
-      assert.deepEqual(page.faults, []);
-      await page.close();
+// A quick run has the widest in light colors and the narrowest in dark ones.
+const looks = process.env.FULL
+  ? [[1440, 900], [1024, 768], [390, 844]].flatMap(([width, height]) => [false, true].map((dark) => ({ width, height, dark })))
+  : [{ width: 1440, height: 900, dark: false }, { width: 390, height: 844, dark: true }];
+
+test('every page', { skip, timeout: 900_000, concurrency: 2 }, (t) => Promise.all(looks.map(({ width, height, dark }) =>
+  t.test(`at ${width} px in ${dark ? 'dark' : 'light'} colors`, async () => {
+    const page = await stage.page({ width, height, dark, context: await stage.browser.createBrowserContext() });
+    // A color on its way from one to another is none of the page's.
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
+    await page.evaluateOnNewDocument(() => {
+      [window.shifts, window.shifted, window.largest] = [[], [], 0];
+      new PerformanceObserver((list) => { window.largest = Math.round(list.getEntries().at(-1).startTime); }).observe({ type: 'largest-contentful-paint', buffered: true });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) {
+          if (entry.hadRecentInput) continue;
+          window.shifts.push([entry.startTime, entry.value]);
+          if (entry.value > 0.02) window.shifted.push(...entry.sources.map(({ node }) => `${node?.nodeName?.toLowerCase()}.${node?.className ?? ''}`));
+        }
+      }).observe({ type: 'layout-shift', buffered: true });
     });
-  }
-}
+    const all = {};
+    const worst = { route: '', shift: 0 };
+    for (const route of routes) {
+      if (process.env.TELL) console.log(route);
+      await page.goto('about:blank'); // Each page loads on its own.
+      const began = Date.now();
+      await stage.open(page, route);
+      const took = Date.now() - began;
+      await page.waitForFunction(() => !document.querySelector('main.arriving'));
+      const found = [...(await faults(page, width < 700)), ...(await sound(page))];
+      if (!/ · Roundsman$/.test(await page.title())) found.push(`its title is ${await page.title()}`);
+      const { shift, late, of, largest, hidden } = await page.evaluate((patience) => ({
+        shift: window.shifts.reduce((sum, [at, one]) => sum + (at <= patience ? one : 0), 0), late: window.shifts.reduce((sum, [at, one]) => sum + (at > patience ? one : 0), 0),
+        of: window.shifted.join(', '), largest: window.largest,
+        hidden: [...document.querySelectorAll('main > *, .stack > *')].filter((e) => getComputedStyle(e).opacity === '0').length,
+      }), patience);
+      if (hidden > 0) found.push(`${hidden} parts are not shown`);
+      if (late > good) console.log(`${width} px: #/${route} shifts by ${late.toFixed(2)} after ${patience} ms: ${of}`);
+      if (shift > good) found.push(`shifts by ${shift.toFixed(2)}: ${of}`);
+      if (shift > worst.shift) Object.assign(worst, { route, shift });
+      if (route === '') console.log(`${width} px, ${dark ? 'dark' : 'light'}: largest contentful paint of the first page after ${largest} ms, all its parts after ${took} ms, at a load of ${loadavg()[0].toFixed(0)}`);
+      if (found.length > 0) all[route] = found;
+    }
+    console.log(`${width} px, ${dark ? 'dark' : 'light'}: the largest shift of ${routes.length} pages is ${worst.shift.toFixed(3)}${worst.shift > 0 ? `, of #/${worst.route}` : ''}`);
+    assert.deepEqual(all, {});
+    assert.deepEqual(page.faults, []);
+    await page.browserContext().close();
+  }),
+)));
 
 test('nothing moves for those who want that', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page();

@@ -15,7 +15,7 @@ import (
 )
 
 // longest are the files that take longest. They begin first, in this order.
-var longest = []string{"whole", "journeys", "live", "still", "timeline", "sizes", "pages", "record", "forms", "graph", "handover", "tables", "why", "small"} //nolint:gochecknoglobals // constant table
+var longest = []string{"whole", "timeline", "still", "why", "journeys", "live", "handover", "pages", "record", "sizes", "small", "forms", "tables", "graph", "typed", "cancel", "codes"}
 
 // atOnce files run at once. Each has a control plane, a server, two workers and a browser.
 const atOnce = 2

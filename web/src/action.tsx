@@ -40,6 +40,7 @@ export interface Act {
   temporal?: (values: Values) => string | None;
   danger?: boolean;
   small?: boolean;
+  primary?: boolean;
   disabled?: string | undefined;
   done?: (answer: unknown) => ComponentChildren;
 }
@@ -69,7 +70,7 @@ export function Action(act: Act) {
   return (
     <button
       type="button"
-      class={`${act.danger ? 'danger' : ''} ${act.small ? 'small' : ''}`}
+      class={`${act.danger ? 'danger' : act.primary ? 'primary' : ''} ${act.small ? 'small' : ''}`}
       onClick={() => ask(act)}
       disabled={act.disabled !== undefined}
       title={act.disabled}

@@ -87,33 +87,37 @@ export function App() {
     else main.current?.querySelector('h1')?.focus({ preventScroll: true }); // A screen reader then reads the new page.
     toPlace();
   }, [path]);
-  useLayoutEffect(() => main.current ? arrive(main.current) : undefined, [path]);
+  useLayoutEffect(() => main.current ? arrive(main.current) : undefined, [path, asked]);
   useEffect(arrived, [route]);
   useEffect(keepPage, []);
   const [over, setOver] = useState<'search' | 'sheet'>();
   useEffect(() => listen(setOver, (path) => go(`#/${path}`)), []);
   return (
     <>
-      <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        Skip to the page
-      </button>
-      <header class="nav">
-        <a class="brand" href="#/">
-          Roundsman
-        </a>
-        <button type="button" class="find i-search" title="Search, or run a command: / or Ctrl K" onClick={() => setOver('search')}>
-          <span>Search</span>
-          <kbd>Ctrl K</kbd>
-        </button>
-        <Menu current={route.parts[0] ?? ''} />
-        <Who />
-      </header>
-      <Bar />
+      {!asked && (
+        <>
+          <button type="button" class="skip" onClick={() => main.current?.focus()}>
+            Skip to the page
+          </button>
+          <header class="nav">
+            <a class="brand" href="#/">
+              Roundsman
+            </a>
+            <button type="button" class="find i-search" title="Search, or run a command: / or Ctrl K" onClick={() => setOver('search')}>
+              <span>Search</span>
+              <kbd>Ctrl K</kbd>
+            </button>
+            <Menu current={route.parts[0] ?? ''} />
+            <Who />
+          </header>
+          <Bar />
+        </>
+      )}
       <div class="notes">
         <Banner />
-        <HandOver route={route} />
+        {!asked && <HandOver route={route} />}
       </div>
-      <main ref={main} id="main" tabIndex={-1}>
+      <main ref={main} id="main" class={asked ? 'outside' : undefined} tabIndex={-1}>
         {asked ? <LogIn /> : pageOf(route)}
       </main>
       {!asked && <Dialog page={path} />}

@@ -74,7 +74,6 @@ function Chain({ of }: { of: Link[] }) {
 function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation, 'name'> }) {
   return (
     <>
-      <span class="state code">{reason.code}</span>{' '}
       {reason.of && (
         <>
           <ObjectLink code="" object={reason.of} />
@@ -87,7 +86,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           {': '}
         </>
       )}
-      <span class="detail"><Said text={reason.detail} /></span>{' '}
+      <span class="detail"><Said text={reason.detail} /></span> <span class="state code">{reason.code}</span>{' '}
       {reason.since && (
         <small>
           since <Time at={reason.since} />

@@ -107,7 +107,7 @@ test('submit a job', { skip, timeout: 600_000 }, async () => {
   await tabTo(page, 'Dedupe key');
   await page.keyboard.type('volume-9');
   let line;
-  await confirm('Submit', async () => {
+  await confirm('Run the job', async () => {
     await tabTo(page, 'The same in a shell');
     await page.keyboard.press('Enter');
     [line] = await page.$$eval('dialog .line code', (all) => all.map((one) => one.textContent));

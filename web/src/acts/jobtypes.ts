@@ -73,7 +73,7 @@ export function submit(name: string, form: Submission): Act {
   const some = Object.keys(params).length > 0;
   const proposal = filled({ dedupe_key: form.key, summary: form.summary, priority: form.priority, node: form.node, params: some ? params : undefined });
   return {
-    label: 'Submit',
+    label: 'Run the job',
     title: `Run a job of ${name} now?`,
     effect: 'It runs in a run of its own, through everything that detected jobs go through.',
     request: () => ({ method: 'POST', path: `${path(name)}/submissions`, body: { proposals: [proposal], ...filled({ ignore_window: form.ignore }) } }),

@@ -58,7 +58,11 @@ export function State({ word, role, title, quiet }: { word: string; role?: Role;
 export const spoken = (word: string) => (/^[A-Z]+$/.test(word) ? word.toLowerCase() : word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
 
 // Pill is the state of a page, in its header.
-export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{spoken(word)}</span>;
+export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => (
+  <span class={`pill ${looks(role ?? roleOf(word))}`}>
+    <span class="word">{spoken(word)}</span>
+  </span>
+);
 
 // icon marks the tab of the browser if the page has a failure or needs a person.
 export function icon(role: Role | undefined) {

@@ -40,13 +40,14 @@ interface CellsProps {
 
 const least = 4; // Pixels of a loud cell.
 const largest = 44;
+const rim = 16; // Pixels between the cells and the frame.
 
 export function Cells({ places, states, roles, label, height, active, choose, open, tell, goal, mini }: CellsProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
   const [over, setOver] = useState<number>();
-  const looking = useView(frame, places, largest);
+  const looking = useView(frame, places, largest, undefined, rim);
   const { view, size } = looking;
   const groups = useMemo(() => {
     const by: number[][] = roles.map(() => []);
@@ -79,15 +80,15 @@ export function Cells({ places, states, roles, label, height, active, choose, op
       for (const { role, items } of groups) {
         const color = colorOf(styles, role);
         const big = loud(role);
-        const edge = big ? Math.max(side, least) : side;
-        const out = (edge - side) / 2;
+        const wide = big ? Math.max(side, least) : side;
+        const out = (wide - side) / 2;
         for (const pass of big ? ['--surface', color] : [color]) {
           const halo = big && pass === '--surface' ? 1 : 0;
           context.fillStyle = halo ? styles.getPropertyValue('--surface') : pass;
           for (const item of items) {
             const [x, y] = [places.x[item] ?? 0, places.y[item] ?? 0];
             if (x + 1 < left || x > right || y + 1 < top || y > bottom) continue;
-            context.fillRect((x - left) * k - out - halo, (y - top) * k - out - halo, edge + halo * 2, edge + halo * 2);
+            context.fillRect((x - left) * k - out - halo, (y - top) * k - out - halo, wide + halo * 2, wide + halo * 2);
           }
         }
       }

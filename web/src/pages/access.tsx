@@ -20,7 +20,17 @@ const known: Record<string, string> = {
 };
 
 const all = 'everything';
-const may = (permissions: string[] | null | undefined) => (permissions ?? []).map((one) => (one === '* *' ? all : one)).join(', ');
+// May has the verbs of permissions, each with its objects.
+function May({ of }: { of: string[] | null | undefined }) {
+  const verbs = Map.groupBy((of ?? []).map((one) => one.split(' ')), ([verb = '']) => verb);
+  return (
+    <>
+      {[...verbs].map(([verb, on]) => (
+        <div key={verb}>{verb === '*' ? all : <>{verb} <span class="faint">{on.map(([, what]) => what).join(', ')}</span></>}</div>
+      ))}
+    </>
+  );
+}
 const only = (globs: string[] | null | undefined) => (globs ?? ['all']).join(', ');
 
 export function Access() {
@@ -213,7 +223,7 @@ function Roles() {
               columns={[
                 { name: 'Role', show: (role) => <strong>{role.name}</strong> },
                 { name: 'From', show: (role) => (role.built_in ? 'built in' : 'configuration') },
-                { name: 'May', show: (role) => may(role.permissions), wide: true },
+                { name: 'May', show: (role) => <May of={role.permissions} />, wide: true },
               ]}
             />
           </Section>
@@ -237,7 +247,7 @@ function Grants({ of, label, empty }: { of: Me['grants']; label: string; empty: 
         { name: 'Role', show: (grant) => <strong>{grant.role}</strong> },
         { name: 'Job types', show: (grant) => only(grant.job_types) },
         { name: 'DAGs', show: (grant) => only(grant.dags) },
-        { name: 'May', show: (grant) => may(grant.permissions), wide: true },
+        { name: 'May', show: (grant) => <May of={grant.permissions} />, wide: true },
       ]}
     />
   );

@@ -7,6 +7,7 @@ import { Rows } from '../table/rows';
 import { exact, localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
+import { plural } from '../words';
 import { Back } from './changes';
 
 export function Audit({ params }: { params: URLSearchParams }) {
@@ -48,12 +49,11 @@ export function Audit({ params }: { params: URLSearchParams }) {
 // headOf names the newest entry.
 function headOf({ entries, kept }: AuditList): Head {
   const newest = entries.at(-1);
-  if (!newest) return { state: { word: 'no entry', role: 'plan' } };
+  if (!newest) return { age: 'no entry' };
   return {
-    state: { word: `${kept.toLocaleString('en')} entries`, role: 'done' },
     age: (
       <>
-        newest <Time at={newest.at} />
+        {plural(kept, 'entry', 'entries')}, newest <Time at={newest.at} />
       </>
     ),
     cause: `${newest.actor || newest.kind}: ${newest.action} ${newest.object || newest.job_type}`,
@@ -109,10 +109,10 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
             width: '12rem',
             second: true,
           },
-          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: '17rem', second: true },
+          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: '26rem', second: true },
           { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: '20rem', second: true },
           { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true, second: true },
-          { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '12rem', second: true },
+          { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '16rem', second: true },
         ]}
       />
     </Section>

@@ -10,6 +10,7 @@ import { chosenTime, isIn } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
 import { plural } from '../words';
+import './calendar.css';
 
 const Ticks = later(() => import('../timeline/ticks').then((m) => m.Ticks));
 
@@ -88,9 +89,9 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
         });
         return (
           <>
-            <Days ticks={forecast.ticks} />
             {forecast.ticks.length > 0 && (
               <Section title="Over time">
+                <Days ticks={forecast.ticks} />
                 <Ticks ticks={forecast.ticks} past={false} whole={{ from: Date.parse(forecast.as_of), to: Date.parse(forecast.ticks.at(-1)?.at ?? forecast.until) + 3_600_000 }} brush={chosenTime(params)} />
               </Section>
             )}
@@ -165,9 +166,9 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
         const counts = Object.entries(ledger.counts).map(([state, n]) => `${n.toLocaleString('en')} ${state}`);
         return (
           <>
-            <Days ticks={[...ledger.ticks].reverse()} />
             {ledger.ticks.length > 0 && (
               <Section title="Over time">
+                <Days ticks={[...ledger.ticks].reverse()} past />
                 <Ticks ticks={ledger.ticks} past whole={{ from: Date.parse(ledger.ticks.at(-1)?.at ?? ledger.from) - 600_000, to: Date.parse(ledger.as_of) + 600_000 }} brush={chosenTime(params)} />
               </Section>
             )}
@@ -203,7 +204,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
 }
 
 // Days has one bar per day: ticks that run and ticks that do not.
-function Days({ ticks }: { ticks: Tick[] }) {
+function Days({ ticks, past }: { ticks: Tick[]; past?: boolean }) {
   const days = new Map<string, { ran: number; dropped: number; missed: number }>();
   for (const tick of ticks) {
     const day = dayOf(tick.at);
@@ -217,7 +218,7 @@ function Days({ ticks }: { ticks: Tick[] }) {
   const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
   const height = (n: number) => (n / most) * 60;
   return (
-    <ul class="days" aria-label="Instants a day" tabIndex={0}>
+    <ul class={past ? 'days past' : 'days'} aria-label="Instants a day" tabIndex={0}>
       {[...days].map(([day, d]) => (
         <li key={day}>
           <svg width="40" height="60" viewBox="0 0 40 60" aria-hidden="true">
@@ -227,7 +228,7 @@ function Days({ ticks }: { ticks: Tick[] }) {
           </svg>
           <span>{day}</span>
           <small>
-            {d.ran.toLocaleString('en')} run
+            {plural(d.ran, 'run')}
             {d.dropped > 0 && <>, {d.dropped.toLocaleString('en')} skipped</>}
             {d.missed > 0 && <>, {d.missed.toLocaleString('en')} missed</>}
           </small>

@@ -8,6 +8,7 @@ import { forgetDrafts } from '../draft';
 import { forgetPlaces } from '../place';
 import { stream } from '../stream';
 import { Empty, Failure, Page } from '../ui';
+import './login.css';
 
 const at = (path: string) => new URL(path, document.baseURI).pathname;
 const backKey = 'roundsman.back';
@@ -37,33 +38,37 @@ export function LogIn() {
   };
   const { oidc, keys } = ways.data ?? { oidc: false, keys: false };
   return (
-    <Page title="Log in">
-      {oidc && (
-        <p>
-          <a class="button" href={at('auth/login')} onClick={() => sessionStorage.setItem(backKey, location.hash)}>
-            Log in with your organization
-          </a>
-        </p>
-      )}
-      {keys && (
-        <form class="narrow" onSubmit={enter}>
-          <div class="field">
-            <label for="key">API key</label>
-            <input id="key" type="password" required autocomplete="off" value={key} aria-describedby="key-hint" onInput={(e) => setKey(e.currentTarget.value)} />
-            <small id="key-hint">
-              It begins with rmk_. <code>roundsman keys create</code> makes one. The session ends after 12 hours, or with the key.
-            </small>
-          </div>
-          {error !== undefined && <Failure error={error} what="You are not logged in" />}
-          <div class="buttons">
-            <button type="submit" class="primary" disabled={busy}>
-              Log in
-            </button>
-          </div>
-        </form>
-      )}
-      {ways.data && !oidc && !keys && <Empty>This server knows callers by their client certificates alone: choose one in the browser.</Empty>}
-    </Page>
+    <>
+      <p class="brand">Roundsman</p>
+      <Page title="Log in" head={{ cause: `To the installation at ${location.host}` }}>
+        {oidc && (
+          <p>
+            <a class="button primary" href={at('auth/login')} onClick={() => sessionStorage.setItem(backKey, location.hash)}>
+              Log in with your organization
+            </a>
+          </p>
+        )}
+        {keys && (
+          <form onSubmit={enter}>
+            <div class="field">
+              <label for="key">API key</label>
+              <input id="key" type="password" required autocomplete="off" value={key} aria-describedby="key-hint" onInput={(e) => setKey(e.currentTarget.value)} />
+              <small id="key-hint">
+                It begins with <code>rmk_</code>; <code>roundsman keys create</code> makes one.
+              </small>
+            </div>
+            {error !== undefined && <Failure error={error} what="You are not logged in" />}
+            <div class="buttons">
+              <button type="submit" class={oidc ? undefined : 'primary'} disabled={busy}>
+                {oidc ? 'Log in with the key' : 'Log in'}
+              </button>
+            </div>
+            <small>The session ends after 12 hours, or with the key.</small>
+          </form>
+        )}
+        {ways.data && !oidc && !keys && <Empty>This server knows callers by their client certificates alone: choose one in the browser.</Empty>}
+      </Page>
+    </>
   );
 }
 

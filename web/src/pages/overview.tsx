@@ -77,7 +77,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
           <Said text={need.detail} />
           {need.until && (
             <>
-              {' '}
+              {/[.?!]$/.test(need.detail) ? ' ' : '. '}
               Until <Time at={need.until} relative={false} />.
             </>
           )}
@@ -144,7 +144,7 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
                         </>
                       ),
                   },
-                  { name: 'First error', show: ([run]) => <span class="error">{run?.top_failure?.message ?? run?.standing.cause}</span>, wide: true },
+                  { name: 'First error', show: ([run]) => firstError(run), wide: true },
                   {
                     name: 'Failed',
                     show: ([run]) => run?.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
@@ -169,6 +169,11 @@ function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPen
       </Loaded>
     </Section>
   );
+}
+
+function firstError(run: Run | undefined) {
+  const text = run?.top_failure?.message || run?.standing.cause;
+  return text && <span class="error">{text}</span>;
 }
 
 const nameOf = (run: Run) => run.job_type || run.dag || run.workflow_id;

@@ -6,7 +6,7 @@ import { actsOnRun } from '../acts/runs';
 import { get, query, segment } from '../api';
 import { useGet, useWindow } from '../data';
 import { isFailed, spoken } from '../design/state';
-import { Explain } from '../explain';
+import { Explain, Prose } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
 import { later } from '../later';
@@ -96,6 +96,13 @@ function Wrong({ run }: { run: Snapshot }) {
   const failed = run.progress?.failed ?? 0;
   return (
     <>
+      {run.unanswered && (
+        <Section title="It does not answer" look="ask">
+          <p class="why">
+            <Prose text={run.unanswered} />
+          </p>
+        </Section>
+      )}
       {run.failure && (
         <Section title="It failed" look="alarm">
           <p class="why">{run.failure}</p>
@@ -173,7 +180,7 @@ function Now({ run }: { run: Snapshot }) {
             'State',
             <>
               <State word={run.standing.state} role={run.standing.role} />
-              {open && run.phase !== run.standing.state && <span class="faint">, {run.phase}</span>}
+              {open && run.phase && run.phase !== run.standing.state && <span class="faint">, {run.phase}</span>}
             </>,
           ],
           ['Usually', run.pace?.usual.took && `${span(duration(run.pace.usual.took))}, as ${plural(run.pace.usual.of, 'run')} took`],
@@ -181,7 +188,6 @@ function Now({ run }: { run: Snapshot }) {
           ['Waits for', open && run.waiting && localized(run.waiting)],
           ['Because', run.reason && <Said text={run.reason} />],
           ['Failure', run.failure],
-          ['No answer', run.unanswered],
           ['Job type', run.job_type && <a href={href('job-types', run.job_type)}>{run.job_type}</a>],
           ['DAG', run.dag && <a href={`${href('runs')}?kind=dag&name=${encodeURIComponent(run.dag)}`}>{run.dag}</a>],
           [

@@ -314,5 +314,5 @@ function List({ runs, more, partial, by, path, tools, filter, filtered }: Listed
 function progress(run: Run) {
   if (!run.progress) return <span class="faint">–</span>;
   const { ended, total } = run.progress;
-  return <span class="number">{isOpen(run) ? `${ended} of ${total} ended` : total}</span>;
+  return <span class="number">{isOpen(run) ? `${ended.toLocaleString('en')} of ${total.toLocaleString('en')}` : total.toLocaleString('en')}</span>;
 }

@@ -1,4 +1,5 @@
 // Submit a job of a job type without a detection. The form comes from the handler.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Action } from '../action';
 import { type Submission, submit } from '../acts/jobtypes';
@@ -7,8 +8,9 @@ import { SchemaForm } from '../form';
 import { RunName } from '../names';
 import { go, href } from '../route';
 import type { Handler, HandlerList, JobType, JobTypeList, Schema, SubmittedJobs } from '../types';
-import { Choice, Empty, Loaded, Page, Section } from '../ui';
+import { Facts, Loaded, Page, Section } from '../ui';
 import { plural } from '../words';
+import './submit.css';
 
 const blank: Submission = { key: '', summary: '', priority: '', node: '', params: {}, ignore: false };
 
@@ -18,27 +20,35 @@ const kept = new Map<string, Submission>();
 export function SubmitPage({ name }: { name: string }) {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const handlers = useGet<HandlerList>('/handlers?limit=1000');
+  const type = types.data?.job_types.find((one) => one.name === name);
   return (
-    <Page title={name === '' ? 'Submit jobs' : `Submit a job of ${name}`} crumbs={[['Job types', href('job-types')], ...(name === '' ? [] : [[name, href('job-types', name)] as [string, string]])]}>
+    <Page
+      title={name === '' ? 'Submit jobs' : `Submit a job of ${name}`}
+      crumbs={[['Job types', href('job-types')], ...(name === '' ? [] : [[name, href('job-types', name)] as [string, string]])]}
+      head={type ? { state: { word: type.standing.state }, cause: type.spec.description } : { cause: 'A job runs with the applied settings of its job type.' }}
+    >
       <Loaded of={types} what="Job types">
         {({ job_types }) => {
-          const type = job_types.find((one) => one.name === name);
-          return (
-            <>
-              <div class="filters">
-                <Choice
-                  label="Job type"
-                  value={name}
-                  of={[['', 'choose one'], ...job_types.map((one): [string, string] => [one.name, one.name])]}
-                  set={(next) => go(href('submit', ...(next === '' ? [] : [next])))}
-                />
+          const which = (
+            <div class="field">
+              <label for="job-type">Job type</label>
+              <select id="job-type" value={name} onChange={(event) => go(href('submit', ...(event.currentTarget.value === '' ? [] : [event.currentTarget.value])))}>
+                <option value="">choose one</option>
+                {job_types.map((one) => (
+                  <option key={one.name}>{one.name}</option>
+                ))}
+              </select>
+            </div>
+          );
+          return type ? (
+            <OneJob type={type} which={which} handler={handlers.data?.handlers.find((h) => h.name === type.spec.handler)} />
+          ) : (
+            <Section title="The job">
+              <div class="submit">
+                {which}
+                {name !== '' && <p class="note">There is no job type {name}: choose another one.</p>}
               </div>
-              {type ? (
-                <OneJob type={type} handler={handlers.data?.handlers.find((h) => h.name === type.spec.handler)} />
-              ) : (
-                <Empty>{name === '' ? 'A job runs with the applied settings of its job type: choose one.' : `There is no job type ${name}: choose another one.`}</Empty>
-              )}
-            </>
+            </Section>
           );
         }}
       </Loaded>
@@ -46,7 +56,7 @@ export function SubmitPage({ name }: { name: string }) {
   );
 }
 
-function OneJob({ type, handler }: { type: JobType; handler: Handler | undefined }) {
+function OneJob({ type, which, handler }: { type: JobType; which: ComponentChildren; handler: Handler | undefined }) {
   const [form, setForm] = useState(kept.get(type.name) ?? blank);
   const set = (changes: Partial<Submission>) => {
     const next = { ...form, ...changes };
@@ -60,37 +70,63 @@ function OneJob({ type, handler }: { type: JobType; handler: Handler | undefined
       <small id={`${name}-hint`}>{hint}</small>
     </div>
   );
+  const { policy, lane } = type.spec;
+  const closed = type.window && !type.window.open;
   return (
-    <>
-      <form class="narrow wide-form" onSubmit={(event) => event.preventDefault()}>
-        <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={form.params} set={(params) => set({ params })} />
-        <p class="note">What is left empty is as the job type says. The server checks all of it when it is submitted.</p>
-        {text('key', 'Dedupe key', 'The job does not run while another one with this key is at it. Empty: it always runs.')}
-        {text('summary', 'Summary', 'One line for others.')}
-        {text('node', 'Only on worker', 'Empty: wherever there is room.')}
-        <Choice label="Priority" value={form.priority} of={[['', 'normal'], ...['low', 'high', 'critical'].map((p): [string, string] => [p, p])]} set={(priority) => set({ priority })} />
-        {type.window && !type.window.open && (
-          <div class="field">
-            <label for="ignore">Although its window is closed</label>
-            <input id="ignore" type="checkbox" checked={form.ignore} onChange={(e) => set({ ignore: e.currentTarget.checked })} />
-          </div>
-        )}
-      </form>
-      <div class="actions">
-        <Action
-          {...submit(type.name, form)}
-          done={(answer) => {
-            kept.delete(type.name);
-            return <Submitted of={answer as SubmittedJobs} />;
-          }}
-        />
+    <div class="cols">
+      <div class="stack">
+        <Section title="The job" note="what is left empty is as the job type says">
+          <form class="submit" onSubmit={(event) => event.preventDefault()}>
+            {which}
+            <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={form.params} set={(params) => set({ params })} />
+            {text('key', 'Dedupe key', 'The job does not run while another one with this key is at it. Empty: it always runs.')}
+            {text('summary', 'Summary', 'One line for others.')}
+            <div class="pair">
+              {text('node', 'Only on worker', 'Empty: wherever there is room.')}
+              <div class="field">
+                <label for="priority">Priority</label>
+                <select id="priority" value={form.priority} onChange={(event) => set({ priority: event.currentTarget.value })}>
+                  <option value="">normal</option>
+                  {['low', 'high', 'critical'].map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </select>
+              </div>
+            </div>
+            {closed && (
+              <label class="tick">
+                <input type="checkbox" checked={form.ignore} onChange={(e) => set({ ignore: e.currentTarget.checked })} /> Although its window is closed
+              </label>
+            )}
+            <div class="actions">
+              <Action
+                {...submit(type.name, form)}
+                primary
+                done={(answer) => {
+                  kept.delete(type.name);
+                  return <Submitted of={answer as SubmittedJobs} />;
+                }}
+              />
+              <small>The server checks all of it first.</small>
+            </div>
+          </form>
+        </Section>
       </div>
-      <Section title="How it runs">
-        <p>
-          As {type.spec.handler ?? 'a DAG'}, with lane, dedupe keys, limits and retries of <a href={href('job-types', type.name)}>{type.name}</a>. It does not count as a run of its Schedule.
-        </p>
-      </Section>
-    </>
+      <div class="stack">
+        <Section title="How it runs">
+          <Facts
+            of={[
+              ['Job type', <a key="type" href={href('job-types', type.name)}>{type.name}</a>],
+              ['Handler', type.spec.handler ?? 'a DAG'],
+              ['Lane', lane && <a href={`${href('locks')}?lane=${encodeURIComponent(lane)}`}>{lane}</a>],
+              ['Timeout', policy?.execution_timeout],
+              ['Window', type.window && (closed ? 'closed now' : 'open now')],
+            ]}
+          />
+          <p class="note">It has the limits and retries of its job type. It does not count as a run of the Schedule.</p>
+        </Section>
+      </div>
+    </div>
   );
 }
 

@@ -67,8 +67,8 @@ export function WorkerPage({ id }: { id: string }) {
                   id={(c) => c.handler}
                   empty="It has no handler: it does nothing."
                   columns={[
-                    { name: 'Handler', show: (c) => c.handler, wide: true },
-                    { name: 'Does', show: (c) => [c.detect && 'detects', c.execute && 'executes'].filter(Boolean).join(', ') },
+                    { name: 'Handler', show: (c) => c.handler },
+                    { name: 'Does', show: (c) => [c.detect && 'detects', c.execute && 'executes'].filter(Boolean).join(', '), wide: true },
                     { name: 'At most', show: (c) => (c.max_execute ? `${c.max_execute} at once` : 'as its slots'), optional: true },
                   ]}
                 />

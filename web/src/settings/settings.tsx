@@ -193,7 +193,7 @@ function Editing({ path, settings, type }: { path: string; settings: JobTypeSett
               </details>
             </>
           )}
-          <Next of={(count > 0 && error === undefined ? preview?.next : undefined) ?? settings.next} would={count > 0 && error === undefined && preview !== undefined} />
+          {count > 0 && error === undefined && preview && <Next of={preview.next ?? []} />}
         </aside>
       </div>
     </>
@@ -225,11 +225,12 @@ function Moved({ type, keep }: { type: ShownJobType; keep: () => void }) {
   );
 }
 
-function Next({ of, would }: { of: Instant[]; would: boolean }) {
+// Next shows what the change would bring; the page has what is due now.
+function Next({ of }: { of: Instant[] }) {
   const now = useNow();
   return (
     <div class="next">
-      <h3>{would ? 'Would be due' : 'Next five'}</h3>
+      <h3>Would be due</h3>
       {of.length === 0 && <p class="faint">It is never due.</p>}
       <ol>
         {of.map((one) => (

@@ -1,0 +1,88 @@
+// Journeys of an operator from the first page that tables, forms and output carry: three clicks and one search at most.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Journey } from './journey.mjs';
+import { key, missing, Stage, until } from './stage.mjs';
+
+const options = { skip: missing(), timeout: 600_000 };
+const many = 'dag/many/one';
+const tasks = 1200;
+const configuration = `version: 1
+job_types:
+  told:
+    handler: command
+    schedule: {every: 12h, first_run: scheduled}
+    detect: {command: [printf, 'sda\\\\n'], format: lines}
+    execute: {command: [sh, -c, 'n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo "block $n is read"; sleep 1; done']}
+${Array.from({ length: 49 }, (_, i) => `  one-${String(i).padStart(2, '0')}:
+    handler: command
+    schedule: {every: 12h, first_run: scheduled}
+    detect: {command: ["true"]}
+    execute: {command: ["true"]}`).join('\n')}
+`;
+let stage;
+let page;
+let journey;
+
+before(async () => {
+  if (options.skip) return;
+  stage = await Stage.up('', configuration);
+  const file = join(stage.dir, 'many.yaml');
+  writeFileSync(file, `version: 1\nname: many\nhold_on_failure: 8h\ntasks:\n  - {id: first, noop: true}\n  - {id: each, needs: first, noop: true, for_each: [${Array.from({ length: tasks - 2 }, (_, i) => i)}]}\n  - {id: torn, needs: first, command: [sh, -c, "echo page 17 is torn >&2; exit 3"]}\n`);
+  await stage.shell(`roundsman dag run ${file} --as one --detach`);
+  page = await stage.page({ width: 1440 });
+  journey = new Journey(stage, page);
+});
+after(() => stage?.down());
+
+const says = (pattern, within = 'main') => until(`${pattern} in ${within}`, () => page.$eval(within, (e, p) => new RegExp(p, 's').test(e.innerText), pattern.source));
+
+test('change one setting', options, async () => {
+  await journey.begin();
+  await journey.search('one-07');
+  const field = await page.waitForFunction(() => [...document.querySelectorAll('.settings-of label')].find((e) => e.textContent === 'every')?.control);
+  await field.asElement().click({ count: 3 });
+  journey.clicks += 1;
+  await page.keyboard.type('2h');
+  await journey.click(await until('a button to apply it', () => page.$eval('.settings-of .primary:not(:disabled)', (e) => e.textContent)));
+  await until('the effect', async () => (await stage.get('/job-types/one-07')).spec.schedule.every === '2h');
+  console.log(`change one setting: ${journey.short()}`);
+});
+
+test('follow output', options, async () => {
+  const run = await stage.openRun('told');
+  const [job] = (await stage.get(`/runs/${key(run)}/items`)).items;
+  await journey.begin();
+  await journey.click('all', '.stack');
+  await page.waitForSelector('[aria-label=Runs] .row');
+  await journey.click(run);
+  await journey.click(job.id);
+  const newest = () => page.$eval('main', (e) => Number([...e.textContent.matchAll(/block (\d+) is read/g)].at(-1)?.[1] ?? 0));
+  const first = await until('output', newest);
+  await until('more of it, with no further click', async () => (await newest()) > first);
+  console.log(`follow output: ${journey.short()}`);
+});
+
+test('read 1,200 tasks', options, async () => {
+  await until('all tasks', async () => (await stage.get(`/runs/${key(many)}`)).progress.ended === tasks, 120_000);
+  await journey.begin();
+  await journey.search('many', /many one/);
+  await says(/eld, 1 of 1,200 failed.*page 17 is torn/);
+  await until('all of them', () => page.$eval('main', (e) => /1,200 tasks/.test(e.textContent)));
+  await journey.click('Show');
+  await says(/page 17 is torn/);
+  console.log(`read 1,200 tasks: ${journey.short()}`);
+});
+
+test('select 50 rows and act on them', options, async () => {
+  await journey.begin();
+  await journey.search('job types', /^Job types/i);
+  await until('50 rows', () => page.$eval('[aria-label="Job types"]', (e) => e.getAttribute('aria-rowcount') === '51'));
+  await page.click('[aria-label="Job types"] .rows-head input[type=checkbox]');
+  journey.clicks += 1;
+  await journey.click('Pause 50', '.bulk');
+  await journey.confirm('Pause 50');
+  await until('the effect', async () => (await stage.get('/job-types?limit=1000')).job_types.filter((type) => type.paused).length === 50, 120_000);
+  console.log(`select 50 rows and act: ${journey.short()}`);
+});

@@ -1,4 +1,5 @@
 // Journeys of an operator from the first page that tables, forms and output carry: three clicks and one search at most.
+import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -32,6 +33,7 @@ before(async () => {
   writeFileSync(file, `version: 1\nname: many\nhold_on_failure: 8h\ntasks:\n  - {id: first, noop: true}\n  - {id: each, needs: first, noop: true, for_each: [${Array.from({ length: tasks - 2 }, (_, i) => i)}]}\n  - {id: torn, needs: first, command: [sh, -c, "echo page 17 is torn >&2; exit 3"]}\n`);
   await stage.shell(`roundsman dag run ${file} --as one --detach`);
   page = await stage.page({ width: 1440 });
+  await page.evaluateOnNewDocument(() => Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } }));
   journey = new Journey(stage, page);
 });
 after(() => stage?.down());
@@ -73,6 +75,21 @@ test('read 1,200 tasks', options, async () => {
   await journey.click('Show');
   await says(/page 17 is torn/);
   console.log(`read 1,200 tasks: ${journey.short()}`);
+});
+
+test('hand over to the next shift', options, async () => {
+  await journey.begin();
+  await journey.click('Runs', '.menu');
+  await page.waitForSelector('[aria-label=Runs] .row');
+  const rows = (of) => of.$$eval('[aria-label=Runs] .row .name', (all) => all.slice(0, 10).map((e) => e.textContent));
+  const mine = await rows(page);
+  await journey.click('Copy a link to this view at this time: Y', '.bar');
+  const link = await until('the link', () => page.evaluate(() => window.copied));
+  const other = await stage.page({ width: 1024, context: await stage.browser.createBrowserContext() });
+  await other.goto(link);
+  await until('the same rows', async () => JSON.stringify(await rows(other)) === JSON.stringify(mine));
+  assert.match(await other.$eval('.asof', (e) => e.textContent), /As of /);
+  console.log(`hand over: ${journey.short()}`);
 });
 
 test('select 50 rows and act on them', options, async () => {

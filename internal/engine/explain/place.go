@@ -97,16 +97,15 @@ type Used struct {
 
 // TextSlots is the wait for a slot.
 func TextSlots(others []Used) string {
-	var text strings.Builder
-	text.WriteString("all slots (max_execute) of the fitting workers are taken")
+	text := "all slots (max_execute) of the fitting workers are taken"
 	for _, used := range others {
 		if used.Slots == 1 {
-			text.WriteString("; others use 1 slot of " + used.Worker)
+			text += "; others use 1 slot of " + used.Worker
 			continue
 		}
-		fmt.Fprintf(&text, "; others use %d slots of %s", used.Slots, used.Worker)
+		text += fmt.Sprintf("; others use %d slots of %s", used.Slots, used.Worker)
 	}
-	return text.String()
+	return text
 }
 
 // TextIs is the reason of a worker in a state without work.

@@ -104,8 +104,8 @@ func assertRoundsman(t *testing.T, root *cli.Command, action shown) {
 // told returns an empty input for a message of the console.
 func told(name string) any {
 	switch name {
-	case contract.SignalCancelJob, contract.SignalExpireJob:
-		return &contract.CancelJobInput{}
+	case contract.UpdateCancelItem:
+		return &contract.CancelItemInput{}
 	case contract.SignalCancelRun:
 		return &contract.CancelRunInput{}
 	case contract.SignalPause, contract.SignalResume:
@@ -124,7 +124,7 @@ func told(name string) any {
 		return &contract.ForgiveInput{}
 	case contract.UpdateApprove, contract.UpdateReject:
 		return &contract.DecideTaskInput{}
-	case contract.UpdateSkipTask, contract.UpdateRerunTask, contract.UpdateCancelTask:
+	case contract.UpdateSkipTask, contract.UpdateRerunTask:
 		return &contract.TaskInput{}
 	case contract.UpdateAddTasks:
 		return &contract.AddTasksInput{}

@@ -47,8 +47,7 @@ func TestDocumentedMessages(t *testing.T) {
 	t.Parallel()
 	_, lines := operations(t)
 	inputs := map[string]func() any{
-		contract.SignalCancelJob:      func() any { return &contract.CancelJobInput{} },
-		contract.SignalExpireJob:      func() any { return &contract.CancelJobInput{} },
+		contract.UpdateCancelItem:     func() any { return &contract.CancelItemInput{} },
 		contract.SignalCancelRun:      func() any { return &contract.CancelRunInput{} },
 		contract.SignalPause:          func() any { return &contract.PauseInput{} },
 		contract.SignalResume:         nil,
@@ -121,9 +120,6 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	send("signal", contract.SignalPause)
 	h.eventually("backup window", "runs", "show", run)
 	send("signal", contract.SignalResume)
-	send("signal", contract.SignalCancelJob)
-	h.eventually("canceled", "jobs", "show", run+"/job-00003")
-	h.eventually("canceled", "jobs", "show", run+"/job-00002")
 	send("update execute", contract.UpdateSetPolicy)
 	snapshot := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
 	assert.Equal(t, 8, snapshot.Group.Policy.GlobalExecutionConcurrency)
@@ -145,9 +141,10 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	h.run("workers", "uncordon", "node-a").OK()
 	run = clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
 	h.eventually("running", "jobs", "show", run+"/job-00001")
-	send("signal", contract.SignalExpireJob)
+	send("update execute", contract.UpdateCancelItem)
+	h.eventually("canceled", "jobs", "show", run+"/job-00003")
+	h.eventually("canceled", "jobs", "show", run+"/job-00002")
 	h.eventually("stale", "jobs", "show", run+"/job-00001")
-	h.run("runs", "cancel", run, "--wait").OK()
 }
 
 func sendTyped(t *testing.T, plain client.Client, line typed, run, input string) {

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	commonpb "go.temporal.io/api/common/v1"
-	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
@@ -119,18 +117,4 @@ func TestGroups(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 		assert.Equal(t, 20, result.Counts.Canceled)
 	})
-}
-
-// signalByHand sends a request as `temporal workflow signal --name N --input JSON` does, with the input as
-// plain JSON.
-func signalByHand(t *testing.T, c *cluster, ref starter.RunRef, name, input string) {
-	t.Helper()
-	_, err := c.client.Temporal().WorkflowService().SignalWorkflowExecution(t.Context(), &workflowservice.SignalWorkflowExecutionRequest{
-		Namespace: c.client.Namespace(), SignalName: name, Identity: "temporal-cli:operator@host",
-		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: ref.WorkflowID},
-		Input: &commonpb.Payloads{Payloads: []*commonpb.Payload{{
-			Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(input),
-		}}},
-	})
-	require.NoError(t, err)
 }

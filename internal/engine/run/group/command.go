@@ -84,16 +84,3 @@ type End struct {
 	Outcome Outcome
 	Reason  string
 }
-
-// The failures of an attempt that a detection knows.
-const (
-	failureNone        = contract.FailureNone
-	failureAtCapacity  = contract.FailureAtCapacity
-	failureDraining    = contract.FailureDraining
-	failureUnsupported = contract.FailureUnsupported
-	failureNotTaken    = contract.FailureNotTaken
-	failureWorkerLost  = contract.FailureWorkerLost
-
-	failureCannotStart  = contract.FailureCannotStart
-	failureNotInstalled = contract.FailureNotInstalled
-)

@@ -195,13 +195,13 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 	if s == nil {
 		return
 	}
-	if v.Failure == failureNone && v.Pages == 0 && len(v.Proposals) > 0 && g.stopping == stopNone {
+	if v.Failure == contract.FailureNone && v.Pages == 0 && len(v.Proposals) > 0 && g.stopping == stopNone {
 		g.takePage(s, Page{Attempt: v.Attempt, Proposals: v.Proposals, BatchKeys: v.BatchKeys}, now)
 		v.Pages = 1
 	}
 	d.Open = slices.DeleteFunc(d.Open, func(open *session) bool { return open == s })
-	lost := v.Failure == failureNone && v.Pages != len(s.Answers)
-	if g.stopping == stopNone && (v.Failure == failureNotTaken || v.Failure == failureWorkerLost) {
+	lost := v.Failure == contract.FailureNone && v.Pages != len(s.Answers)
+	if g.stopping == stopNone && (v.Failure == contract.FailureNotTaken || v.Failure == contract.FailureWorkerLost) {
 		g.engine.Suspect(now, s.Worker, s.Instance)
 	}
 	switch {
@@ -211,7 +211,7 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 		g.resetProposals()
 	case g.cfg.DetectEvery:
 		g.targetDetected(s, v, lost, now)
-	case v.Failure != failureNone:
+	case v.Failure != contract.FailureNone:
 		g.detectionFailed(s, v, now)
 	case lost:
 		g.failDetection(explain.TextPagesLost(v.Pages, len(s.Answers)))
@@ -286,19 +286,19 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 	d.Avoid, d.CannotStart = s.Worker, ""
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
-	case failureAtCapacity, failureNotTaken:
+	case contract.FailureAtCapacity, contract.FailureNotTaken:
 		g.detectLater(s, now)
 		return
-	case failureDraining:
+	case contract.FailureDraining:
 		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
 		return
-	case failureCannotStart, failureNotInstalled:
+	case contract.FailureCannotStart, contract.FailureNotInstalled:
 		g.detectionNotStarted(s, v, now)
 		return
-	case failureUnsupported:
+	case contract.FailureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
 		return
-	case failureWorkerLost:
+	case contract.FailureWorkerLost:
 		if d.Losses++; d.Losses < maxDetectAttempts {
 			return
 		}
@@ -315,7 +315,7 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 // that would begin after the end of the group is none.
 func (g *Group) retryAt(retries int, failure run.Failure, now time.Time) time.Time {
 	at := now.Add(min(detectRetryPause<<min(retries, 10), detectRetryPauseMost))
-	final := failure == contract.FailurePermanent || failure == contract.FailureCanceled || failure == failureWorkerLost
+	final := failure == contract.FailurePermanent || failure == contract.FailureCanceled || failure == contract.FailureWorkerLost
 	if final || retries >= g.cfg.Policy.DetectionRetries || at.Sub(now) >= g.timeLeft(now) {
 		return time.Time{}
 	}
@@ -325,7 +325,7 @@ func (g *Group) retryAt(retries int, failure run.Failure, now time.Time) time.Ti
 // detectionNotStarted leaves a worker alone that could not start the detection's program.
 func (g *Group) detectionNotStarted(s *session, v DetectionEnded, now time.Time) {
 	g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
-	if v.Failure == failureCannotStart {
+	if v.Failure == contract.FailureCannotStart {
 		g.detect.CannotStart = clip(v.Message)
 		g.detectLater(s, now)
 		return
@@ -347,7 +347,7 @@ func (g *Group) loseDetections(now time.Time) {
 	for _, s := range slices.Clone(g.detect.Open) {
 		if why := g.engine.WhyGone(s.Worker, s.Instance); why != "" {
 			g.do(CancelDetection{Attempt: s.Attempt})
-			DetectionEnded{Attempt: s.Attempt, Failure: failureWorkerLost, Message: why}.apply(g, now)
+			DetectionEnded{Attempt: s.Attempt, Failure: contract.FailureWorkerLost, Message: why}.apply(g, now)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (g *Group) detecting(worker string) bool {
 // failed had sent are dropped.
 func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time.Time) {
 	t := g.target(s.Worker)
-	if v.Failure == failureNone && !lost {
+	if v.Failure == contract.FailureNone && !lost {
 		t.Done, g.detect.Since = true, instant.Later(g.detect.Since, now)
 		g.detect.explain(v.Explanations, s.Worker+": ")
 		g.engine.Started(s.Worker, s.Instance)
@@ -145,30 +145,30 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 	g.drop(s)
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
-	case failureAtCapacity:
+	case contract.FailureAtCapacity:
 		t.Later(contract.CodeSlots, explain.TextNoDetectSlot, now.Add(detectPause(t.Refusals)))
 		return
-	case failureNotTaken:
+	case contract.FailureNotTaken:
 		t.Later(contract.CodeSlots, clip(v.Message), now.Add(detectPause(t.Refusals)))
 		return
-	case failureDraining:
+	case contract.FailureDraining:
 		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
 		t.Code, t.Detail = contract.CodeDraining, clip(v.Message)
 		return
-	case failureCannotStart:
+	case contract.FailureCannotStart:
 		g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
 		t.Later(contract.CodeCannotStart, clip(v.Message), now.Add(detectPause(t.Refusals)))
 		return
-	case failureNotInstalled:
+	case contract.FailureNotInstalled:
 		t.Miss(contract.CodeNotInstalled, clip(v.Message))
-	case failureUnsupported:
+	case contract.FailureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
 		t.Miss(contract.CodeUnsupported, clip(v.Message))
-	case failureWorkerLost:
+	case contract.FailureWorkerLost:
 		t.Losses++
 		t.Code, t.Detail = contract.CodeWorkerLost, clip(v.Message)
 		t.Missed = t.Losses >= maxTargetLosses
-	case failureNone:
+	case contract.FailureNone:
 		t.Miss(contract.CodeDetectionFailed, explain.TextPagesLost(v.Pages, len(s.Answers)))
 	default:
 		if retryAt := g.retryAt(t.Retries, v.Failure, now); !retryAt.IsZero() {

@@ -33,19 +33,19 @@ func (g *Group) noteDetected() {
 func (g *Group) noteDetection(v DetectionEnded) {
 	detail := explain.TextDetection(clip(v.Message))
 	switch v.Failure { //nolint:exhaustive // every other one ends the group
-	case failureWorkerLost:
+	case contract.FailureWorkerLost:
 		g.note(run.Replaced, contract.CodeWorkerLost, detail, 0)
-	case failureAtCapacity:
+	case contract.FailureAtCapacity:
 		g.note(run.Delayed, contract.CodeAtCapacity, detail, 0)
-	case failureDraining:
+	case contract.FailureDraining:
 		g.note(run.Delayed, contract.CodeDraining, detail, 0)
-	case failureUnsupported:
+	case contract.FailureUnsupported:
 		g.note(run.Delayed, contract.CodeUnsupported, detail, 0)
-	case failureNotTaken:
+	case contract.FailureNotTaken:
 		g.note(run.Delayed, contract.CodeNotTaken, detail, 0)
-	case failureCannotStart:
+	case contract.FailureCannotStart:
 		g.note(run.Delayed, contract.CodeCannotStart, detail, 0)
-	case failureNotInstalled:
+	case contract.FailureNotInstalled:
 		g.note(run.Delayed, contract.CodeNotInstalled, detail, 0)
 	}
 }

@@ -75,7 +75,7 @@ func TestADetectionThatIsRepeatedBeginsInAnotherWorkflowRun(t *testing.T) {
 	for i := range 1200 {
 		s.send(Page{Paged: pageOf(fmt.Sprint(i), 2, contract.JobClass{})})
 	}
-	s.step(DetectionEnded{Attempt: s.g.detect.Attempt, Failure: failureWorkerLost, Message: "it is gone"})
+	s.step(DetectionEnded{Attempt: s.g.detect.Attempt, Failure: contract.FailureWorkerLost, Message: "it is gone"})
 	require.False(t, s.g.detect.running(), "its pages and those before would be more than 2,000")
 	require.True(t, s.g.ShouldContinueAsNew())
 	s.roll()

@@ -223,7 +223,7 @@ func TestADetectionNeedsNoTimer(t *testing.T) {
 		require.True(t, detects)
 		assert.Equal(t, time.Minute, detection.Timeout)
 		assert.Equal(t, c.want, !s.g.NextWake().IsZero(), name)
-		s.step(DetectionEnded{Attempt: 1, Failure: failureAtCapacity})
+		s.step(DetectionEnded{Attempt: 1, Failure: contract.FailureAtCapacity})
 		assert.False(t, s.g.NextWake().IsZero(), "it is detected again, and max_runtime continues")
 	}
 }

@@ -125,13 +125,6 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 	return run.Wait{}
 }
 
-func (g *Group) textMaxWait() string {
-	if g.laneDeadline().IsZero() {
-		return ", however long that takes"
-	}
-	return ", until its jobs have expired"
-}
-
 func (g *Group) waitingText(wait run.Wait) string {
 	switch {
 	case g.stopping != stopNone && g.phase != PhaseEnded:

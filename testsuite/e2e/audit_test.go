@@ -47,6 +47,8 @@ func TestAuditOfPlainRequests(t *testing.T) {
 	plain := p.dial("temporal-cli:ann@desk").Temporal()
 	open := s.hold("held")
 	defer open()
+	defer s.hold("held/2")()
+	defer s.hold("held/3")()
 	run := p.begin("audited-1", siteSpec(t, "audited", "", at("held"), at("held/2"), at("held/3")))
 	testsuite.WaitFor(t, 20*time.Second, "it works", func() bool { return s.present("held") == 1 })
 	id, ctx := run.GetID(), t.Context()

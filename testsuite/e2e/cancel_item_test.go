@@ -20,6 +20,9 @@ func TestJobsAndTasksRefuseAlike(t *testing.T) {
 	t.Cleanup(s.hold("a"))
 	group := p.submit(siteSpec(t, "alike", ""), "x", at("b"), at("a")).RunRef
 	task := runDAG(t, p.client, compileDAG(t, "version: 1\nname: alike\ntasks:\n  - {id: done, noop: true}\n  - {id: gate, approval: {timeout: 5m}}\n", nil), starter.DAGOptions{Run: "x"})
+	var refused *starter.ItemRefusedError
+	require.ErrorAs(t, p.client.Runs().ExpireItem(t.Context(), starter.ItemRef{Run: task, ID: "gate"}, ""), &refused)
+	assert.Equal(t, contract.CodeNoExpiry, refused.Refusal.Code)
 	for name, run := range map[string]struct {
 		ref                 starter.RunRef
 		done, open, unknown string
@@ -48,6 +51,4 @@ func TestJobsAndTasksRefuseAlike(t *testing.T) {
 			require.NoError(t, cancel(run.open))
 		})
 	}
-	var refused *starter.ItemRefusedError
-	require.ErrorAs(t, p.client.Runs().ExpireItem(t.Context(), starter.ItemRef{Run: task, ID: "gate"}, ""), &refused)
 }

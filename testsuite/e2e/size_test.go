@@ -42,7 +42,9 @@ func TestTenThousandProposals(t *testing.T) {
 		return counts
 	}
 	testsuite.WaitFor(t, 3*time.Minute, "the first page of the record is written", func() bool {
-		return p.count(fmt.Sprintf("WorkflowType = '%s'", contract.PageWorkflow)) > 0
+		var jobs contract.JobsQueryResult
+		answer, err := p.client.Temporal().QueryWorkflow(t.Context(), ref.WorkflowID, "", contract.QueryJobs, contract.JobsQueryInput{Limit: 1})
+		return err == nil && answer.Get(&jobs) == nil && len(jobs.Record) > 0
 	})
 	sum := 0
 	for _, n := range everyJob() {

@@ -18,11 +18,11 @@ import (
 func TestAKilledWorkerIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	began := time.Now()
 	s.hold("work")
 	s.apply(group{"work", "steps", "heartbeat_timeout: 2s", 1, 2, 50})
 	node := s.worker("node-a")
 	s.AwaitFresh("node-a")
+	began := time.Now()
 	ref := s.Begin("work")
 	s.awaitBook("the job runs", func(b book) bool { return len(b.of("step")) >= 1 })
 	s.worker("node-b")

@@ -42,7 +42,10 @@ const tab = async (name) => {
 // type replaces the text of the field with that label.
 const type = async (label, text) => {
   const field = await page.waitForFunction((name) => [...document.querySelectorAll('label')].find((l) => l.textContent === name && l.htmlFor)?.control, {}, label);
-  await field.asElement().click({ count: 3 });
+  await field.evaluate((input) => {
+    input.focus();
+    input.select();
+  });
   await page.keyboard.press('Backspace');
   await page.keyboard.type(text);
 };

@@ -129,11 +129,13 @@ func TestLargeStateContinuesAsNew(t *testing.T) {
 	assert.EqualValues(t, jobs, executed.Load())
 	ofPages := fmt.Sprintf("WorkflowType = '%s'", contract.PageWorkflow)
 	open := func() int64 { return p.count(ofPages + " AND " + contract.QueryOpen) }
-	testsuite.WaitFor(t, time.Minute, "only the page of the record is left", func() bool { return open() == 1 })
+	// The end of a workflow run drops a request to close pages that has not begun: that page is left for the sweep.
+	testsuite.WaitFor(t, time.Minute, "most pages are closed", func() bool { return open() <= 2 })
 	store := pages.NewStore(p.client.Temporal(), p.client.Namespace(), starter.DataConverter())
 	closed, err := pages.NewKeeper(store, p.client.Temporal(), testsuite.Quiet()).Sweep(t.Context(), time.Now())
 	require.NoError(t, err)
-	assert.Equal(t, 1, closed, "the group has ended")
+	assert.Positive(t, closed, "the group has ended")
+	testsuite.WaitFor(t, time.Minute, "no page is open", func() bool { return open() == 0 })
 	assert.Greater(t, p.count(ofPages), int64(3))
 	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 	require.NoError(t, err)

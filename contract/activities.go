@@ -53,7 +53,7 @@ type DetectActivityInput struct {
 	// Inline allows proposals that fit into one page of MaxInlineBytes to travel in the result.
 	Inline bool `json:"inline,omitempty"`
 	// KeyedInGroup is the number of proposals with a dedupe key that the group itself takes. The others may lie in
-	// pages. 0: it takes them all.
+	// pages. 0: the group takes all.
 	KeyedInGroup int `json:"keyed_in_group,omitempty"`
 }
 

@@ -21,7 +21,7 @@ const (
 	// maxRepeats is the number of consecutive duplicates after which the sink is full: a
 	// detector that repeats itself must end.
 	maxRepeats = jobtype.MaxKeyedJobs
-	// maxKeyedBytes bounds the proposals with keys that go to the group itself: a quarter of what it takes.
+	// maxKeyedBytes bounds the proposals with keys that go to the group itself: a quarter of its 32 MiB.
 	maxKeyedBytes = 8 << 20
 )
 

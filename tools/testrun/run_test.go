@@ -80,7 +80,7 @@ func TestOnlyAFailedPartRunsAgain(t *testing.T) {
 	assert.Contains(t, got.report, "\nflaky example.com/p TestParts/a_b\n")
 }
 
-// Its parts do not explain what such a test says itself.
+// A failed part does not explain a failure that the test itself logs.
 func TestATestWithPartsAndAFaultOfItsOwnRunsAgain(t *testing.T) {
 	t.Parallel()
 	got := play(t, once+"func TestParts(t *testing.T) { t.Run(\"a\", once); if t.Failed() { t.Error(\"of its own\") } }\n", "-ends", ".", "-apart", "^TestParts$")

@@ -67,7 +67,7 @@ func (s *claims) claim(key uint64, r *request) *request {
 	return nil
 }
 
-// regains counts the keys that [claims.claim] takes from orphans: they are held already.
+// regains counts the keys that [claims.claim] takes from orphans, which hold these keys already.
 func (s *claims) regains(r *request) (n int) {
 	for _, key := range r.keys {
 		if by := s.holder(key); by != nil && by != r && by.Orphan && by.Holder == r.Holder {

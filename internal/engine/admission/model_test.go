@@ -44,7 +44,7 @@ type grantOf struct {
 	// settled are keys whose jobs have ended, by index.
 	settled map[int]bool
 	until   time.Time
-	// forgotten: its holder was reset, and does not know of it.
+	// forgotten: its holder was reset, and has no record of it.
 	forgotten bool
 }
 

@@ -11,7 +11,7 @@ import (
 // The texts of tasks and DAG runs without fields. They are data: the record, the audit log and the
 // terminal show them unchanged.
 const (
-	// TextOutside precedes the reason of a task that nobody canceled here.
+	// TextOutside precedes the reason of a task that was canceled from outside.
 	TextOutside = "canceled from outside: "
 	// TextDoneBut precedes the fault of a result.
 	TextDoneBut = "it was done, but "
@@ -34,7 +34,7 @@ const (
 	TextAdmitted = "a place; it has its resources"
 	// TextNotApproved ends an approval.
 	TextNotApproved = "nobody approved it in time"
-	// TextByOperator is the reason of a cancellation without a reason, TextExpiredBy that of an expiry.
+	// TextByOperator is the reason of a cancellation without a reason. TextExpiredBy is the reason of such an expiry.
 	TextByOperator = "canceled by an operator"
 	TextExpiredBy  = "expired by an operator"
 	// TextAddedFile is the file name of tasks from a request.
@@ -61,7 +61,7 @@ func TextDeadline(after time.Duration) string {
 	return "the deadline of " + after.String() + " is over"
 }
 
-// TextApproval is the error of a task that nobody approved.
+// TextApproval is the error of a task without an approval in time.
 func TextApproval(timeout fmt.Stringer) string {
 	return "nobody approved it within " + timeout.String()
 }
@@ -142,7 +142,7 @@ func TextUpstream(failed bool, open, of int, rule fmt.Stringer, states []string)
 	return text + strings.Join(states, ", ") + textAndMore(open-len(states))
 }
 
-// TextAhead is the wait of a task for those that request resources before it.
+// TextAhead is the wait of a task for tasks that requested resources before.
 func TextAhead(n int) string {
 	return fmt.Sprintf("%d tasks wait for their resources ahead of it: at most as many as the run's concurrency ask at once", n)
 }

@@ -75,7 +75,7 @@ func TextTarget(worker string, until time.Time, why string) string {
 // TextDetection is the note of a detection that is done again elsewhere.
 func TextDetection(message string) string { return "the detection: " + message }
 
-// TextCanceling is the error of a job whose attempt was told to stop.
+// TextCanceling is the error of a job whose attempt is being canceled.
 func TextCanceling(reason string) string { return "it is being canceled: " + reason }
 
 // TextNoWorkerIn is the end of a group that waited in vain for a worker.

@@ -60,7 +60,7 @@ type party struct {
 	claims   []Claim
 	// left counts the proposals that were left out before they were jobs.
 	left int
-	// dead: it was terminated.
+	// dead: the group was terminated.
 	dead bool
 }
 
@@ -81,7 +81,7 @@ type kept struct {
 	left    int
 }
 
-// plan is what the detection of a group finds.
+// plan has the proposals of the detection of a group.
 type plan struct {
 	window int
 	own    []string
@@ -248,7 +248,7 @@ func (r *rivals) step(p *party, event source.Event) {
 	r.carryOut(p, p.script.step(event))
 }
 
-// deliver sends what a group has to say, and admission's answers to all.
+// deliver sends the requests of a group, and the answers of admission to all groups.
 func (r *rivals) deliver(p *party) {
 	if !p.sends {
 		return
@@ -569,7 +569,7 @@ func (r *rivals) pass(d time.Duration) {
 
 func keyName(n int) string { return fmt.Sprint("k", n) }
 
-// checkClaims: what the group holds has open jobs, and each of them has its claim.
+// checkClaims: each held chunk has open jobs, and each open job has its claim.
 func (p *party) checkClaims() {
 	c := &p.g.chunks
 	for id := range p.held {

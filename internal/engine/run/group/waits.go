@@ -56,7 +56,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	return wait
 }
 
-// Wait says what the group as a whole waits for.
+// Wait is the wait of the group as a whole.
 func (g *Group) Wait(now time.Time) run.Wait {
 	late := g.phase == PhaseRunning && g.jobs.Open.Len() == 0 && g.awaitsLate(now)
 	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
@@ -85,7 +85,7 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	return run.Wait{}
 }
 
-// turnWait says what keeps the group from its turn.
+// turnWait is the wait of the group for its turn.
 func (g *Group) turnWait(now time.Time) run.Wait {
 	t := &g.turn
 	switch t.Step {
@@ -144,8 +144,7 @@ func (g *Group) waitingText(wait run.Wait) string {
 // maxWaits bounds the reasons of a status that have the same code, and the jobs that it names.
 const maxWaits = 20
 
-// Waits says what the jobs that do not run wait for. A wait of the group as a
-// whole is one of all of them.
+// Waits lists the waits of the jobs that do not run. A wait of the group as a whole is one of all jobs.
 func (g *Group) Waits(now time.Time) []contract.WaitReason {
 	if whole := reasonOf(g.Wait(now), 0); whole != nil {
 		whole.Items = g.jobs.Left() - g.engine.InFlight()

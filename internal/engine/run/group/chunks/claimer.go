@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Step is what a claim waits for.
+// Step is a step of a claim.
 type Step string
 
 // The steps of a claim.
@@ -16,7 +16,7 @@ const (
 	Owning Step = "own"
 	// Reading: the keys of the next chunk are read.
 	Reading Step = "read"
-	// Asking: they are claimed.
+	// Asking: the keys of the chunk are being claimed.
 	Asking Step = "ask"
 )
 

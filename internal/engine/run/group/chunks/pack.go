@@ -10,9 +10,9 @@ import (
 // packed is a job of the window to which nothing has happened but that its key was read or claimed.
 type packed struct {
 	number, queue int
-	// chunk is 0 if the claim is not that of a chunk, or has no answer.
+	// chunk is 0 for a claim without a chunk, or without an answer.
 	chunk int
-	// hash is that of the key; 0 if it was not read.
+	// hash is the hash of the key; 0 if it was not read.
 	hash uint64
 }
 

@@ -160,7 +160,7 @@ func (j *Job) CarriedKey(jobType string, list []carry.Checkpoint) string {
 	return key
 }
 
-// HashName names a dedupe key of which only the hash is known.
+// HashName is the name of a dedupe key with a known hash and an unknown text.
 func HashName(hash uint64) string { return fmt.Sprintf("key %016x", hash) }
 
 // ItemsText counts the proposals of a batch, for messages; empty for a single proposal.

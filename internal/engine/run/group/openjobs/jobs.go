@@ -64,7 +64,7 @@ func (js *Jobs) Replace(list []*Job) {
 	}
 }
 
-// Close moves a job to those that have ended.
+// Close moves a job to the ended jobs.
 func (js *Jobs) Close(j *Job) {
 	js.Open.Remove(j)
 	if j.Counted = true; j.Ref != nil {

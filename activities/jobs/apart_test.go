@@ -192,7 +192,7 @@ func TestARemoteDetectorsProposalsGoApart(t *testing.T) {
 	assert.Equal(t, 10, sent.Result.Pages)
 }
 
-// TestProposalsWithKeysGoApart beyond those that the group takes. Their duplicates are found.
+// TestProposalsWithKeysGoApart: the group takes the first 500. Duplicates of the others are found.
 func TestProposalsWithKeysGoApart(t *testing.T) {
 	t.Parallel()
 	var list []jobtype.Proposal
@@ -222,7 +222,7 @@ func TestProposalsWithKeysGoApart(t *testing.T) {
 	assert.Equal(t, 500, inline)
 }
 
-// TestLargeProposalsWithKeysGoApart before they fill the group: it takes 32 MiB itself, and is full then.
+// TestLargeProposalsWithKeysGoApart: the group takes 8 MiB of them, so there is room for others in its 32 MiB.
 func TestLargeProposalsWithKeysGoApart(t *testing.T) {
 	t.Parallel()
 	params := json.RawMessage(`{"x":"` + strings.Repeat("x", 4_000) + `"}`)

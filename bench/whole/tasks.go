@@ -11,7 +11,7 @@ import (
 )
 
 // taskClock measures the CPU time of the workflow tasks of a replay. A task begins when the workflow sees another time. Unlike
-// the duration of a task, it does not depend on what else the machine does.
+// the duration of a task, it does not depend on other work of the machine.
 type taskClock struct {
 	interceptor.WorkerInterceptorBase
 

@@ -52,13 +52,16 @@ func (s *claims) drop(r *request) {
 	s.released = append(s.released, r)
 }
 
-// claim takes a key that is free, or that an orphan of the same holder has: the holder was reset, and claims its keys
-// in other requests. It returns the request that has the key.
+// succeeds reports whether a request takes over the keys of another: an orphan of the same holder, which was reset and
+// claims its keys in other requests.
+func (r *request) succeeds(by *request) bool { return by != r && by.Orphan && by.Holder == r.Holder }
+
+// claim takes a key that is free, or that the request takes over. It returns the request that has the key.
 func (s *claims) claim(key uint64, r *request) *request {
 	switch by := s.holder(key); {
 	case by == nil:
 		s.take(key, r)
-	case by != r && by.Orphan && by.Holder == r.Holder:
+	case r.succeeds(by):
 		s.by[key] = r
 		by.freed++
 	default:
@@ -70,7 +73,7 @@ func (s *claims) claim(key uint64, r *request) *request {
 // regains counts the keys that [claims.claim] takes from orphans, which hold these keys already.
 func (s *claims) regains(r *request) (n int) {
 	for _, key := range r.keys {
-		if by := s.holder(key); by != nil && by != r && by.Orphan && by.Holder == r.Holder {
+		if by := s.holder(key); by != nil && r.succeeds(by) {
 			n++
 		}
 	}

@@ -139,7 +139,7 @@ func (c *Core) contested(r *request) contract.AdmissionRefusal {
 		return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: r.Lane, By: l.holder.Holder.WorkflowID}
 	}
 	for _, key := range r.keys {
-		if by := c.claims.holder(key); by != nil && !(by.Orphan && by.Holder == r.Holder) {
+		if by := c.claims.holder(key); by != nil && !r.succeeds(by) {
 			return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: contract.TakenKey, By: by.Holder.WorkflowID}
 		}
 	}

@@ -295,7 +295,7 @@ func TestAQueueWithoutWorkersKeepsNoOtherOut(t *testing.T) {
 	assert.Equal(t, map[string]int{"gone": 100, "here": 1000}, entered, "the other queue is empty, so its share is free")
 }
 
-// TestTheWindowOfJobsWithKeys is smaller: it grows with the queues and with the jobs that run, up to the whole window.
+// TestTheWindowOfJobsWithKeys grows with the queues and with the jobs that run, up to the whole window.
 func TestTheWindowOfJobsWithKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ queues, running, want int }{

@@ -43,7 +43,7 @@ func TestKeysOfOthersHideNoFailure(t *testing.T) {
 	}
 }
 
-// TestAWaitForTheBacklogIsExplained: nothing of the group is open, and admission has no room.
+// TestAWaitForTheBacklogIsExplained: the group has no open job, and admission has no room.
 func TestAWaitForTheBacklogIsExplained(t *testing.T) {
 	t.Parallel()
 	s, commands := keyed(t, 9, 4)

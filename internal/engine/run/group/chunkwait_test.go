@@ -88,8 +88,8 @@ func TestAChunkExplainsItsWait(t *testing.T) {
 	assert.Equal(t, 4, s.g.Counts().Accepted)
 }
 
-// TestACanceledJobKeepsTheChunkOfTheOthers: it was canceled while its key was being claimed. The chunk is given back with its
-// last job.
+// TestACanceledJobKeepsTheChunkOfTheOthers: a job is canceled during the claim of its key. The last job of the chunk
+// releases the chunk.
 func TestACanceledJobKeepsTheChunkOfTheOthers(t *testing.T) {
 	t.Parallel()
 	s, _ := keyed(t, 3, 4)

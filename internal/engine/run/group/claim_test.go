@@ -20,8 +20,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// rivals are groups of one job type and their admission. What they may do is checked with maps of full jobs: which key
-// runs where, and how each job has ended.
+// rivals are groups of one job type and their admission. The checks use maps of full jobs: the place of each running
+// key, and the end of each job.
 type rivals struct {
 	t       *testing.T
 	rng     *rand.Rand

@@ -140,8 +140,8 @@ func TestAGroupThatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 	assert.Equal(t, PhaseDetecting, s.g.Phase())
 }
 
-// TestAFullAdmissionIsAskedAgain: all groups together hold too many keys. The group explains that it waits, and asks again
-// later each time; not while it is paused. Its end counts what was found.
+// TestAFullAdmissionIsAskedAgain: all groups together hold too many keys. The group waits with a reason, and repeats its claim
+// after longer and longer pauses, but not while it is paused. Its end counts all proposals.
 func TestAFullAdmissionIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	begin := func() *script {

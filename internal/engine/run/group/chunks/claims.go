@@ -155,7 +155,7 @@ func (c *Claims) command(turn int) any {
 	return nil
 }
 
-// Asked lists the jobs of the chunk without an answer. They stay open until then.
+// Asked lists the jobs of the chunk without an answer.
 func (c *Claims) Asked() []*openjobs.Job {
 	list := make([]*openjobs.Job, 0, len(c.Jobs))
 	for _, n := range c.Jobs {

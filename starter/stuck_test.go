@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
@@ -84,7 +83,7 @@ func TestStuckWorkflow(t *testing.T) {
 	assert.Equal(t, "stuck", explained.State)
 	require.Len(t, explained.Reasons, 1)
 	reason := explained.Reasons[0]
-	assert.Equal(t, []any{explain.WorkflowStuck, ref.WorkflowID}, []any{reason.Code, reason.Object})
+	assert.Equal(t, []any{contract.CodeWorkflowStuck, ref.WorkflowID}, []any{reason.Code, reason.Object})
 	assert.WithinDuration(t, time.Now(), reason.Since, time.Minute)
 	assert.Contains(t, reason.Detail, "workflow "+ref.WorkflowID+", which last continued under version v1.0, its workflow task failed")
 	assert.Contains(t, reason.Remedy, "temporal workflow terminate --workflow-id "+ref.WorkflowID)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
@@ -31,7 +31,7 @@ job_types:
 	for _, thing := range []string{"copy", clitest.Decode[explainer.Explanation](h.run("explain", "copy", "-o", "json").OK()).Reasons[0].Of} {
 		found := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK())
 		assert.Contains(t, []string{"running", "pending"}, found.State)
-		assert.Equal(t, []any{explain.PoolFull, "tape"}, []any{found.Reasons[0].Code, found.Reasons[0].Object})
+		assert.Equal(t, []any{contract.CodePoolFull, "tape"}, []any{found.Reasons[0].Code, found.Reasons[0].Object})
 		assert.Contains(t, found.Reasons[0].Remedy, "roundsman set pool/tape size=N")
 	}
 	h.run("explain", "copy").OK().Says("POOL_FULL(tape)", "(and 1 more wait for it)")

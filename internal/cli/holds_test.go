@@ -90,7 +90,7 @@ func (h *harness) reason(thing string) explain.Reason {
 
 // clear waits until explain does not give the code any more: two seconds after
 // the remedy, at the latest.
-func (h *harness) clear(thing string, code explain.Code) {
+func (h *harness) clear(thing string, code contract.Code) {
 	h.t.Helper()
 	testsuite.GoneWithin(h.t, time.Now(), 2*time.Second, thing+": "+string(code), func() bool {
 		explanation := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK())
@@ -117,7 +117,7 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume --kind budget verify")
 
 	r := h.reason("verify")
-	assert.Equal(t, explain.RetryBudget, r.Code)
+	assert.Equal(t, contract.CodeRetryBudget, r.Code)
 	assert.Equal(t, "bad", r.Object)
 	assert.WithinDuration(t, time.Now().Add(2*time.Hour), r.Until, time.Minute)
 	assert.Contains(t, r.Remedy, "roundsman resume --kind budget verify:bad")
@@ -131,19 +131,19 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	failedJob := runs[1].WorkflowID + "/" + clitest.Decode[struct {
 		Jobs []starter.Item `json:"items"`
 	}](h.run("jobs", "list", runs[1].WorkflowID, "--key", "bad", "-o", "json").OK()).Jobs[0].ID
-	assert.Equal(t, explain.RetryBudget, h.reason(failedJob).Code)
+	assert.Equal(t, contract.CodeRetryBudget, h.reason(failedJob).Code)
 
 	documented(t, plain, contract.UpdateReEnable, "verify", "bad")
-	h.clear("verify", explain.RetryBudget)
+	h.clear("verify", contract.CodeRetryBudget)
 	again := h.ran("verify")
 	assert.Equal(t, 1, again.Counts.Failed, "the next run takes it")
 	h.run("jobs", "forgive", "verify", "bad").OK().Says("key bad of verify is forgiven: 1 failure forgotten")
 	documented(t, plain, contract.UpdateMarkDone, "verify", "bad")
 	assert.Equal(t, 1, h.ran("verify").Counts.Disabled)
-	assert.Equal(t, explain.MarkedDone, markReason(h, "verify").Code)
+	assert.Equal(t, contract.CodeMarkedDone, markReason(h, "verify").Code)
 	documented(t, plain, contract.QueryHolds, "verify", "bad")
 	documented(t, plain, contract.UpdateForgive, "verify", "bad")
-	h.clear("verify", explain.MarkedDone)
+	h.clear("verify", contract.CodeMarkedDone)
 	h.run("jobs", "mark-done", "verify", "bad", "--for", "7d").OK().Says("key bad of verify is left out until")
 	h.run("jobs", "disabled", "verify").OK().Says("marked as done by tester")
 	h.run("jobs", "forgive", "verify", "bad").OK().Says("marked as done by tester")
@@ -160,17 +160,17 @@ func disableType(t *testing.T, h *harness, plain client.Client) {
 		starter.RunRef
 		contract.JobGroupResult
 	}](h.run("jobtypes", "run", "fragile", "--wait", "-o", "json").Exits(ui.ExitFailed))
-	assert.Equal(t, explain.RetryBudget, h.reason(skipped.WorkflowID).Code, "the run has ended, and this is why")
+	assert.Equal(t, contract.CodeRetryBudget, h.reason(skipped.WorkflowID).Code, "the run has ended, and this is why")
 	assert.Equal(t, contract.OutcomeSkipped, skipped.Outcome)
 	assert.Contains(t, skipped.Reason, "RETRY_BUDGET: job type fragile is disabled until")
 	assert.Zero(t, skipped.Counts.Detected)
 	h.run("jobtypes", "list").OK().Says("by its retry budget")
 	h.run("jobs", "disabled", "fragile").OK().Says("(all)")
 	h.run("jobtypes", "detect", "fragile").OK().Says("good", "bad")
-	assert.Equal(t, explain.RetryBudget, h.reason("fragile").Code)
+	assert.Equal(t, contract.CodeRetryBudget, h.reason("fragile").Code)
 	assert.Equal(t, "fragile", h.reason("fragile").Object)
 	documented(t, plain, contract.UpdateReEnable, "fragile", "")
-	h.clear("fragile", explain.RetryBudget)
+	h.clear("fragile", contract.CodeRetryBudget)
 	assert.Equal(t, contract.OutcomePartial, h.ran("fragile").Outcome)
 	h.run("jobtypes", "re-enable", "fragile").OK().Says("job type fragile is enabled again")
 	h.run("jobtypes", "re-enable", "fragile").Exits(ui.ExitFailed).Complains("job type fragile is not disabled by its retry budget")
@@ -180,7 +180,7 @@ func markReason(h *harness, thing string) explain.Reason {
 	reasons := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK()).Reasons
 	require.NotEmpty(h.t, reasons)
 	for _, r := range reasons {
-		if r.Code == explain.MarkedDone {
+		if r.Code == contract.CodeMarkedDone {
 			return r
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/testsuite"
@@ -37,7 +38,7 @@ job_types:
 			Needs []explain.Need `json:"needs"`
 		}](h.run("status", "-o", "json").OK()).Needs
 	}
-	find := func(code explain.Code) *explain.Need {
+	find := func(code contract.Code) *explain.Need {
 		list := needs()
 		at := slices.IndexFunc(list, func(n explain.Need) bool { return n.Code == code })
 		if at < 0 {
@@ -45,14 +46,14 @@ job_types:
 		}
 		return &list[at]
 	}
-	for code, object := range map[explain.Code]string{explain.AwaitingApproval: "ok", explain.Paused: "copy", explain.NoWorker: "command role=tape"} {
+	for code, object := range map[contract.Code]string{contract.CodeApproval: "ok", contract.CodePaused: "copy", contract.CodeNoWorker: "command role=tape"} {
 		testsuite.WaitFor(t, 30*time.Second, string(code), func() bool {
 			found := find(code)
 			return found != nil && found.Object == object
 		})
 	}
 	h.run("status").OK().Says("NEEDS A PERSON", "AWAITING_APPROVAL", "roundsman approve dag/outer/one/sub/ok")
-	for _, code := range []explain.Code{explain.AwaitingApproval, explain.Paused} {
+	for _, code := range []contract.Code{contract.CodeApproval, contract.CodePaused} {
 		found := find(code)
 		require.NotNil(t, found, code)
 		assert.Len(t, slices.DeleteFunc(needs(), func(n explain.Need) bool { return n.Code != code }), 1, "%s is listed once", code)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
@@ -15,7 +16,7 @@ func TestNeedsCheck(t *testing.T) {
 	assert.Equal(t, Check{Name: "needs a person", Verdict: VerdictOK, Found: "nothing"}, needsCheck(nil, nil))
 	var needs []explain.Need
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		needs = append(needs, explain.Need{Name: name, Reason: explain.Reason{Code: explain.Paused}})
+		needs = append(needs, explain.Need{Name: name, Reason: explain.Reason{Code: contract.CodePaused}})
 	}
 	found := needsCheck(needs, nil)
 	assert.Equal(t, VerdictWarn, found.Verdict)

@@ -3,6 +3,7 @@ package explainer
 import (
 	"slices"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
@@ -11,11 +12,11 @@ import (
 type Link struct {
 	explain.Holder
 	// Holds is the lane, pool or object that the previous thing waits for; Code is the code of that wait.
-	Holds string       `json:"holds"`
-	Code  explain.Code `json:"code"`
-	State string       `json:"state,omitempty"`
+	Holds string        `json:"holds"`
+	Code  contract.Code `json:"code"`
+	State string        `json:"state,omitempty"`
 	// Because is the code of the reason why the holder does not continue, empty if it does.
-	Because explain.Code `json:"because,omitempty"`
+	Because contract.Code `json:"because,omitempty"`
 	// Detail is that reason, or the text for a holder that continues.
 	Detail string `json:"detail"`
 	// Remedy and Actions end the wait of the whole chain. Only the root has them.

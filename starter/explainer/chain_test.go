@@ -7,19 +7,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 func waitsFor(object, run, item string, actions ...action.Action) explain.Reason {
-	return explain.Reason{Code: explain.ClaimHeld, Object: object, Detail: "held by " + run, Holder: &explain.Holder{Run: run, Item: item}, Remedy: "wait, or cancel", Actions: actions}
+	return explain.Reason{Code: contract.CodeClaimHeld, Object: object, Detail: "held by " + run, Holder: &explain.Holder{Run: run, Item: item}, Remedy: "wait, or cancel", Actions: actions}
 }
 
 func TestChainLeadsToTheRoot(t *testing.T) {
 	t.Parallel()
 	cancel := []action.Action{{Label: "Cancel"}}
 	approve := []action.Action{{Label: "Approve"}}
-	own := explain.Reason{Code: explain.GlobalLimit, Detail: "one at a time"}
+	own := explain.Reason{Code: contract.CodeGlobalLimit, Detail: "one at a time"}
 	from := Explanation{Name: "a", Reasons: []explain.Reason{own, waitsFor("x", "b", "", cancel...)}}
 	known := map[string]Explanation{
 		"b":   {State: "waiting", Reasons: []explain.Reason{own, waitsFor("y", "c", "1", cancel...)}},
@@ -34,16 +35,16 @@ func TestChainLeadsToTheRoot(t *testing.T) {
 			return found, nil
 		})
 	}
-	first := Link{Holder: explain.Holder{Run: "b"}, Holds: "x", Code: explain.ClaimHeld, State: "waiting", Because: explain.ClaimHeld, Detail: "held by c"}
-	root := Link{Holder: explain.Holder{Run: "c", Item: "1"}, Holds: "y", Code: explain.ClaimHeld, State: "running", Detail: "it runs", Remedy: "wait, or cancel", Actions: cancel}
+	first := Link{Holder: explain.Holder{Run: "b"}, Holds: "x", Code: contract.CodeClaimHeld, State: "waiting", Because: contract.CodeClaimHeld, Detail: "held by c"}
+	root := Link{Holder: explain.Holder{Run: "c", Item: "1"}, Holds: "y", Code: contract.CodeClaimHeld, State: "running", Detail: "it runs", Remedy: "wait, or cancel", Actions: cancel}
 	assert.Equal(t, []Link{first, root}, chain(), "a root that continues has the remedy of the wait")
 
-	known["c/1"] = Explanation{State: "waiting", Reasons: []explain.Reason{{Code: explain.AwaitingApproval, Detail: "go?", Remedy: "approve", Actions: approve}}}
-	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "waiting", explain.AwaitingApproval, "go?", "approve", approve
+	known["c/1"] = Explanation{State: "waiting", Reasons: []explain.Reason{{Code: contract.CodeApproval, Detail: "go?", Remedy: "approve", Actions: approve}}}
+	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "waiting", contract.CodeApproval, "go?", "approve", approve
 	assert.Equal(t, []Link{first, root}, chain(), "a root that waits has its own")
 
-	known["c/1"] = Explanation{State: "running", Reasons: []explain.Reason{{Code: explain.OutcomePending, Detail: "lost", Remedy: "wait"}}}
-	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "running", explain.OutcomePending, "lost", "wait", nil
+	known["c/1"] = Explanation{State: "running", Reasons: []explain.Reason{{Code: contract.CodeOutcome, Detail: "lost", Remedy: "wait"}}}
+	root.State, root.Because, root.Detail, root.Remedy, root.Actions = "running", contract.CodeOutcome, "lost", "wait", nil
 	assert.Equal(t, []Link{first, root}, chain(), "a remedy may have no action")
 
 	delete(known, "c/1")

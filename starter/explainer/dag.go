@@ -127,7 +127,7 @@ func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string,
 		return nil
 	case starter.NotReady(err):
 		answer = contract.ExplainQueryResult{State: "preparing", Waits: []contract.WaitReason{{
-			Code: string(explain.Starting), Object: ref.WorkflowID, Detail: "the run has just been started",
+			Code: string(contract.CodeStarting), Object: ref.WorkflowID, Detail: "the run has just been started",
 		}}}
 	case err != nil:
 		return err

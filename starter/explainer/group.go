@@ -194,12 +194,12 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 	if facts.Down != "" {
 		return nil
 	}
-	waits := map[explain.Code]bool{}
+	waits := map[contract.Code]bool{}
 	var doubted []string
 	mark := func(list []contract.WaitReason) {
 		for _, wait := range list {
-			waits[explain.Code(wait.Code)] = true
-			if explain.Code(wait.Code) == explain.WorkerUnreachable {
+			waits[contract.Code(wait.Code)] = true
+			if contract.Code(wait.Code) == contract.CodeUnreachable {
 				doubted = append(doubted, strings.Split(wait.Object, ", ")...)
 			}
 		}
@@ -219,13 +219,13 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 	if facts.Item != nil {
 		mark(facts.Item.Waits)
 	}
-	if waits[explain.LaneBusy] || waits[explain.ClaimsPending] || waits[explain.ResourcesPending] {
+	if waits[contract.CodeLaneBusy] || waits[contract.CodeClaims] || waits[contract.CodeResources] {
 		if err := e.admission(ctx, facts); err != nil {
 			return err
 		}
 	}
 	e.ask(ctx, doubted, facts)
-	if always || waits[explain.NoWorker] {
+	if always || waits[contract.CodeNoWorker] {
 		workers, err := e.client.Workers().List(ctx, contract.WorkersQueryInput{})
 		if err != nil && !noteDown(facts, err) {
 			return err

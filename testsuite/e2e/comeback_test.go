@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
@@ -60,7 +59,7 @@ func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
 	why, err := explainer.Explain(t.Context(), c.client, ref.WorkflowID)
 	require.NoError(t, err)
 	require.NotEmpty(t, why.Reasons)
-	assert.Equal(t, explain.WindowClosed, why.Reasons[0].Code, "%+v", why.Reasons)
+	assert.Equal(t, contract.CodeWindowClosed, why.Reasons[0].Code, "%+v", why.Reasons)
 	assert.WithinDuration(t, opens, why.Reasons[0].Until, time.Second)
 	assert.Equal(t, contract.OutcomeCompleted, c.result(c.run("other"), 30*time.Second).Outcome, "it does not keep the lane")
 

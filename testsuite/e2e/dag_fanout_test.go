@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
@@ -79,7 +78,7 @@ func TestDAGFanOutOverAResultSurvivesKills(t *testing.T) {
 		why = found
 		return err == nil && len(found.Reasons) > 0
 	})
-	assert.Equal(t, explain.ConcurrencyLimit, why.Reasons[0].Code)
+	assert.Equal(t, contract.CodeConcurrency, why.Reasons[0].Code)
 	assert.Equal(t, "drain", why.Reasons[0].Object)
 	assert.Equal(t, "the concurrency of 3 of the fan-out drain is used up", why.Reasons[0].Detail)
 	assert.Equal(t, "wait, or `roundsman set "+ref.WorkflowID+" concurrency.drain=N`", why.Reasons[0].Remedy)

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -43,7 +42,7 @@ func (s *stage) signal(id, name string, argument any) {
 func (s *stage) awaitDAGTask(ref starter.RunRef, task string) {
 	s.t.Helper()
 	testsuite.WaitFor(s.t, 30*time.Second, task+" waits for an approval", func() bool {
-		_, asked := s.told(situation{thing: ref.WorkflowID + "/" + task, code: explain.AwaitingApproval, object: task})
+		_, asked := s.told(situation{thing: ref.WorkflowID + "/" + task, code: contract.CodeApproval, object: task})
 		return asked
 	})
 }
@@ -85,11 +84,11 @@ func TestExplainAdmission(t *testing.T) {
 	pause()
 	run := s.group("claims", s.spec(at("x")))
 	ref := s.dag("", "  - {id: a, resources: {db: 1}, WORK}\n")
-	s.check(began, situation{thing: run, code: explain.ClaimsPending, remedy: unpause})
+	s.check(began, situation{thing: run, code: contract.CodeClaims, remedy: unpause})
 	pause()
 	began = time.Now()
 	second := runDAG(t, s.client, compileDAG(t, "version: 1\nname: second\ntasks:\n  - {id: a, resources: {other: 1}, command: [sleep, 300]}\n", nil), starter.DAGOptions{Run: "r"})
-	s.check(began, situation{thing: second.WorkflowID + "/a", code: explain.ResourcesPending, object: "a.1", remedy: unpause})
+	s.check(began, situation{thing: second.WorkflowID + "/a", code: contract.CodeResources, object: "a.1", remedy: unpause})
 	s.terminate(ref.WorkflowID)
 
 	silent, err := s.client.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "group/silent", TaskQueue: "nobody"},
@@ -99,7 +98,7 @@ func TestExplainAdmission(t *testing.T) {
 	began = time.Now()
 	spec := s.spec(at("y"))
 	spec.Lane = "lane"
-	s.check(began, situation{thing: s.group("lane", spec), code: explain.Recovering, object: "group/silent", remedy: func() { s.terminate(silent.GetID()) }})
+	s.check(began, situation{thing: s.group("lane", spec), code: contract.CodeRecovering, object: "group/silent", remedy: func() { s.terminate(silent.GetID()) }})
 }
 
 // TestANewRegistryIsNoLackOfWorkers: a run for every worker waits until the registry, which was terminated, knows them all.
@@ -112,7 +111,7 @@ func TestANewRegistryIsNoLackOfWorkers(t *testing.T) {
 	began := time.Now()
 	spec := s.spec()
 	spec.EachWorker = true
-	s.check(began, situation{thing: s.group("each", spec), code: explain.FleetRecovering, object: s.name, until: true, remedy: func() {
+	s.check(began, situation{thing: s.group("each", spec), code: contract.CodeFleetRecovering, object: s.name, until: true, remedy: func() {
 		testsuite.WaitFor(t, 2*time.Minute, "the registry knows all workers", func() bool {
 			registry, err := s.client.Workers().Registry(t.Context(), contract.WorkersQueryInput{})
 			return err == nil && len(registry.Workers) > 0 && !registry.Incomplete
@@ -141,8 +140,8 @@ func TestAdmissionWaitsForPausedHolders(t *testing.T) {
 	s.terminate(contract.AdmissionWorkflowID)
 	began := time.Now()
 	waiter := s.group("2", spec)
-	s.check(began, situation{thing: waiter, code: explain.Recovering, object: holder, remedy: unpause})
-	busy := s.explains(waiter, explain.LaneBusy)
+	s.check(began, situation{thing: waiter, code: contract.CodeRecovering, object: holder, remedy: unpause})
+	busy := s.explains(waiter, contract.CodeLaneBusy)
 	assert.Contains(t, busy.Detail, "held by "+holder)
 }
 
@@ -172,7 +171,7 @@ func TestExplainWithoutControlPlane(t *testing.T) {
 	p := &inProcess{t: t, server: testsuite.StartServer(t)}
 	s := p.stage(t, "alone")
 	run := s.group("1", s.spec(at("x")))
-	s.check(time.Now(), situation{thing: run, code: explain.ControlPlaneDown, timeless: true, remedy: func() {
+	s.check(time.Now(), situation{thing: run, code: contract.CodeControlPlaneDown, timeless: true, remedy: func() {
 		s.control()
 	}})
 }
@@ -209,7 +208,7 @@ func TestExplainChangesNothing(t *testing.T) {
 	}
 	asked := []string{group, ref.WorkflowID, contract.AdmissionWorkflowID, contract.FleetWorkflowID}
 	testsuite.WaitFor(t, 30*time.Second, "the task waits for a slot", func() bool {
-		_, full := s.told(situation{thing: s.name + "/a", code: explain.AllSlotsFull, object: id})
+		_, full := s.told(situation{thing: s.name + "/a", code: contract.CodeSlots, object: id})
 		return full
 	})
 
@@ -227,7 +226,7 @@ func TestExplainChangesNothing(t *testing.T) {
 	began := time.Now()
 	explanation, err := explainer.Explain(t.Context(), s.client, group)
 	require.NoError(t, err)
-	require.Equal(t, explain.ControlPlaneDown, explanation.Reasons[0].Code)
+	require.Equal(t, contract.CodeControlPlaneDown, explanation.Reasons[0].Code)
 	assert.WithinRange(t, explanation.Reasons[0].Since, began.Add(-2*time.Minute), time.Now(), "its last poll")
 }
 

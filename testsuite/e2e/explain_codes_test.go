@@ -22,7 +22,7 @@ import (
 
 // fixture arranges a situation with one reason.
 type fixture struct {
-	code explain.Code
+	code contract.Code
 	// of distinguishes fixtures of one code.
 	of      string
 	arrange func(*stage) situation
@@ -33,24 +33,24 @@ type fixture struct {
 const passes = 12 * time.Second
 
 // elsewhere names the tests of codes whose situations would disturb the other fixtures.
-var elsewhere = map[explain.Code]string{
-	explain.ControlPlaneDown: "TestExplainWithoutControlPlane",
-	explain.WorkflowStuck:    "starter's TestStuckWorkflow",
-	explain.Recovering:       "TestExplainAdmission",
-	explain.FleetRecovering:  "TestANewRegistryIsNoLackOfWorkers",
-	explain.CannotStart:      "TestASickNodeFailsNothing",
-	explain.NotInstalled:     "TestAProgramThatOneNodeLacks",
-	explain.DiskFull:         "TestAFullDataDirectoryIsReported",
-	explain.ReceiverFailing:  "TestNotificationsArriveAtLeastOnce",
-	explain.NoReceiver:       "TestNotificationsArriveAtLeastOnce",
-	explain.ClaimsPending:    "TestExplainAdmission",
-	explain.ResourcesPending: "TestExplainAdmission",
+var elsewhere = map[contract.Code]string{
+	contract.CodeControlPlaneDown: "TestExplainWithoutControlPlane",
+	contract.CodeWorkflowStuck:    "starter's TestStuckWorkflow",
+	contract.CodeRecovering:       "TestExplainAdmission",
+	contract.CodeFleetRecovering:  "TestANewRegistryIsNoLackOfWorkers",
+	contract.CodeCannotStart:      "TestASickNodeFailsNothing",
+	contract.CodeNotInstalled:     "TestAProgramThatOneNodeLacks",
+	contract.CodeDiskFull:         "TestAFullDataDirectoryIsReported",
+	contract.CodeReceiverFailing:  "TestNotificationsArriveAtLeastOnce",
+	contract.CodeNoReceiver:       "TestNotificationsArriveAtLeastOnce",
+	contract.CodeClaims:           "TestExplainAdmission",
+	contract.CodeResources:        "TestExplainAdmission",
 }
 
 // TestEveryCodeHasAFixture: each code has one here or in elsewhere.
 func TestEveryCodeHasAFixture(t *testing.T) {
 	t.Parallel()
-	known := map[explain.Code]bool{}
+	known := map[contract.Code]bool{}
 	for _, f := range fixtures() {
 		known[f.code] = true
 	}
@@ -107,25 +107,25 @@ func fixtures() []fixture {
 
 func fixturesOfTypes() []fixture {
 	return []fixture{
-		{code: explain.Disabled, arrange: func(s *stage) situation {
+		{code: contract.CodeDisabled, arrange: func(s *stage) situation {
 			return situation{thing: "disabled", object: "disabled", says: "enabled is false", old: true, remedy: func() {
 				s.applyTypes(typesOfFixtures(true))
 			}}
 		}},
-		{code: explain.Paused, arrange: func(s *stage) situation {
+		{code: contract.CodePaused, arrange: func(s *stage) situation {
 			require.NoError(s.t, jobtypes.Of(s.client.As("ann", nil)).Pause(s.t.Context(), "paused", "new disks"))
 			return situation{thing: "paused", object: "paused", says: "paused by ann: new disks", remedy: func() {
 				require.NoError(s.t, jobtypes.Of(s.client).Resume(s.t.Context(), "paused"))
 			}}
 		}},
-		{code: explain.Paused, of: "plainly", arrange: func(s *stage) situation {
+		{code: contract.CodePaused, of: "plainly", arrange: func(s *stage) situation {
 			schedule := s.dial("temporal-cli:bob@couch").Temporal().ScheduleClient().GetHandle(s.t.Context(), contract.ScheduleID("paused-plainly"))
 			require.NoError(s.t, schedule.Pause(s.t.Context(), client.SchedulePauseOptions{Note: "no power"}))
 			return situation{thing: "paused-plainly", object: "paused-plainly", says: "paused by bob: no power", remedy: func() {
 				require.NoError(s.t, schedule.Unpause(s.t.Context(), client.ScheduleUnpauseOptions{}))
 			}}
 		}},
-		{code: explain.NotDueUntil, arrange: func(s *stage) situation {
+		{code: contract.CodeNotDue, arrange: func(s *stage) situation {
 			s.worker(1, "-ssd")
 			s.hold(s.name)
 			s.t.Cleanup(func() {
@@ -138,7 +138,7 @@ func fixturesOfTypes() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Idle, arrange: func(s *stage) situation {
+		{code: contract.CodeIdle, arrange: func(s *stage) situation {
 			id := s.worker(3, "-ssd")
 			s.hold("x")
 			return situation{thing: id, object: id, says: "it could run 3 jobs and nobody asks for it: no applied job type uses what it has", timeless: true, remedy: func() {
@@ -146,7 +146,7 @@ func fixturesOfTypes() []fixture {
 				s.works("x")
 			}}
 		}},
-		{code: explain.Starting, arrange: func(s *stage) situation {
+		{code: contract.CodeStarting, arrange: func(s *stage) situation {
 			id := s.delayed(passes, s.spec())
 			return situation{thing: id, object: id, remedy: func() { <-time.After(passes) }}
 		}},
@@ -155,7 +155,7 @@ func fixturesOfTypes() []fixture {
 
 func fixturesOfGroups() []fixture {
 	return []fixture{
-		{code: explain.Paused, of: "run", arrange: func(s *stage) situation {
+		{code: contract.CodePaused, of: "run", arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			open := s.hold("x")
 			s.t.Cleanup(open)
@@ -166,7 +166,7 @@ func fixturesOfGroups() []fixture {
 			s.signal(run, contract.SignalPause, contract.PauseInput{By: "ann", Note: "new disks"})
 			return situation{thing: run, object: run, says: "paused by ann: new disks", remedy: func() { s.signal(run, contract.SignalResume, nil) }}
 		}},
-		{code: explain.Paused, of: "temporal", arrange: func(s *stage) situation {
+		{code: contract.CodePaused, of: "temporal", arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("x")
 			run := s.group("1", s.spec(at("x")))
@@ -175,7 +175,7 @@ func fixturesOfGroups() []fixture {
 			pause()
 			return situation{thing: run, object: run, says: "is paused in Temporal itself by test: for a test", remedy: unpause}
 		}},
-		{code: explain.LaneBusy, arrange: func(s *stage) situation {
+		{code: contract.CodeLaneBusy, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("x")
 			spec := s.spec(at("x"))
@@ -186,7 +186,7 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), starter.RunRef{WorkflowID: holder}, "test"))
 			}}
 		}},
-		{code: explain.ClaimHeld, arrange: func(s *stage) situation {
+		{code: contract.CodeClaimHeld, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("x")
 			mine, other := at("x"), at("y")
@@ -197,7 +197,7 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, s.client.Runs().CancelItem(s.t.Context(), starter.ItemRef{Run: starter.RunRef{WorkflowID: holder}, ID: "job-00001"}, "test"))
 			}}
 		}},
-		{code: explain.PoolFull, arrange: func(s *stage) situation {
+		{code: contract.CodePoolFull, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("x")
 			mine, other := at("x"), at("y")
@@ -209,7 +209,7 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Deduped, arrange: func(s *stage) situation {
+		{code: contract.CodeDeduped, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("x")
 			open := s.hold("y")
@@ -223,7 +223,7 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Detecting, arrange: func(s *stage) situation {
+		{code: contract.CodeDetecting, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			var found []jobtype.Proposal
 			for range contract.MaxPageProposals + 1 {
@@ -232,24 +232,24 @@ func fixturesOfGroups() []fixture {
 			}
 			return situation{thing: s.group("1", s.spec(found...)) + "/job-00001", says: "the detection has not ended", remedy: func() { close(s.enough) }}
 		}},
-		{code: explain.RetryBackoff, arrange: func(s *stage) situation {
+		{code: contract.CodeBackoff, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			spec := s.spec(at("fails"))
 			spec.Policy.RetryLimit, spec.Policy.RetryBackoff = 1, jobtype.Duration(passes)
 			s.hold("fails")
 			return situation{thing: s.group("1", spec) + "/job-00001", says: "attempt 1 failed: no disk", until: true}
 		}},
-		{code: explain.Deferred, arrange: func(s *stage) situation {
+		{code: contract.CodeDeferred, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("early")
 			return situation{thing: s.group("1", s.spec(at("early"))) + "/job-00001", says: "the lock is held", until: true}
 		}},
-		{code: explain.Guard, arrange: func(s *stage) situation {
+		{code: contract.CodeGuard, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("unready")
 			return situation{thing: s.group("1", s.spec(at("unready"))) + "/job-00001", says: "the standby lags", until: true}
 		}},
-		{code: explain.RetryBudget, arrange: func(s *stage) situation {
+		{code: contract.CodeRetryBudget, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			spec := s.spec(at("fails"))
 			spec.RetryBudget, spec.Policy.RetryLimit, spec.Policy.RetryBackoff = budget(1, 0), 3, jobtype.Duration(time.Hour)
@@ -258,7 +258,7 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.MarkedDone, arrange: func(s *stage) situation {
+		{code: contract.CodeMarkedDone, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.end(s.begin("warm-"+s.name, s.spec(at("w")))) // Now there is an admission.
 			_, err := s.client.Admission().MarkDone(s.t.Context(), s.name, "x", time.Hour)
@@ -270,7 +270,7 @@ func fixturesOfGroups() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.AfterPending, arrange: func(s *stage) situation {
+		{code: contract.CodeAfter, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			spec := s.spec(at("x"))
 			spec.After = map[string]contract.AfterRule{"dump": {SucceededWithin: jobtype.Duration(time.Hour)}}
@@ -279,7 +279,7 @@ func fixturesOfGroups() []fixture {
 				s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true})
 			}}
 		}},
-		{code: explain.WindowClosed, arrange: func(s *stage) situation {
+		{code: contract.CodeWindowClosed, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			opens := time.Now().Add(30 * time.Minute)
 			spec := s.spec(at("x"))
@@ -287,7 +287,7 @@ func fixturesOfGroups() []fixture {
 			run := s.group("1", spec)
 			return situation{thing: run, object: s.name, exact: opens.Truncate(time.Minute), remedy: func() { s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{}) }}
 		}},
-		{code: explain.DoesNotFit, arrange: func(s *stage) situation {
+		{code: contract.CodeWindowFit, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.hold("x")
 			closes := time.Now().Add(time.Hour)
@@ -298,14 +298,14 @@ func fixturesOfGroups() []fixture {
 			run := s.group("1", spec)
 			return situation{thing: run + "/job-00002", object: "job-00002", exact: closes.Truncate(time.Minute), remedy: func() { s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{}) }}
 		}},
-		{code: explain.NotBefore, arrange: func(s *stage) situation {
+		{code: contract.CodeNotBefore, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			later := at("x")
 			later.NotBefore = time.Now().Add(passes).UTC()
 			s.hold("x")
 			return situation{thing: s.group("1", s.spec(later)) + "/job-00001", exact: later.NotBefore}
 		}},
-		{code: explain.OutcomePending, arrange: func(s *stage) situation {
+		{code: contract.CodeOutcome, arrange: func(s *stage) situation {
 			id := s.worker(2, "-ssd")
 			s.hold("silent")
 			return situation{thing: s.group("1", s.spec(at("silent"))) + "/job-00001", object: id, says: "was lost", until: true}
@@ -324,14 +324,14 @@ func fixturesOfPlaces() []fixture {
 		return run
 	}
 	return []fixture{
-		{code: explain.GlobalLimit, arrange: func(s *stage) situation {
+		{code: contract.CodeGlobalLimit, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			run := narrow(s, func(p *jobtype.Policy) { p.GlobalExecutionConcurrency = 1 })
 			return situation{thing: run + "/job-00002", object: s.name, says: "of 1 is reached", remedy: func() {
 				s.setPolicy(run, func(p *jobtype.Policy) { p.GlobalExecutionConcurrency = 2 })
 			}}
 		}},
-		{code: explain.Backlog, arrange: func(s *stage) situation {
+		{code: contract.CodeBacklog, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			close(s.enough)
 			s.hold("x")
@@ -347,14 +347,14 @@ func fixturesOfPlaces() []fixture {
 				require.NoError(s.t, testsuite.CancelItem(s.t.Context(), s.client.Temporal(), run, contract.CancelItemInput{Item: contract.JobID(410)}))
 			}}
 		}},
-		{code: explain.PerWorkerLimit, arrange: func(s *stage) situation {
+		{code: contract.CodeWorkerLimit, arrange: func(s *stage) situation {
 			id := s.worker(2, "-ssd")
 			run := narrow(s, func(p *jobtype.Policy) { p.PerWorkerExecutionConcurrency = 1 })
 			return situation{thing: run + "/job-00002", object: id, says: "of 1 is reached", remedy: func() {
 				s.setPolicy(run, func(p *jobtype.Policy) { p.PerWorkerExecutionConcurrency = 2 })
 			}}
 		}},
-		{code: explain.AllSlotsFull, arrange: func(s *stage) situation {
+		{code: contract.CodeSlots, arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
 			run := narrow(s, func(*jobtype.Policy) {})
 			return situation{thing: run + "/job-00002", object: id, remedy: func() {
@@ -364,14 +364,14 @@ func fixturesOfPlaces() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.AllSlotsFull, of: "worker", arrange: func(s *stage) situation {
+		{code: contract.CodeSlots, of: "worker", arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
 			run := narrow(s, func(*jobtype.Policy) {})
 			return situation{thing: id, object: id, says: "1 of 1 slots are in use: " + run + "/job-00001", remedy: func() {
 				require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), starter.RunRef{WorkflowID: run}, "test"))
 			}}
 		}},
-		{code: explain.NoWorker, arrange: func(s *stage) situation {
+		{code: contract.CodeNoWorker, arrange: func(s *stage) situation {
 			s.worker(1, "-hdd")
 			needs := at("x")
 			needs.Labels = map[string]string{"disk": "ssd"}
@@ -380,10 +380,10 @@ func fixturesOfPlaces() []fixture {
 				s.worker(1, "-ssd")
 			}}
 		}},
-		{code: explain.NoWorker, of: "run", arrange: func(s *stage) situation {
+		{code: contract.CodeNoWorker, of: "run", arrange: func(s *stage) situation {
 			return situation{thing: s.group("1", s.spec(at("x"))), object: s.name, until: true, remedy: func() { s.worker(1, "-ssd") }}
 		}},
-		{code: explain.WorkerCordoned, arrange: func(s *stage) situation {
+		{code: contract.CodeCordoned, arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
 			_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionCordon, "ann", "new disk")
 			require.NoError(s.t, err)
@@ -392,7 +392,7 @@ func fixturesOfPlaces() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.WorkerCordoned, of: "job", arrange: func(s *stage) situation {
+		{code: contract.CodeCordoned, of: "job", arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
 			s.worker(1, "-hdd")
 			_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionDrain, "ann", "")
@@ -405,32 +405,32 @@ func fixturesOfPlaces() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.WorkerUnreachable, arrange: frozen(false)},
-		{code: explain.WorkerUnreachable, of: "job", arrange: frozen(true)},
+		{code: contract.CodeUnreachable, arrange: frozen(false)},
+		{code: contract.CodeUnreachable, of: "job", arrange: frozen(true)},
 	}
 }
 
 func fixturesOfDAGs() []fixture {
 	return []fixture{
-		{code: explain.AwaitingApproval, arrange: func(s *stage) situation {
+		{code: contract.CodeApproval, arrange: func(s *stage) situation {
 			ref := s.dag("", "  - {id: ok, approval: {prompt: \"agreed?\", timeout: 1h}}\n")
 			return situation{thing: ref.WorkflowID + "/ok", object: "ok", says: "agreed?", until: true, remedy: func() {
 				_, err := s.client.DAGs().ApproveTask(s.t.Context(), ref, "ok", "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Upstream, arrange: func(s *stage) situation {
+		{code: contract.CodeUpstream, arrange: func(s *stage) situation {
 			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 10m}\n")
 			return situation{thing: ref.WorkflowID + "/nap", object: "ok", says: "ok waits: AWAITING_APPROVAL", remedy: func() {
 				_, err := s.client.DAGs().ApproveTask(s.t.Context(), ref, "ok", "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Sleeping, arrange: func(s *stage) situation {
+		{code: contract.CodeSleeping, arrange: func(s *stage) situation {
 			ref := s.dag("", fmt.Sprintf("  - {id: nap, sleep: %s}\n", passes))
 			return situation{thing: ref.WorkflowID + "/nap", lasts: passes}
 		}},
-		{code: explain.ConcurrencyLimit, arrange: func(s *stage) situation {
+		{code: contract.CodeConcurrency, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "concurrency of 1 is used up", remedy: func() {
@@ -438,7 +438,7 @@ func fixturesOfDAGs() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.ConcurrencyLimit, of: "fan-out", arrange: func(s *stage) situation {
+		{code: contract.CodeConcurrency, of: "fan-out", arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			ref := s.dag("", "  - {id: a, for_each: [x, y], concurrency: 1, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/a.y", object: "a", says: "concurrency of 1 of the fan-out a is used up", remedy: func() {
@@ -452,14 +452,14 @@ func fixturesOfDAGs() []fixture {
 				require.ErrorContains(s.t, err, "there is no fan-out")
 			}}
 		}},
-		{code: explain.ItemsInFlight, arrange: func(s *stage) situation {
+		{code: contract.CodeItemsInFlight, arrange: func(s *stage) situation {
 			ref := s.dag("", "  - {id: ok, for_each: [x, y], items_in_flight: 1, approval: {}}\n  - {id: nap, for_each: [x, y], per_item: ok, sleep: 1s}\n")
 			return situation{thing: ref.WorkflowID + "/ok.y", object: "ok.x", says: "1 of 1 items of ok are in flight: ok.x waits: AWAITING_APPROVAL", remedy: func() {
 				_, err := s.client.DAGs().ApproveTask(s.t.Context(), ref, "ok.x", "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.ItemFailed, arrange: func(s *stage) situation {
+		{code: contract.CodeItemFailed, arrange: func(s *stage) situation {
 			ref := s.dag("hold_on_failure: 1h\n", "  - {id: ok, for_each: [x, y], items_in_flight: 1, on_item_failure: stop, approval: {}}\n")
 			s.awaitDAGTask(ref, "ok.x")
 			_, err := s.client.DAGs().RejectTask(s.t.Context(), ref, "ok.x", "ann", "no")
@@ -469,7 +469,7 @@ func fixturesOfDAGs() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.ConcurrencyLimit, of: "granted", arrange: func(s *stage) situation {
+		{code: contract.CodeConcurrency, of: "granted", arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "it has its resources and gets the next place", remedy: func() {
@@ -477,7 +477,7 @@ func fixturesOfDAGs() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Held, arrange: func(s *stage) situation {
+		{code: contract.CodeParked, arrange: func(s *stage) situation {
 			ref := s.dag("hold_on_failure: 1h\n", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 10m}\n")
 			s.awaitDAGTask(ref, "ok")
 			_, err := s.client.DAGs().RejectTask(s.t.Context(), ref, "ok", "ann", "no")
@@ -487,7 +487,7 @@ func fixturesOfDAGs() []fixture {
 				require.NoError(s.t, err)
 			}}
 		}},
-		{code: explain.Paused, of: "dag", arrange: func(s *stage) situation {
+		{code: contract.CodePaused, of: "dag", arrange: func(s *stage) situation {
 			s.worker(1, "-ssd")
 			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: a, needs: [ok], WORK}\n")
 			s.awaitDAGTask(ref, "ok")
@@ -496,11 +496,11 @@ func fixturesOfDAGs() []fixture {
 				require.NoError(s.t, s.client.Runs().Resume(s.t.Context(), ref))
 			}}
 		}},
-		{code: explain.NoWorker, of: "task", arrange: func(s *stage) situation {
+		{code: contract.CodeNoWorker, of: "task", arrange: func(s *stage) situation {
 			ref := s.dag("", "  - {id: a, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/a", object: "command stage=" + s.name, until: true, remedy: func() { s.worker(1, "-ssd") }}
 		}},
-		{code: explain.PoolFull, of: "task", arrange: func(s *stage) situation {
+		{code: contract.CodePoolFull, of: "task", arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			ref := s.dag("", "  - {id: a, resources: {"+s.name+": 1}, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: s.name, says: ref.WorkflowID + "/a", remedy: func() {

@@ -163,7 +163,7 @@ func (s *stage) works(object string) {
 type situation struct {
 	// thing is explained. The reason has this code and object.
 	thing  string
-	code   explain.Code
+	code   contract.Code
 	object string
 	// says is part of the detail.
 	says string

@@ -18,7 +18,7 @@ import (
 )
 
 // explains waits until the first reason has that code, and returns it.
-func (p *inProcess) explains(thing string, code explain.Code) explain.Reason {
+func (p *inProcess) explains(thing string, code contract.Code) explain.Reason {
 	p.t.Helper()
 	var first explain.Reason
 	testsuite.WaitFor(p.t, 20*time.Second, thing+": "+string(code), func() bool {
@@ -93,7 +93,7 @@ func TestExplainFindsThings(t *testing.T) {
 	blocked := s.explanation("things/r/b")
 	assert.Equal(t, "upstream_failed", blocked.State)
 	require.Len(t, blocked.Reasons, 1)
-	assert.Equal(t, explain.Upstream, blocked.Reasons[0].Code)
+	assert.Equal(t, contract.CodeUpstream, blocked.Reasons[0].Code)
 	assert.Equal(t, "ok", blocked.Reasons[0].Object)
 }
 
@@ -115,10 +115,10 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	found := explainer.Explanation{}
 	testsuite.WaitFor(t, 30*time.Second, "both runs and the submitted job wait", func() bool {
 		found = s.explanation("kinds")
-		return len(found.Reasons) > 1 && found.Reasons[0].Code == explain.NoWorker && strings.Contains(found.Reasons[0].Detail, "(and 2 more wait for it)")
+		return len(found.Reasons) > 1 && found.Reasons[0].Code == contract.CodeNoWorker && strings.Contains(found.Reasons[0].Detail, "(and 2 more wait for it)")
 	})
 	assert.Contains(t, []string{scheduled.WorkflowID, submitted.WorkflowID, submitted.WorkflowID + "/job-00001"}, found.Reasons[0].Of)
-	assert.Equal(t, explain.WorkerCordoned, found.Reasons[1].Code, "and who could do it")
+	assert.Equal(t, contract.CodeCordoned, found.Reasons[1].Code, "and who could do it")
 	_, err = s.client.Workers().Operate(t.Context(), "kinds-ssd", starter.ActionUncordon, "ann", "")
 	require.NoError(t, err)
 
@@ -127,7 +127,7 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	run := s.group("deep", s.spec(deep))
 	testsuite.WaitFor(t, 30*time.Second, "the job's DAG waits for a person", func() bool {
 		inside, err := explainer.Explain(t.Context(), s.client, run+"/job-00001")
-		return err == nil && len(inside.Reasons) == 1 && inside.Reasons[0].Code == explain.AwaitingApproval && inside.Reasons[0].Of == run+"/job-00001"
+		return err == nil && len(inside.Reasons) == 1 && inside.Reasons[0].Code == contract.CodeApproval && inside.Reasons[0].Of == run+"/job-00001"
 	})
 	remedy := s.explanation(run + "/job-00001").Reasons[0].Remedy
 	assert.Contains(t, remedy, "`roundsman approve "+run+"/job-00001/ok`")
@@ -154,7 +154,7 @@ func TestExplainFollowsSubDAGs(t *testing.T) {
 	deepest := root.WorkflowID + "/down/deeper"
 	for _, thing := range []string{root.WorkflowID, root.WorkflowID + "/down", deepest, "outer/r/down/deeper/ok"} {
 		testsuite.WaitFor(t, 30*time.Second, thing+" waits for a person", func() bool {
-			found, told := s.told(situation{thing: thing, code: explain.AwaitingApproval, object: "ok"})
+			found, told := s.told(situation{thing: thing, code: contract.CodeApproval, object: "ok"})
 			return told && strings.HasSuffix(found.Detail, "agreed")
 		})
 	}
@@ -164,7 +164,7 @@ func TestExplainFollowsSubDAGs(t *testing.T) {
 	assert.Equal(t, "`roundsman approve "+deepest+"/ok`, or `roundsman reject "+deepest+"/ok`", waits[0].Remedy)
 	last := s.explanation("outer/last").Reasons
 	require.Len(t, last, 1)
-	assert.Equal(t, explain.Upstream, last[0].Code)
+	assert.Equal(t, contract.CodeUpstream, last[0].Code)
 	_, err := s.client.DAGs().ApproveTask(t.Context(), starter.RunRef{WorkflowID: deepest}, "ok", "ann", "")
 	require.NoError(t, err)
 	assert.Equal(t, contract.OutcomeCompleted, awaitDAG(t, s.client, root, time.Minute).Outcome)

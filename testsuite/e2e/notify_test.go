@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
@@ -91,7 +90,7 @@ func (o *operator) explainsReceivers() {
 	assert.Equal(o.t, "failing", found.State)
 	require.Len(o.t, found.Receiver.Deliveries, 1)
 	assert.Equal(o.t, contract.NotifyFailed, found.Receiver.Deliveries[0].Event)
-	assert.Equal(o.t, explain.ReceiverFailing, found.Reasons[0].Code)
+	assert.Equal(o.t, contract.CodeReceiverFailing, found.Reasons[0].Code)
 	assert.False(o.t, found.Reasons[0].Since.IsZero())
 
 	o.until("1 sent, 0 waiting, 0 given up", "explain", "file")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
@@ -39,7 +38,7 @@ func TestSharedObjects(t *testing.T) {
 	writing := at("writing")
 	writing.Exclusive = []string{"volume/1"}
 	writer := p.submit(siteSpec(t, "writers", ""), "w", writing)
-	held := p.explains(writer.WorkflowID+"/job-00001", explain.ClaimHeld)
+	held := p.explains(writer.WorkflowID+"/job-00001", contract.CodeClaimHeld)
 	assert.Contains(t, held.Detail, "group/readers-adhoc-first/job-00001")
 	assert.Contains(t, held.Detail, "group/readers-adhoc-first/job-00003")
 
@@ -49,13 +48,13 @@ func TestSharedObjects(t *testing.T) {
 		require.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	}
 	late := p.submit(spec, "late", reading("late"))
-	behind := p.explains(late.WorkflowID+"/job-00001", explain.ClaimHeld)
+	behind := p.explains(late.WorkflowID+"/job-00001", contract.CodeClaimHeld)
 	assert.Contains(t, behind.Detail, "kept for "+writer.WorkflowID+"/job-00001")
 
 	readersGo()
 	testsuite.WaitFor(t, 20*time.Second, "the writer works", func() bool { return s.present("writing") == 1 })
 	assert.Zero(t, s.present("reading")+s.present("late"), "alone")
-	waits := p.explains(late.WorkflowID+"/job-00001", explain.ClaimHeld)
+	waits := p.explains(late.WorkflowID+"/job-00001", contract.CodeClaimHeld)
 	assert.Equal(t, "held by "+writer.WorkflowID+"/job-00001", waits.Detail)
 	writerGoes()
 	for _, submitted := range []jobtypes.Submitted{readers, writer, late} {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -47,7 +46,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 	one, two := p.submit(scheduled, "one", at("free/1")), p.submit(scheduled, "two", at("free/2"))
 	again := p.begin("tidy-2", siteSpec(t, "tidy", "default"))
 	for _, waiting := range []string{one.WorkflowID, two.WorkflowID, "group/tidy-2"} {
-		busy := p.explains(waiting, explain.LaneBusy)
+		busy := p.explains(waiting, contract.CodeLaneBusy)
 		assert.Contains(t, busy.Detail, "group/tidy-1", waiting)
 	}
 
@@ -67,7 +66,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 	theirs := at("theirs")
 	theirs.Exclusive = []string{"volume/9"}
 	waits := p.begin("other-1", siteSpec(t, "other", "", theirs))
-	held := p.explains("group/other-1", explain.ClaimHeld)
+	held := p.explains("group/other-1", contract.CodeClaimHeld)
 	assert.Contains(t, held.Detail, "group/tidy-adhoc-holder/job-00001")
 
 	gate()

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -139,10 +138,10 @@ func newWalker() *walker {
 }
 
 // codes lists the codes of a thing's reasons.
-func (p *inProcess) codes(thing string) []explain.Code {
+func (p *inProcess) codes(thing string) []contract.Code {
 	explanation, err := explainer.Explain(p.t.Context(), p.client, thing)
 	require.NoError(p.t, err)
-	var codes []explain.Code
+	var codes []contract.Code
 	for _, reason := range explanation.Reasons {
 		codes = append(codes, reason.Code)
 	}
@@ -150,7 +149,7 @@ func (p *inProcess) codes(thing string) []explain.Code {
 }
 
 // clears: two seconds after the remedy the code is gone.
-func (p *inProcess) clears(thing string, code explain.Code, remedy func()) {
+func (p *inProcess) clears(thing string, code contract.Code, remedy func()) {
 	p.t.Helper()
 	remedy()
 	testsuite.GoneWithin(p.t, time.Now(), clearsWithin, thing+": "+string(code), func() bool {
@@ -180,7 +179,7 @@ func TestClosedWindow(t *testing.T) {
 	assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
 	assert.Contains(t, result.Reason, "WINDOW_CLOSED_UNTIL "+opens.UTC().Format("2006-01-02T15:04"))
 	assert.Contains(t, result.Reason, "lane default: a blackout: backup")
-	reason := p.explains("walk", explain.WindowClosed)
+	reason := p.explains("walk", contract.CodeWindowClosed)
 	assert.Equal(t, "walk", reason.Object)
 	assert.WithinDuration(t, opens, reason.Until, time.Minute)
 	assert.Contains(t, reason.Detail, "a blackout: backup")
@@ -196,17 +195,17 @@ func TestClosedWindow(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, plan.Empty(), "the mark of one run is no change: %s", plan)
 	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(jobtypes.Of(p.client).Trigger)).Outcome, "the next one is bound again")
-	p.clears("walk", explain.WindowClosed, func() { p.apply(spec) })
+	p.clears("walk", contract.CodeWindowClosed, func() { p.apply(spec) })
 
 	// The opening is near enough to wait for, and then an apply makes it earlier.
 	near := spec
 	near.Calendar = shut(-time.Second, 20*time.Minute)
 	p.apply(near)
 	waits := trigger(jobtypes.Of(p.client).Trigger)
-	reason = p.explains(waits.WorkflowID, explain.WindowClosed)
+	reason = p.explains(waits.WorkflowID, contract.CodeWindowClosed)
 	assert.WithinDuration(t, time.Now().Add(20*time.Minute), reason.Until, time.Minute)
-	assert.Equal(t, []explain.Code{explain.WindowClosed}, p.codes("walk"))
-	p.clears(waits.WorkflowID, explain.WindowClosed, func() { p.apply(spec) })
+	assert.Equal(t, []contract.Code{contract.CodeWindowClosed}, p.codes("walk"))
+	p.clears(waits.WorkflowID, contract.CodeWindowClosed, func() { p.apply(spec) })
 	assert.Equal(t, contract.OutcomeCompleted, p.outcomeOf(waits).Outcome)
 	assert.Len(t, w.beginnings("a"), 2)
 }
@@ -227,12 +226,12 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	run, err := jobtypes.Of(p.client).Trigger(t.Context(), "walk")
 	require.NoError(t, err)
 
-	reason := p.explains(run.WorkflowID+"/job-00002", explain.DoesNotFit)
+	reason := p.explains(run.WorkflowID+"/job-00002", contract.CodeWindowFit)
 	assert.Equal(t, "job-00002", reason.Object)
 	assert.WithinDuration(t, time.Now().Add(30*time.Minute), reason.Until, time.Minute)
 	assert.Contains(t, reason.Detail, "its estimated_runtime of 2h does not fit")
 	spec.Calendar = nil
-	p.clears(run.WorkflowID+"/job-00002", explain.DoesNotFit, func() { p.apply(spec) })
+	p.clears(run.WorkflowID+"/job-00002", contract.CodeWindowFit, func() { p.apply(spec) })
 	testsuite.WaitFor(t, 20*time.Second, "the large job is done", func() bool { return len(w.beginnings("large")) == 1 })
 
 	testsuite.WaitFor(t, 20*time.Second, "the small job gets somewhere", func() bool { return w.reached("small") > 10 })

@@ -51,7 +51,7 @@ Examples:
 				return err
 			}
 			for _, reason := range explanation.Reasons {
-				if reason.Code == explain.ControlPlaneDown {
+				if reason.Code == contract.CodeControlPlaneDown {
 					c.Incomplete(string(reason.Code) + ": " + reason.Detail + "; " + (explain.Remedy{Actions: reason.Actions}).Text())
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -26,7 +27,7 @@ func printed(width int, e explainer.Explanation) string {
 func TestExplanationsFitTheTerminal(t *testing.T) {
 	t.Parallel()
 	e := explainer.Explanation{Kind: "run", Name: "group/scrub-1", State: "waiting", Reasons: []explain.Reason{{
-		Code: explain.LaneBusy, Object: "default", Of: "group/scrub-1", Since: explainedAt.Add(-3 * time.Minute),
+		Code: contract.CodeLaneBusy, Object: "default", Of: "group/scrub-1", Since: explainedAt.Add(-3 * time.Minute),
 		Detail: "held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z;\n 3 others wait, and this sentence continues for a while",
 		Remedy: "wait for the holder, cancel it with `roundsman cancel`, or give the job type another lane",
 	}}}
@@ -52,11 +53,11 @@ func TestChainEndsAtTheRoot(t *testing.T) {
 	t.Parallel()
 	e := explainer.Explanation{
 		Kind: "run", Name: "group/scrub-1", State: "waiting",
-		Reasons: []explain.Reason{{Code: explain.LaneBusy, Object: "default", Detail: "held by group/vacuum-1"}},
+		Reasons: []explain.Reason{{Code: contract.CodeLaneBusy, Object: "default", Detail: "held by group/vacuum-1"}},
 		Chain: []explainer.Link{
-			{Holder: explain.Holder{Run: "group/vacuum-1"}, Holds: "default", Code: explain.LaneBusy, State: "waiting", Because: explain.ClaimHeld, Detail: "held by dag/move/a/copy"},
+			{Holder: explain.Holder{Run: "group/vacuum-1"}, Holds: "default", Code: contract.CodeLaneBusy, State: "waiting", Because: contract.CodeClaimHeld, Detail: "held by dag/move/a/copy"},
 			{
-				Holder: explain.Holder{Run: "dag/move/a", Item: "copy"}, Holds: "volume/42", Code: explain.ClaimHeld, State: "running", Detail: "it runs: it waits for nothing",
+				Holder: explain.Holder{Run: "dag/move/a", Item: "copy"}, Holds: "volume/42", Code: contract.CodeClaimHeld, State: "running", Detail: "it runs: it waits for nothing",
 				Remedy: "wait, or `roundsman cancel dag/move/a/copy`",
 			},
 		},

@@ -137,7 +137,7 @@ func waitingFor(group contract.GroupStatus) []waitingReason {
 		}
 		rest -= wait.Items
 		reason := waitingReason{Code: wait.Code, Object: wait.Object, Count: wait.Items}
-		if explain.OwnPace(explain.Code(wait.Code)) { // The detail names the setting, and nothing else does.
+		if explain.OwnPace(contract.Code(wait.Code)) { // The detail names the setting, and nothing else does.
 			reason.Detail = wait.Detail
 		}
 		if reason.Code == string(contract.CodeResources) { // Its object is the job's own request.

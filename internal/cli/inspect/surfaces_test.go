@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -75,7 +76,7 @@ func TestEveryCodeIsOnEverySurface(t *testing.T) {
 	t.Parallel()
 	var reasons []explain.Reason
 	require.NoError(t, json.Unmarshal([]byte(source(t, "internal", "engine", "explain", "testdata", "reasons.json")), &reasons))
-	codes := make([]explain.Code, len(reasons))
+	codes := make([]contract.Code, len(reasons))
 	for i, reason := range reasons {
 		codes[i] = reason.Code
 	}

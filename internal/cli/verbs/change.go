@@ -11,7 +11,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -228,7 +227,7 @@ func openApprovals(ctx context.Context, client *starter.Client, verb string, run
 	}
 	var lines strings.Builder
 	for _, reason := range explained.Reasons {
-		if reason.Code == explain.AwaitingApproval {
+		if reason.Code == contract.CodeApproval {
 			fmt.Fprintf(&lines, "\n  roundsman %s %s/%s  %s", verb, cmp.Or(reason.Of, run.WorkflowID), reason.Object, ui.OneLine(reason.Detail))
 		}
 	}

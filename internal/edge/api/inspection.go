@@ -170,7 +170,7 @@ func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs,
 	found.Total = len(found.Needs)
 	found.Needs = found.Needs[:min(found.Total, in.Limit)]
 	for i := range found.Needs {
-		if reason := &found.Needs[i].Reason; reason.Code == explain.NoWorker && !call.Sees(access.Scope{}) {
+		if reason := &found.Needs[i].Reason; reason.Code == contract.CodeNoWorker && !call.Sees(access.Scope{}) {
 			blank(reason)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
 	switch {
 	case f.NoAdmission:
-		return []Reason{reason(Recovering, "", wait.Since, time.Time{}, "admission is not running: the control plane starts it within seconds, and it asks all runs what they hold before it grants anything")}
+		return []Reason{reason(contract.CodeRecovering, "", wait.Since, time.Time{}, "admission is not running: the control plane starts it within seconds, and it asks all runs what they hold before it grants anything")}
 	case f.Admission == nil:
 	case f.Admission.Recovering:
-		return []Reason{reason(Recovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was restarted and asks all runs what they hold before it grants anything")}
-	case Code(wait.Code) == LaneBusy:
+		return []Reason{reason(contract.CodeRecovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was restarted and asks all runs what they hold before it grants anything")}
+	case contract.Code(wait.Code) == contract.CodeLaneBusy:
 		return f.laneBusy(wait, workflow, plain)
-	case Code(wait.Code) == ResourcesPending:
+	case contract.Code(wait.Code) == contract.CodeResources:
 		if held := f.resources(wait.Object, workflow); len(held) > 0 {
 			return held
 		}
@@ -46,7 +46,7 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 		default:
 			detail += fmt.Sprintf("; %d others wait", others)
 		}
-		busy := reason(LaneBusy, lane.Name, wait.Since, wait.Until, detail).
+		busy := reason(contract.CodeLaneBusy, lane.Name, wait.Since, wait.Until, detail).
 			with(or(lookAt(lane.Holder.WorkflowID, ""), about(action.CancelRun, "run", lane.Holder.WorkflowID)))
 		busy.Holder = &Holder{Run: lane.Holder.WorkflowID}
 		return []Reason{busy}
@@ -58,22 +58,22 @@ func (f Facts) resources(item, workflow string) []Reason {
 	var reasons []Reason
 	for _, pool := range f.Admission.Pools {
 		if use := waitingUse(pool.Waiting, item, workflow); use != nil && pool.Used+use.N > pool.Size {
-			full := reason(PoolFull, pool.Name, use.Since, time.Time{},
+			full := reason(contract.CodePoolFull, pool.Name, use.Since, time.Time{},
 				fmt.Sprintf("it needs %d; %d of %d are in use by %s", use.N, pool.Used, pool.Size, names(pool.Holders)))
 			full.Holder = firstOf(pool.Holders)
 			reasons = append(reasons, full)
 		} else if ahead, n := keptFor(pool.Waiting, use); n > 0 && pool.Used+n+use.N > pool.Size {
-			reasons = append(reasons, reason(PoolFull, pool.Name, use.Since, time.Time{},
+			reasons = append(reasons, reason(contract.CodePoolFull, pool.Name, use.Since, time.Time{},
 				fmt.Sprintf("it needs %d; %d of %d are in use, the rest is kept for %s, which waited longer", use.N, pool.Used, pool.Size, ahead)))
 		}
 	}
 	for _, object := range f.Admission.Objects {
 		if use := waitingUse(object.Waiting, item, workflow); use != nil && len(object.Holders) > 0 {
-			claimed := reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)).with(held(object.Holders[0]))
+			claimed := reason(contract.CodeClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)).with(held(object.Holders[0]))
 			claimed.Holder = firstOf(object.Holders)
 			reasons = append(reasons, claimed)
 		} else if ahead, _ := keptFor(object.Waiting, use); ahead != "" {
-			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer").with(or(lookAt(workflow, ""))))
+			reasons = append(reasons, reason(contract.CodeClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer").with(or(lookAt(workflow, ""))))
 		}
 	}
 	return reasons

@@ -7,61 +7,9 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-// Code is the kind of a reason.
-type Code = contract.Code
-
-// The codes of an explanation.
-const (
-	Paused            = contract.CodePaused
-	WindowClosed      = contract.CodeWindowClosed
-	DoesNotFit        = contract.CodeWindowFit
-	AfterPending      = contract.CodeAfter
-	LaneBusy          = contract.CodeLaneBusy
-	NoWorker          = contract.CodeNoWorker
-	AllSlotsFull      = contract.CodeSlots
-	WorkerUnreachable = contract.CodeUnreachable
-	WorkerCordoned    = contract.CodeCordoned
-	CannotStart       = contract.CodeCannotStart
-	NotInstalled      = contract.CodeNotInstalled
-	DiskFull          = contract.CodeDiskFull
-	GlobalLimit       = contract.CodeGlobalLimit
-	Backlog           = contract.CodeBacklog
-	PerWorkerLimit    = contract.CodeWorkerLimit
-	RetryBackoff      = contract.CodeBackoff
-	Deferred          = contract.CodeDeferred
-	Guard             = contract.CodeGuard
-	NotBefore         = contract.CodeNotBefore
-	Deduped           = contract.CodeDeduped
-	Detecting         = contract.CodeDetecting
-	ClaimsPending     = contract.CodeClaims
-	ResourcesPending  = contract.CodeResources
-	OutcomePending    = contract.CodeOutcome
-	Starting          = contract.CodeStarting
-	RetryBudget       = contract.CodeRetryBudget
-	MarkedDone        = contract.CodeMarkedDone
-	Held              = contract.CodeParked
-	AwaitingApproval  = contract.CodeApproval
-	Upstream          = contract.CodeUpstream
-	ConcurrencyLimit  = contract.CodeConcurrency
-	ItemsInFlight     = contract.CodeItemsInFlight
-	ItemFailed        = contract.CodeItemFailed
-	Sleeping          = contract.CodeSleeping
-	ReceiverFailing   = contract.CodeReceiverFailing
-	NoReceiver        = contract.CodeNoReceiver
-	Disabled          = contract.CodeDisabled
-	NotDueUntil       = contract.CodeNotDue
-	ClaimHeld         = contract.CodeClaimHeld
-	PoolFull          = contract.CodePoolFull
-	Recovering        = contract.CodeRecovering
-	FleetRecovering   = contract.CodeFleetRecovering
-	ControlPlaneDown  = contract.CodeControlPlaneDown
-	WorkflowStuck     = contract.CodeWorkflowStuck
-	Idle              = contract.CodeIdle
-)
-
 // Reason is one answer to "why".
 type Reason struct {
-	Code Code `json:"code"`
+	Code contract.Code `json:"code"`
 	// Of names the thing with this reason, if it is not the explained thing: a run or a job of a
 	// job type, the run of a sub-DAG.
 	Of string `json:"of,omitempty"`
@@ -97,10 +45,17 @@ func (h Holder) Thing() string {
 }
 
 // Codes lists every code in the order of reasons: the gravest first, passing states last.
-func Codes() []Code {
-	return []Code{
-		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, FleetRecovering, AfterPending, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull, NoReceiver, ReceiverFailing,
-		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, Backlog, PerWorkerLimit, AllSlotsFull, RetryBackoff, Deferred, Guard, NotBefore, Sleeping,
-		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
+func Codes() []contract.Code {
+	return []contract.Code{
+		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodeDisabled, contract.CodePaused,
+		contract.CodeRetryBudget, contract.CodeParked, contract.CodeApproval, contract.CodeRecovering, contract.CodeFleetRecovering,
+		contract.CodeAfter, contract.CodeWindowClosed, contract.CodeWindowFit, contract.CodeLaneBusy, contract.CodeNoWorker,
+		contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
+		contract.CodeNoReceiver, contract.CodeReceiverFailing, contract.CodeClaimHeld, contract.CodePoolFull,
+		contract.CodeConcurrency, contract.CodeItemsInFlight, contract.CodeGlobalLimit, contract.CodeBacklog,
+		contract.CodeWorkerLimit, contract.CodeSlots, contract.CodeBackoff, contract.CodeDeferred, contract.CodeGuard,
+		contract.CodeNotBefore, contract.CodeSleeping, contract.CodeUpstream, contract.CodeItemFailed, contract.CodeDeduped,
+		contract.CodeMarkedDone, contract.CodeOutcome, contract.CodeResources, contract.CodeClaims, contract.CodeDetecting,
+		contract.CodeStarting, contract.CodeNotDue, contract.CodeIdle,
 	}
 }

@@ -15,7 +15,7 @@ import (
 func Why(f Facts) []Reason {
 	var reasons []Reason
 	if f.Down != "" {
-		reasons = append(reasons, reason(ControlPlaneDown, "", f.DownSince, time.Time{}, f.Down))
+		reasons = append(reasons, reason(contract.CodeControlPlaneDown, "", f.DownSince, time.Time{}, f.Down))
 	}
 	for _, frozen := range f.Frozen {
 		reasons = append(reasons, frozen.reason())
@@ -106,7 +106,7 @@ func (f Facts) stateOfType() string {
 	return f.Runs[0].state()
 }
 
-func reason(code Code, object string, since, until time.Time, detail string) Reason {
+func reason(code contract.Code, object string, since, until time.Time, detail string) Reason {
 	return Reason{Code: code, Object: object, Since: since, Until: until, Detail: detail}.with(remedy(code, object))
 }
 
@@ -121,19 +121,19 @@ func of(what string, reasons []Reason) []Reason {
 
 // ordered sorts by code. Equal reasons become one entry with their number.
 func ordered(reasons []Reason) []Reason {
-	rank := map[Code]int{}
+	rank := map[contract.Code]int{}
 	for i, code := range Codes() {
 		rank[code] = i
 	}
 	type thing struct {
-		code   Code
+		code   contract.Code
 		object string
 	}
 	known := map[thing]int{}
 	kept := reasons[:0]
 	for _, one := range reasons {
 		key := thing{one.Code, one.Object}
-		if one.Code == AwaitingApproval { // A task of one run; each needs an answer.
+		if one.Code == contract.CodeApproval { // A task of one run; each needs an answer.
 			key.object = one.Of + "/" + one.Object
 		}
 		at, told := known[key]
@@ -164,11 +164,11 @@ func (f Facts) ofType() []Reason {
 	}
 	switch {
 	case f.Type.Disabled:
-		reasons = append(reasons, reason(Disabled, f.Type.Name, f.Type.ChangedAt, time.Time{}, "enabled is false in the configuration"))
+		reasons = append(reasons, reason(contract.CodeDisabled, f.Type.Name, f.Type.ChangedAt, time.Time{}, "enabled is false in the configuration"))
 	case f.Type.Paused:
-		reasons = append(reasons, reason(Paused, f.Type.Name, f.Type.PausedAt, time.Time{}, f.Type.pauseText()))
+		reasons = append(reasons, reason(contract.CodePaused, f.Type.Name, f.Type.PausedAt, time.Time{}, f.Type.pauseText()))
 	case len(f.Runs) == 0 && !f.Type.Next.IsZero():
-		reasons = append(reasons, reason(NotDueUntil, f.Type.Name, f.Type.LastTick, f.Type.Next, "it is not due"))
+		reasons = append(reasons, reason(contract.CodeNotDue, f.Type.Name, f.Type.LastTick, f.Type.Next, "it is not due"))
 	}
 	if len(f.Runs) == 0 && f.Type.WindowClosed != "" {
 		reasons = append(reasons, f.Type.windowClosed())
@@ -189,7 +189,7 @@ func (t TypeFacts) windowClosed() Reason {
 	if t.WindowOpens.IsZero() {
 		detail += "; none opens within 400 days"
 	}
-	return reason(WindowClosed, t.Name, since, t.WindowOpens, detail)
+	return reason(contract.CodeWindowClosed, t.Name, since, t.WindowOpens, detail)
 }
 
 func (t TypeFacts) pauseText() string {
@@ -209,14 +209,14 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 		if f.Down != "" || f.mute(run.ID) != "" {
 			return nil
 		}
-		return []Reason{reason(Starting, run.ID, run.StartedAt, time.Time{}, "the run has just been started")}
+		return []Reason{reason(contract.CodeStarting, run.ID, run.StartedAt, time.Time{}, "the run has just been started")}
 	}
 	var reasons []Reason
 	for _, wait := range answer.Waits {
 		reasons = append(reasons, f.expand(wait, run, ItemFacts{})...)
 	}
 	if len(reasons) == 0 && answer.Phase == "preparing" {
-		reasons = append(reasons, reason(Starting, run.ID, run.StartedAt, time.Time{}, "it looks up workers and its past runs"))
+		reasons = append(reasons, reason(contract.CodeStarting, run.ID, run.StartedAt, time.Time{}, "it looks up workers and its past runs"))
 	}
 	for _, missed := range answer.Missed {
 		reasons = append(reasons, missedWorker(run.ID, missed, run.StartedAt))
@@ -232,23 +232,23 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 		reasons = append(reasons, of(run.ID+"/"+item.ID, held)...)
 	}
 	for _, deduped := range answer.Deduped {
-		reasons = append(reasons, reason(Deduped, deduped.DedupeKey, run.StartedAt, time.Time{}, "the same work is active in "+deduped.By))
+		reasons = append(reasons, reason(contract.CodeDeduped, deduped.DedupeKey, run.StartedAt, time.Time{}, "the same work is active in "+deduped.By))
 	}
 	return reasons
 }
 
 // OwnPace reports a wait that the run's own work ends, so nothing delays the run.
-func OwnPace(code Code) bool {
-	return code == GlobalLimit || code == Backlog || code == PerWorkerLimit || code == AllSlotsFull
+func OwnPace(code contract.Code) bool {
+	return code == contract.CodeGlobalLimit || code == contract.CodeBacklog || code == contract.CodeWorkerLimit || code == contract.CodeSlots
 }
 
 // missedWorker explains why a run for every worker does not reach one of them.
 func missedWorker(run string, missed contract.MissedWorker, since time.Time) Reason {
 	switch code := missed.Code; code { //nolint:exhaustive // the others are the detection's
-	case WorkerUnreachable, WorkerCordoned, AllSlotsFull:
+	case contract.CodeUnreachable, contract.CodeCordoned, contract.CodeSlots:
 		return reason(code, missed.Worker, since, time.Time{}, "the run is for every worker: "+missed.Detail)
 	}
-	found := reason(NoWorker, missed.Worker, since, time.Time{}, string(missed.Code)+": "+missed.Detail)
+	found := reason(contract.CodeNoWorker, missed.Worker, since, time.Time{}, string(missed.Code)+": "+missed.Detail)
 	return found.with(Remedy{Hint: "repair the cause: the next run detects there again", Actions: []action.Action{about(action.GetRun, "run", run)}})
 }
 
@@ -266,18 +266,18 @@ func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []
 	if wait.Since.IsZero() {
 		wait.Since = run.StartedAt
 	}
-	one := reason(Code(wait.Code), wait.Object, wait.Since, wait.Until, wait.Detail)
+	one := reason(contract.Code(wait.Code), wait.Object, wait.Since, wait.Until, wait.Detail)
 	if own, ok := remedyIn(one, run, item); ok {
 		one = one.with(own)
 	}
 	switch one.Code { //nolint:exhaustive // the others are complete
-	case Paused, ConcurrencyLimit:
+	case contract.CodePaused, contract.CodeConcurrency:
 		one.Object = cmp.Or(one.Object, run.ID)
-	case WorkerUnreachable:
+	case contract.CodeUnreachable:
 		return f.doubted(wait, one)
-	case NoWorker:
+	case contract.CodeNoWorker:
 		return f.noWorker(one, cmp.Or(run.JobType, run.DAG))
-	case LaneBusy, ClaimsPending, ResourcesPending:
+	case contract.CodeLaneBusy, contract.CodeClaims, contract.CodeResources:
 		return f.admission(wait, run.ID, []Reason{one})
 	}
 	return []Reason{one}

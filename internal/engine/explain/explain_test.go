@@ -52,7 +52,7 @@ func use(id, item, job string) contract.AdmissionUse {
 }
 
 // task is a task of a DAG run with one wait; the id "" means the run.
-func task(id string, code Code, object string) Facts {
+func task(id string, code contract.Code, object string) Facts {
 	waits := []contract.WaitReason{{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"}}
 	f := Facts{Now: now, Run: &RunFacts{ID: "dag/nightly/r", DAG: "nightly", Open: true}}
 	if id == "" {
@@ -63,9 +63,9 @@ func task(id string, code Code, object string) Facts {
 	return f
 }
 
-func fixtures() map[Code]Facts {
+func fixtures() map[contract.Code]Facts {
 	holder := use("group/other-1", "lane", "")
-	plain := func(code Code, object string) Facts {
+	plain := func(code contract.Code, object string) Facts {
 		return waits(contract.WaitReason{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"})
 	}
 	open := func(answer *RunAnswer) Facts {
@@ -80,63 +80,63 @@ func fixtures() map[Code]Facts {
 	}
 	shut := scrub()
 	shut.WindowClosed, shut.WindowSince, shut.WindowOpens = "job type scrub: outside its windows", since, until
-	asks := plain(ResourcesPending, "job-00001.1")
-	return map[Code]Facts{
-		ControlPlaneDown: {Now: now, Type: idle, Down: "nobody answers"},
-		Disabled:         {Now: now, Type: disabled, Workers: well},
-		Paused:           {Now: now, Type: paused, Workers: well},
-		AfterPending:     plain(AfterPending, "dump"),
-		WindowClosed:     {Now: now, Type: shut, Workers: well},
-		DoesNotFit:       plain(DoesNotFit, "job-00001"),
-		NotDueUntil:      {Now: now, Type: idle, Workers: well},
-		NoWorker:         {Now: now, Type: idle, Workers: []contract.WorkerDetail{node("node-a", contract.WorkerOffline, false)}},
-		LaneBusy: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since, Until: until}}}),
+	asks := plain(contract.CodeResources, "job-00001.1")
+	return map[contract.Code]Facts{
+		contract.CodeControlPlaneDown: {Now: now, Type: idle, Down: "nobody answers"},
+		contract.CodeDisabled:         {Now: now, Type: disabled, Workers: well},
+		contract.CodePaused:           {Now: now, Type: paused, Workers: well},
+		contract.CodeAfter:            plain(contract.CodeAfter, "dump"),
+		contract.CodeWindowClosed:     {Now: now, Type: shut, Workers: well},
+		contract.CodeWindowFit:        plain(contract.CodeWindowFit, "job-00001"),
+		contract.CodeNotDue:           {Now: now, Type: idle, Workers: well},
+		contract.CodeNoWorker:         {Now: now, Type: idle, Workers: []contract.WorkerDetail{node("node-a", contract.WorkerOffline, false)}},
+		contract.CodeLaneBusy: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since, Until: until}}}),
 			contract.AdmissionView{Lanes: []contract.AdmissionLane{{Name: "default", Holder: &holder}}}),
-		Recovering: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since}}}),
+		contract.CodeRecovering: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since}}}),
 			contract.AdmissionView{Recovering: true, Expected: []string{"group/other-1"}}),
-		ClaimHeld: with(asks, contract.AdmissionView{Objects: []contract.AdmissionThing{{
+		contract.CodeClaimHeld: with(asks, contract.AdmissionView{Objects: []contract.AdmissionThing{{
 			Name: "volume/42", Holders: []contract.AdmissionUse{use("group/other-1", "job-00007.1", "job-00007")}, Waiting: []contract.AdmissionUse{use("group/scrub-1", "job-00001.1", "job-00001")},
 		}}}),
-		PoolFull: with(asks, contract.AdmissionView{Pools: []contract.AdmissionPool{{
+		contract.CodePoolFull: with(asks, contract.AdmissionView{Pools: []contract.AdmissionPool{{
 			Name: "db", Size: 3, Used: 2, Holders: []contract.AdmissionUse{use("group/other-1", "job-00007.1", "job-00007")}, Waiting: []contract.AdmissionUse{use("group/scrub-1", "job-00001.1", "job-00001")},
 		}}}),
-		Deduped:           open(&RunAnswer{Phase: "dispatching", Running: 1, Deduped: []contract.DedupedProposal{{DedupeKey: "k", By: "group/scrub-0"}}}),
-		Starting:          open(nil),
-		WorkerUnreachable: {Now: now, Worker: worker(contract.WorkerUnreachable)},
-		WorkflowStuck: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true}, Stuck: []StuckFacts{
+		contract.CodeDeduped:     open(&RunAnswer{Phase: "dispatching", Running: 1, Deduped: []contract.DedupedProposal{{DedupeKey: "k", By: "group/scrub-0"}}}),
+		contract.CodeStarting:    open(nil),
+		contract.CodeUnreachable: {Now: now, Worker: worker(contract.WorkerUnreachable)},
+		contract.CodeWorkflowStuck: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true}, Stuck: []StuckFacts{
 			{ID: "group/scrub-1", Message: "it does other things", Times: 3, Since: since},
 		}},
-		WorkerCordoned:   {Now: now, Worker: worker(contract.WorkerCordoned)},
-		CannotStart:      {Now: now, Worker: suspect(contract.CodeCannotStart)},
-		NotInstalled:     {Now: now, Worker: suspect(contract.CodeNotInstalled)},
-		DiskFull:         {Now: now, Worker: suspect(contract.CodeDiskFull)},
-		AllSlotsFull:     plain(AllSlotsFull, "node-a"),
-		GlobalLimit:      plain(GlobalLimit, "scrub"),
-		Backlog:          plain(Backlog, "scrub"),
-		PerWorkerLimit:   plain(PerWorkerLimit, "node-a"),
-		RetryBackoff:     plain(RetryBackoff, ""),
-		NotBefore:        plain(NotBefore, ""),
-		FleetRecovering:  plain(FleetRecovering, ""),
-		Deferred:         plain(Deferred, ""),
-		Guard:            plain(Guard, ""),
-		Detecting:        plain(Detecting, ""),
-		ClaimsPending:    plain(ClaimsPending, ""),
-		ResourcesPending: with(asks, contract.AdmissionView{}),
-		OutcomePending:   plain(OutcomePending, "node-a"),
-		RetryBudget:      {Now: now, Type: idle, Workers: well, Holds: []contract.AdmissionHold{typeHold()}},
-		MarkedDone: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{
+		contract.CodeCordoned:        {Now: now, Worker: worker(contract.WorkerCordoned)},
+		contract.CodeCannotStart:     {Now: now, Worker: suspect(contract.CodeCannotStart)},
+		contract.CodeNotInstalled:    {Now: now, Worker: suspect(contract.CodeNotInstalled)},
+		contract.CodeDiskFull:        {Now: now, Worker: suspect(contract.CodeDiskFull)},
+		contract.CodeSlots:           plain(contract.CodeSlots, "node-a"),
+		contract.CodeGlobalLimit:     plain(contract.CodeGlobalLimit, "scrub"),
+		contract.CodeBacklog:         plain(contract.CodeBacklog, "scrub"),
+		contract.CodeWorkerLimit:     plain(contract.CodeWorkerLimit, "node-a"),
+		contract.CodeBackoff:         plain(contract.CodeBackoff, ""),
+		contract.CodeNotBefore:       plain(contract.CodeNotBefore, ""),
+		contract.CodeFleetRecovering: plain(contract.CodeFleetRecovering, ""),
+		contract.CodeDeferred:        plain(contract.CodeDeferred, ""),
+		contract.CodeGuard:           plain(contract.CodeGuard, ""),
+		contract.CodeDetecting:       plain(contract.CodeDetecting, ""),
+		contract.CodeClaims:          plain(contract.CodeClaims, ""),
+		contract.CodeResources:       with(asks, contract.AdmissionView{}),
+		contract.CodeOutcome:         plain(contract.CodeOutcome, "node-a"),
+		contract.CodeRetryBudget:     {Now: now, Type: idle, Workers: well, Holds: []contract.AdmissionHold{typeHold()}},
+		contract.CodeMarkedDone: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{
 			Phase: "dispatching", HeldBack: []contract.AdmissionHold{keyHold("MARKED_DONE", "b")},
 		}}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "a"), keyHold("MARKED_DONE", "b")}},
-		Held:             task("", Held, "load"),
-		AwaitingApproval: task("ok", AwaitingApproval, "ok"),
-		Upstream:         task("report", Upstream, "load, ok"),
-		ConcurrencyLimit: task("load", ConcurrencyLimit, ""),
-		ItemsInFlight:    task("drain.b", ItemsInFlight, "check.a"),
-		ItemFailed:       task("drain.c", ItemFailed, "check.b"),
-		Sleeping:         task("nap", Sleeping, ""),
-		NoReceiver:       {Now: now, Receiver: receiver("", "nobody took it")},
-		ReceiverFailing:  {Now: now, Receiver: receiver("webhook", "connection refused")},
-		Idle:             {Now: now, Worker: &WorkerFacts{WorkerDetail: well[0], Report: &contract.WorkerReport{}, Types: []TypeFacts{*idle}}},
+		contract.CodeParked:          task("", contract.CodeParked, "load"),
+		contract.CodeApproval:        task("ok", contract.CodeApproval, "ok"),
+		contract.CodeUpstream:        task("report", contract.CodeUpstream, "load, ok"),
+		contract.CodeConcurrency:     task("load", contract.CodeConcurrency, ""),
+		contract.CodeItemsInFlight:   task("drain.b", contract.CodeItemsInFlight, "check.a"),
+		contract.CodeItemFailed:      task("drain.c", contract.CodeItemFailed, "check.b"),
+		contract.CodeSleeping:        task("nap", contract.CodeSleeping, ""),
+		contract.CodeNoReceiver:      {Now: now, Receiver: receiver("", "nobody took it")},
+		contract.CodeReceiverFailing: {Now: now, Receiver: receiver("webhook", "connection refused")},
+		contract.CodeIdle:            {Now: now, Worker: &WorkerFacts{WorkerDetail: well[0], Report: &contract.WorkerReport{}, Types: []TypeFacts{*idle}}},
 	}
 }
 
@@ -166,16 +166,16 @@ func TestTheReasonsAreRecorded(t *testing.T) {
 
 func TestEveryCodeHasAFixture(t *testing.T) {
 	t.Parallel()
-	objects := map[Code]string{
-		AfterPending: "dump", WindowClosed: "scrub", DoesNotFit: "job-00001", Disabled: "scrub", Paused: "scrub", NotDueUntil: "scrub", NoWorker: "scrub", LaneBusy: "default", Recovering: "group/other-1",
-		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
-		CannotStart: "node-a", NotInstalled: "node-a", DiskFull: "node-a",
-		AllSlotsFull: "node-a", GlobalLimit: "scrub", Backlog: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",
-		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", ItemsInFlight: "check.a", ItemFailed: "check.b", Idle: "node-a",
-		NoReceiver: "chat", ReceiverFailing: "chat",
-		RetryBudget: "scrub", MarkedDone: "b", WorkflowStuck: "group/scrub-1",
+	objects := map[contract.Code]string{
+		contract.CodeAfter: "dump", contract.CodeWindowClosed: "scrub", contract.CodeWindowFit: "job-00001", contract.CodeDisabled: "scrub", contract.CodePaused: "scrub", contract.CodeNotDue: "scrub", contract.CodeNoWorker: "scrub", contract.CodeLaneBusy: "default", contract.CodeRecovering: "group/other-1",
+		contract.CodeClaimHeld: "volume/42", contract.CodePoolFull: "db", contract.CodeDeduped: "k", contract.CodeStarting: "group/scrub-1", contract.CodeUnreachable: "node-a", contract.CodeCordoned: "node-a",
+		contract.CodeCannotStart: "node-a", contract.CodeNotInstalled: "node-a", contract.CodeDiskFull: "node-a",
+		contract.CodeSlots: "node-a", contract.CodeGlobalLimit: "scrub", contract.CodeBacklog: "scrub", contract.CodeWorkerLimit: "node-a", contract.CodeResources: "job-00001.1", contract.CodeOutcome: "node-a",
+		contract.CodeParked: "load", contract.CodeApproval: "ok", contract.CodeUpstream: "load, ok", contract.CodeConcurrency: "dag/nightly/r", contract.CodeItemsInFlight: "check.a", contract.CodeItemFailed: "check.b", contract.CodeIdle: "node-a",
+		contract.CodeNoReceiver: "chat", contract.CodeReceiverFailing: "chat",
+		contract.CodeRetryBudget: "scrub", contract.CodeMarkedDone: "b", contract.CodeWorkflowStuck: "group/scrub-1",
 	}
-	timeless := map[Code]bool{ControlPlaneDown: true, NotDueUntil: true, Idle: true}
+	timeless := map[contract.Code]bool{contract.CodeControlPlaneDown: true, contract.CodeNotDue: true, contract.CodeIdle: true}
 	for _, code := range Codes() {
 		t.Run(string(code), func(t *testing.T) {
 			t.Parallel()
@@ -207,14 +207,14 @@ func assertHelps(t *testing.T, r Reason) {
 
 func TestWhoIsInTheWayIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, code := range []Code{LaneBusy, ClaimHeld, PoolFull} {
+	for _, code := range []contract.Code{contract.CodeLaneBusy, contract.CodeClaimHeld, contract.CodePoolFull} {
 		assert.Contains(t, Why(fixtures()[code])[0].Detail, "group/other-1", code)
 	}
-	assert.Contains(t, Why(fixtures()[Deduped])[0].Detail, "group/scrub-0")
-	assert.Contains(t, Why(fixtures()[Paused])[0].Detail, "ann: new disks")
-	assert.Contains(t, Why(fixtures()[ClaimHeld])[0].Detail, "job-00007")
-	assert.Equal(t, &Holder{Run: "group/other-1"}, Why(fixtures()[LaneBusy])[0].Holder)
-	for _, code := range []Code{ClaimHeld, PoolFull} {
+	assert.Contains(t, Why(fixtures()[contract.CodeDeduped])[0].Detail, "group/scrub-0")
+	assert.Contains(t, Why(fixtures()[contract.CodePaused])[0].Detail, "ann: new disks")
+	assert.Contains(t, Why(fixtures()[contract.CodeClaimHeld])[0].Detail, "job-00007")
+	assert.Equal(t, &Holder{Run: "group/other-1"}, Why(fixtures()[contract.CodeLaneBusy])[0].Holder)
+	for _, code := range []contract.Code{contract.CodeClaimHeld, contract.CodePoolFull} {
 		assert.Equal(t, &Holder{Run: "group/other-1", Item: "job-00007"}, Why(fixtures()[code])[0].Holder, code)
 	}
 }
@@ -237,7 +237,7 @@ func TestSharedClaimsWaitToo(t *testing.T) {
 			Admission: &contract.AdmissionView{Objects: []contract.AdmissionThing{object}},
 		})
 		require.Len(t, reasons, 1)
-		assert.Equal(t, Reason{Code: ClaimHeld, Object: "volume/1", Since: since, Detail: want, Holder: firstOf(object.Holders), Remedy: reasons[0].Remedy, Actions: reasons[0].Actions, Actor: reasons[0].Actor}, reasons[0])
+		assert.Equal(t, Reason{Code: contract.CodeClaimHeld, Object: "volume/1", Since: since, Detail: want, Holder: firstOf(object.Holders), Remedy: reasons[0].Remedy, Actions: reasons[0].Actions, Actor: reasons[0].Actor}, reasons[0])
 	}
 }
 
@@ -261,11 +261,11 @@ func TestReasonsAreOrdered(t *testing.T) {
 	reasons := Why(Facts{Now: now, Type: paused, Workers: []contract.WorkerDetail{
 		node("a", contract.WorkerOffline, false), node("b", contract.WorkerCordoned, true), node("a", contract.WorkerOffline, false),
 	}})
-	var codes []Code
+	var codes []contract.Code
 	for _, one := range reasons {
 		codes = append(codes, one.Code)
 	}
-	assert.Equal(t, []Code{Paused, NoWorker, WorkerUnreachable, WorkerCordoned}, codes)
+	assert.Equal(t, []contract.Code{contract.CodePaused, contract.CodeNoWorker, contract.CodeUnreachable, contract.CodeCordoned}, codes)
 }
 
 func TestEveryCodeIsDocumented(t *testing.T) {
@@ -304,11 +304,11 @@ func TestReceivers(t *testing.T) {
 	assert.Contains(t, Why(unknown)[0].Detail, "job types that name it: scrub; 2 notifications waiting")
 
 	unknown.Down = "nobody answers"
-	assert.Equal(t, ControlPlaneDown, Why(unknown)[0].Code)
+	assert.Equal(t, contract.CodeControlPlaneDown, Why(unknown)[0].Code)
 	assert.Len(t, Why(unknown), 1, "without a control plane nothing is known")
 	paused := Facts{Now: now, Receiver: receiver("", ""), Frozen: []FrozenFacts{{ID: contract.NotificationsWorkflowID, Since: since}}}
 	assert.Equal(t, "paused", State(paused))
-	assert.Equal(t, Paused, Why(paused)[0].Code)
+	assert.Equal(t, contract.CodePaused, Why(paused)[0].Code)
 	assert.Len(t, Why(paused), 1)
 
 	well := Facts{Receiver: &ReceiverFacts{ReceiverView: contract.ReceiverView{ReceiverHealth: contract.ReceiverHealth{Name: "chat", Kind: "smtp"}}}}

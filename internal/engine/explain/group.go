@@ -20,19 +20,19 @@ func TextAttempts(attempts int) string {
 func TextUnprepared(why string) string { return "the workers could not be looked up: " + why }
 
 // TextNoDetector is the cause of a wait for a worker.
-func TextNoDetector(code Code, handler string) string {
-	if code == FleetRecovering {
+func TextNoDetector(code contract.Code, handler string) string {
+	if code == contract.CodeFleetRecovering {
 		return textFleetRecovering
 	}
 	return "no worker with handler " + handler + " was usable"
 }
 
 // Lacking returns why no worker can serve: the registry is incomplete, or something is missing.
-func Lacking(incomplete bool, missing string) (code Code, detail string) {
+func Lacking(incomplete bool, missing string) (code contract.Code, detail string) {
 	if incomplete {
-		return FleetRecovering, textFleetRecovering
+		return contract.CodeFleetRecovering, textFleetRecovering
 	}
-	return NoWorker, missing
+	return contract.CodeNoWorker, missing
 }
 
 const textFleetRecovering = "the worker registry is new: workers that live may not have registered with it yet"

@@ -52,7 +52,7 @@ func leftOut(held []contract.AdmissionHold, key string) bool {
 }
 
 func reasonOfHold(hold contract.AdmissionHold) Reason {
-	r := Reason{Code: Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.String()}
+	r := Reason{Code: contract.Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.String()}
 	switch _, ofTask := contract.DAGOfTasks(hold.JobType); {
 	case ofTask:
 		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("%s is %s", hold.Of(), hold.String())
@@ -60,7 +60,7 @@ func reasonOfHold(hold contract.AdmissionHold) Reason {
 		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.String())
 	}
 	args := action.Args{"name": hold.JobType, "key": hold.DedupeKey}
-	if r.Code == MarkedDone {
+	if r.Code == contract.CodeMarkedDone {
 		return r.with(act(action.New(action.ForgiveKey, args)))
 	}
 	return r.with(Remedy{Wait: true, Hint: "repair what fails", Actions: []action.Action{action.New(action.ReEnableJobType, args)}})

@@ -45,7 +45,7 @@ func TestWhatIsHeldBackConcerns(t *testing.T) {
 		c.facts.Now, c.facts.Holds = now, holds
 		var objects []string
 		for _, r := range Why(c.facts) {
-			if r.Code == RetryBudget || r.Code == MarkedDone {
+			if r.Code == contract.CodeRetryBudget || r.Code == contract.CodeMarkedDone {
 				objects = append(objects, r.Object)
 				assert.Equal(t, since, r.Since)
 				assert.Equal(t, until, r.Until)

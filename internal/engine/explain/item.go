@@ -90,9 +90,9 @@ func TextBy(done, by, note string) string {
 }
 
 // TextDeferred is the wait of a deferred item, with the handler's reason.
-func TextDeferred(code Code, until time.Time, reason string) string {
+func TextDeferred(code contract.Code, until time.Time, reason string) string {
 	at := until.UTC().Format(time.RFC3339)
-	if code == Guard {
+	if code == contract.CodeGuard {
 		return fmt.Sprintf("the guard fails, its next check is at %s: %s", at, reason)
 	}
 	return fmt.Sprintf("deferred until %s: %s", at, reason)

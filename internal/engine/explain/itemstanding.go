@@ -89,7 +89,7 @@ func ItemRole(state string) Role {
 }
 
 func approvable(f ItemStandingFacts) bool {
-	return f.Wait == string(AwaitingApproval) || f.Kind == string(spec.KindApproval) && f.State == contract.JobRunning
+	return f.Wait == string(contract.CodeApproval) || f.Kind == string(spec.KindApproval) && f.State == contract.JobRunning
 }
 
 // EndedState reports whether the state of a job or task is final.

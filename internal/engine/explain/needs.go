@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"github.com/roundsman/roundsman/contract"
 	"slices"
 	"strconv"
 )
@@ -27,7 +28,7 @@ type Need struct {
 // deadline, then the longest wait.
 func NeedsPerson(things []Thing) []Need {
 	needs := []Need{}
-	rank := map[Code]int{}
+	rank := map[contract.Code]int{}
 	for i, code := range Codes() {
 		rank[code] = i
 	}
@@ -73,21 +74,21 @@ func once(needs []Need) []Need {
 // ofType returns the place of the same state of the job type of a run; -1 if there is none.
 func ofType(n Need, needs []Need) int {
 	return slices.IndexFunc(needs, func(o Need) bool {
-		return n.Code == NoWorker && n.JobType != n.Name && o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
+		return n.Code == contract.CodeNoWorker && n.JobType != n.Name && o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
 	})
 }
 
 // ofWorker reports whether a code is listed with the worker, not with the waiting run.
-func ofWorker(code Code) bool {
-	return slices.Contains([]Code{WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull}, code)
+func ofWorker(code contract.Code) bool {
+	return slices.Contains([]contract.Code{contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull}, code)
 }
 
 // forPerson reports whether a code stays until a person acts. A disabled job type is disabled on
 // purpose.
-func forPerson(code Code) bool {
-	return slices.Contains([]Code{
-		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull,
-		NoReceiver, ReceiverFailing,
+func forPerson(code contract.Code) bool {
+	return slices.Contains([]contract.Code{
+		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodePaused, contract.CodeRetryBudget, contract.CodeParked, contract.CodeApproval, contract.CodeNoWorker, contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
+		contract.CodeNoReceiver, contract.CodeReceiverFailing,
 	}, code)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -15,17 +16,17 @@ func TestNeedsOfAPerson(t *testing.T) {
 	for _, code := range Codes() {
 		things = append(things, Thing{Kind: "thing", Name: string(code), Facts: fixtures()[code]})
 	}
-	var listed []Code
+	var listed []contract.Code
 	for _, need := range NeedsPerson(things) {
 		assert.Equal(t, string(need.Code), need.Name)
 		assert.NotEmpty(t, need.Actions, need.Code)
 		listed = append(listed, need.Code)
 	}
-	assert.Equal(t, []Code{
-		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, DiskFull,
-		NoReceiver, ReceiverFailing,
+	assert.Equal(t, []contract.Code{
+		contract.CodeControlPlaneDown, contract.CodeWorkflowStuck, contract.CodePaused, contract.CodeRetryBudget, contract.CodeParked, contract.CodeApproval, contract.CodeNoWorker, contract.CodeUnreachable, contract.CodeCordoned, contract.CodeCannotStart, contract.CodeNotInstalled, contract.CodeDiskFull,
+		contract.CodeNoReceiver, contract.CodeReceiverFailing,
 	}, listed)
-	soon, late, never := task("a", AwaitingApproval, "a"), task("b", AwaitingApproval, "b"), task("c", AwaitingApproval, "c")
+	soon, late, never := task("a", contract.CodeApproval, "a"), task("b", contract.CodeApproval, "b"), task("c", contract.CodeApproval, "c")
 	soon.Item.Waits[0].Until, never.Item.Waits[0].Until = now, now.AddDate(0, 0, 1)
 	var order []string
 	for _, need := range NeedsPerson([]Thing{{Name: "never", Facts: never}, {Name: "late", Facts: late}, {Name: "soon", Facts: soon}}) {
@@ -38,9 +39,9 @@ func TestNeedsOfAPerson(t *testing.T) {
 // job type not with its run.
 func TestNeedsAreListedOnce(t *testing.T) {
 	t.Parallel()
-	waiting := task("a", CannotStart, "node-a")
+	waiting := task("a", contract.CodeCannotStart, "node-a")
 	assert.Empty(t, NeedsPerson([]Thing{{Kind: "run", Name: "r", Facts: waiting}}))
-	lacking := fixtures()[NoWorker]
+	lacking := fixtures()[contract.CodeNoWorker]
 	ofType := Thing{Kind: "job type", Name: "scrub", JobType: "scrub", Facts: lacking}
 	run := Thing{Kind: "run", Name: "group/scrub-1", JobType: "scrub", Facts: lacking}
 	assert.Len(t, NeedsPerson([]Thing{run}), 1)
@@ -50,11 +51,11 @@ func TestNeedsAreListedOnce(t *testing.T) {
 	}
 	since, until := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 2, 30, 0, 0, time.UTC)
 	waits := []Need{
-		{Name: "scrub", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x"}},
-		{Name: "group/scrub-2", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x", Since: since.Add(time.Hour)}},
-		{Name: "group/scrub-1", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x", Since: since, Until: until}},
+		{Name: "scrub", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x"}},
+		{Name: "group/scrub-2", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since.Add(time.Hour)}},
+		{Name: "group/scrub-1", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since, Until: until}},
 	}
-	assert.Equal(t, []Need{{Name: "scrub", JobType: "scrub", Reason: Reason{Code: NoWorker, Object: "x", Since: since, Until: until}}}, once(waits))
+	assert.Equal(t, []Need{{Name: "scrub", JobType: "scrub", Reason: Reason{Code: contract.CodeNoWorker, Object: "x", Since: since, Until: until}}}, once(waits))
 }
 
 func TestNobodyIsNeededOnlyIfAllIsKnown(t *testing.T) {

@@ -10,18 +10,18 @@ func Phases(phases []contract.GroupPhase) {
 }
 
 func phaseText(phase contract.GroupPhase) string {
-	switch Code(phase.Code) { //nolint:exhaustive // the codes of a group that waits
-	case WindowClosed:
+	switch contract.Code(phase.Code) { //nolint:exhaustive // the codes of a group that waits
+	case contract.CodeWindowClosed:
 		return "waiting for its window"
-	case AfterPending:
+	case contract.CodeAfter:
 		return "waiting for a success of another job type"
-	case LaneBusy:
+	case contract.CodeLaneBusy:
 		return "waiting for its turn in the lane"
-	case NoWorker, FleetRecovering:
+	case contract.CodeNoWorker, contract.CodeFleetRecovering:
 		return "waiting for a worker"
-	case NotBefore:
+	case contract.CodeNotBefore:
 		return "waiting for not_before"
-	case Paused:
+	case contract.CodePaused:
 		return "paused"
 	}
 	switch phase.Phase {

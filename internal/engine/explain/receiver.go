@@ -30,13 +30,13 @@ func (f Facts) ofReceiver() []Reason {
 		if len(r.Named) > 0 {
 			detail += "; job types that name it: " + strings.Join(r.Named, ", ")
 		}
-		return []Reason{reason(NoReceiver, r.Name, r.oldest(), time.Time{}, detail+"; "+r.waits())}
+		return []Reason{reason(contract.CodeNoReceiver, r.Name, r.oldest(), time.Time{}, detail+"; "+r.waits())}
 	case !r.FailingSince.IsZero():
 		until := r.Next
 		if !until.After(f.Now) {
 			until = time.Time{} // It is being tried.
 		}
-		return []Reason{reason(ReceiverFailing, r.Name, r.FailingSince, until,
+		return []Reason{reason(contract.CodeReceiverFailing, r.Name, r.FailingSince, until,
 			fmt.Sprintf("%s; %s failed, the last one: %s", r.waits(), counted(r.Failures, "attempt"), r.Error))}
 	}
 	return nil

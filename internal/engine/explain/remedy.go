@@ -86,41 +86,41 @@ func lookAt(run, item string) action.Action {
 }
 
 // actor returns who can change a code's state, for a reason without a button; empty for a code that has one.
-func actor(code Code) string {
+func actor(code contract.Code) string {
 	switch code { //nolint:exhaustive // the others have a button
-	case ControlPlaneDown, WorkflowStuck:
+	case contract.CodeControlPlaneDown, contract.CodeWorkflowStuck:
 		return "an administrator of the control plane, in a shell"
-	case Paused:
+	case contract.CodePaused:
 		return "an administrator of Temporal, in a shell"
-	case NoWorker:
+	case contract.CodeNoWorker:
 		return "an administrator of the workers, in a shell"
-	case WorkerUnreachable:
+	case contract.CodeUnreachable:
 		return "an administrator of the machine: its power, its network or its process"
-	case CannotStart:
+	case contract.CodeCannotStart:
 		return "an administrator of the machine: its open files, memory or processes"
-	case NotInstalled:
+	case contract.CodeNotInstalled:
 		return "an administrator of the machine: the program is missing"
-	case DiskFull:
+	case contract.CodeDiskFull:
 		return "an administrator of the machine: its disk is full"
-	case NoReceiver:
+	case contract.CodeNoReceiver:
 		return "an administrator of the control plane: its configuration lacks the receiver"
-	case ReceiverFailing:
+	case contract.CodeReceiverFailing:
 		return "an administrator of the receiver; the next try delivers"
-	case ClaimHeld:
+	case contract.CodeClaimHeld:
 		return "nobody: a run that has waited longer comes first"
-	case OutcomePending:
+	case contract.CodeOutcome:
 		return "nobody: the lost worker may still deliver the outcome, which takes seconds"
-	case Deduped:
+	case contract.CodeDeduped:
 		return "nobody: another run does the same work"
-	case Idle:
+	case contract.CodeIdle:
 		return "nobody: nothing is wrong"
-	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering, FleetRecovering:
+	case contract.CodeDetecting, contract.CodeClaims, contract.CodeResources, contract.CodeStarting, contract.CodeRecovering, contract.CodeFleetRecovering:
 		return "nobody: it takes a moment"
-	case Upstream:
+	case contract.CodeUpstream:
 		return "whoever can end the cause of the task that it needs"
-	case Backlog:
+	case contract.CodeBacklog:
 		return "nobody: the jobs before it end first"
-	case ItemsInFlight:
+	case contract.CodeItemsInFlight:
 		return "nobody: an item in flight ends first"
 	}
 	return ""
@@ -131,74 +131,74 @@ func hasButton(actions []action.Action) bool {
 	return slices.ContainsFunc(actions, func(a action.Action) bool { return a.Request != nil && !a.Reads() })
 }
 
-func remedy(code Code, object string) Remedy {
+func remedy(code contract.Code, object string) Remedy {
 	switch code { //nolint:exhaustive // the others follow in passing
-	case ControlPlaneDown:
+	case contract.CodeControlPlaneDown:
 		return act(action.New(action.StartServer, nil), action.New(action.GetDoctor, nil))
-	case WorkflowStuck:
+	case contract.CodeWorkflowStuck:
 		return StuckRemedy(object)
-	case Disabled:
+	case contract.CodeDisabled:
 		return Remedy{Hint: "set `enabled: true` in the configuration", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
-	case Paused:
+	case contract.CodePaused:
 		return act(about(action.ResumeJobType, "name", object))
-	case RetryBudget, MarkedDone:
+	case contract.CodeRetryBudget, contract.CodeMarkedDone:
 		return Remedy{} // The job type and the key are part of it: see reasonOfHold.
-	case AfterPending:
+	case contract.CodeAfter:
 		return or(about(action.RunJobType, "name", object), lookAt(object, ""))
-	case WindowClosed:
+	case contract.CodeWindowClosed:
 		return Remedy{Wait: true, Hint: "change the windows", Actions: []action.Action{
 			action.New(action.ApplyConfiguration, nil), action.New(action.RunJobType, action.Args{"name": object, "ignore_window": "true"}),
 		}}
-	case DoesNotFit:
+	case contract.CodeWindowFit:
 		return Remedy{Wait: true, Hint: "make the window longer, or the job smaller", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
-	case LaneBusy:
+	case contract.CodeLaneBusy:
 		return Remedy{Wait: true, Hint: "give the job type another lane", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
-	case NoWorker:
+	case contract.CodeNoWorker:
 		return act(action.New(action.StartWorker, nil), action.New(action.ListWorkers, nil))
-	case NoReceiver:
+	case contract.CodeNoReceiver:
 		return Remedy{Hint: "write `notify.receivers." + object + "` into the configuration of the control plane", Actions: []action.Action{action.New(action.StartServer, nil)}}
-	case ReceiverFailing:
+	case contract.CodeReceiverFailing:
 		return Remedy{Hint: "repair it: the next try delivers", Actions: []action.Action{about(action.TestReceiver, "name", object)}}
-	case Held, AwaitingApproval, Upstream, ItemsInFlight, ItemFailed, ConcurrencyLimit, GlobalLimit, Backlog, PerWorkerLimit, Sleeping, NotBefore, Deferred, Guard:
+	case contract.CodeParked, contract.CodeApproval, contract.CodeUpstream, contract.CodeItemsInFlight, contract.CodeItemFailed, contract.CodeConcurrency, contract.CodeGlobalLimit, contract.CodeBacklog, contract.CodeWorkerLimit, contract.CodeSleeping, contract.CodeNotBefore, contract.CodeDeferred, contract.CodeGuard:
 		return Remedy{} // The run and the item are part of it: see remedyIn.
 	}
 	return passing(code, object)
 }
 
 // passing returns the help for a state that may pass by itself, and for a worker.
-func passing(code Code, object string) Remedy {
+func passing(code contract.Code, object string) Remedy {
 	one := object
 	if strings.Contains(object, ",") {
 		one = "" // Several workers.
 	}
 	switch code { //nolint:exhaustive // the others are in remedy
-	case NotDueUntil:
+	case contract.CodeNotDue:
 		return or(about(action.RunJobType, "name", object))
-	case ClaimHeld:
+	case contract.CodeClaimHeld:
 		return or(action.New(action.CancelItem, nil))
-	case PoolFull:
+	case contract.CodePoolFull:
 		return or(about(action.SetPoolSize, "pool", object))
-	case AllSlotsFull:
+	case contract.CodeSlots:
 		return or(about(action.ResizeWorker, "id", one), action.New(action.StartWorker, nil))
-	case WorkerUnreachable:
+	case contract.CodeUnreachable:
 		return Remedy{Hint: "look at its process and network", Actions: []action.Action{about(action.GetWorker, "id", one)}}
-	case CannotStart:
+	case contract.CodeCannotStart:
 		return Remedy{Hint: "repair the node (open files, memory, disk, processes): a start clears it", Actions: []action.Action{about(action.GetWorker, "id", one)}}
-	case NotInstalled:
+	case contract.CodeNotInstalled:
 		return Remedy{Hint: "install the program there, or write its path", Actions: []action.Action{about(action.GetWorker, "id", one)}}
-	case DiskFull:
+	case contract.CodeDiskFull:
 		return Remedy{Hint: "make room on its disk, or lower output.keep", Actions: []action.Action{about(action.GetWorker, "id", one)}}
-	case WorkerCordoned:
+	case contract.CodeCordoned:
 		return act(about(action.UncordonWorker, "id", one))
-	case RetryBackoff:
+	case contract.CodeBackoff:
 		return Remedy{Wait: true, Hint: "lower retry_backoff", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
-	case Deduped:
+	case contract.CodeDeduped:
 		return Remedy{Hint: "nothing to do: the other run does it"}
-	case OutcomePending:
+	case contract.CodeOutcome:
 		return Remedy{Hint: "wait a few seconds: the lost worker may still deliver the outcome"}
-	case Idle:
+	case contract.CodeIdle:
 		return Remedy{Hint: "nothing to do; apply a job type that uses its handlers"}
-	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering, FleetRecovering:
+	case contract.CodeDetecting, contract.CodeClaims, contract.CodeResources, contract.CodeStarting, contract.CodeRecovering, contract.CodeFleetRecovering:
 		return Remedy{Hint: "wait a moment", Actions: []action.Action{action.New(action.GetDoctor, nil)}}
 	}
 	return Remedy{}
@@ -223,43 +223,43 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 		return action.New(operation, action.Args{"run": run.ID, "item": item})
 	}
 	switch r.Code { //nolint:exhaustive // the others are the same in all runs
-	case Paused:
+	case contract.CodePaused:
 		if r.Object == "" {
 			return act(about(action.ResumeRun, "run", run.ID)), true
 		}
-	case AfterPending:
+	case contract.CodeAfter:
 		return or(about(action.RunJobType, "name", r.Object),
 			action.New(action.RunJobType, action.Args{"name": run.JobType, "ignore_window": "true"}), lookAt(r.Object, "")), true
-	case Backlog:
+	case contract.CodeBacklog:
 		return or(lookAt(run.ID, "")), true
-	case GlobalLimit:
+	case contract.CodeGlobalLimit:
 		return set("global_execution_concurrency"), true
-	case PerWorkerLimit:
+	case contract.CodeWorkerLimit:
 		return set("per_worker_execution_concurrency"), true
-	case ConcurrencyLimit:
+	case contract.CodeConcurrency:
 		return set(contract.ConcurrencyOf(r.Object)), true
-	case Held:
+	case contract.CodeParked:
 		if first != r.Object {
 			first = ""
 		}
 		return act(about(action.RetryRun, "run", run.ID), on(action.SkipItem, first), about(action.ReleaseRun, "run", run.ID)), true
-	case AwaitingApproval:
+	case contract.CodeApproval:
 		return act(on(action.ApproveItem, r.Object), on(action.RejectItem, r.Object)), true
-	case Upstream:
+	case contract.CodeUpstream:
 		found = act(lookAt(run.ID, first))
 		if item.State == "upstream_failed" {
 			found.Actions = append(found.Actions, about(action.RetryRun, "run", run.ID))
 		}
 		return found, true
-	case ItemsInFlight:
+	case contract.CodeItemsInFlight:
 		found = act(lookAt(run.ID, first))
 		found.Wait = true
 		return found, true
-	case ItemFailed:
+	case contract.CodeItemFailed:
 		return act(lookAt(run.ID, first), about(action.RetryRun, "run", run.ID)), true
-	case Sleeping, NotBefore, Deferred, Guard:
+	case contract.CodeSleeping, contract.CodeNotBefore, contract.CodeDeferred, contract.CodeGuard:
 		return or(on(action.CancelItem, item.ID)), true
-	case RetryBackoff:
+	case contract.CodeBackoff:
 		if run.DAG != "" {
 			return Remedy{Wait: true, Hint: "lower retries.backoff of the task"}, true
 		}

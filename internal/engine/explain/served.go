@@ -224,7 +224,7 @@ func (s Shortage) String() string {
 	if s.Lack == LackNone {
 		return ""
 	}
-	line := string(NoWorker) + ": " + s.Text()
+	line := string(contract.CodeNoWorker) + ": " + s.Text()
 	if whole := line + "; " + s.Remedy().Text(); len([]rune(whole)) <= maxLine {
 		return whole
 	}

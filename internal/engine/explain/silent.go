@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
@@ -43,7 +44,7 @@ func (w StuckFacts) reason() Reason {
 	if w.Times > 0 {
 		detail += fmt.Sprintf(", its workflow task failed %d times", w.Times)
 	}
-	return reason(WorkflowStuck, w.ID, w.Since, time.Time{}, detail+": "+w.Message)
+	return reason(contract.CodeWorkflowStuck, w.ID, w.Since, time.Time{}, detail+": "+w.Message)
 }
 
 func (w FrozenFacts) reason() Reason {
@@ -54,5 +55,5 @@ func (w FrozenFacts) reason() Reason {
 	if w.Note != "" {
 		detail += ": " + w.Note
 	}
-	return reason(Paused, w.ID, w.Since, time.Time{}, detail).with(act(about(action.UnpauseWorkflow, "workflow", w.ID)))
+	return reason(contract.CodePaused, w.ID, w.Since, time.Time{}, detail).with(act(about(action.UnpauseWorkflow, "workflow", w.ID)))
 }

@@ -45,7 +45,7 @@ type Standing struct {
 	Since   time.Time `json:"since,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
 	// Code, Actions and Actor are those of the reason for the state; empty without one.
-	Code    Code            `json:"code,omitempty"`
+	Code    contract.Code   `json:"code,omitempty"`
 	Actions []action.Action `json:"actions,omitempty"`
 	Actor   string          `json:"actor,omitempty"`
 }
@@ -55,7 +55,7 @@ func (s Standing) because(r Reason) Standing {
 	return s
 }
 
-func (f StandingFacts) reason(code Code) Reason {
+func (f StandingFacts) reason(code contract.Code) Reason {
 	return Reason{Code: code}.with(remedy(code, f.Name))
 }
 
@@ -65,17 +65,17 @@ func StandingOf(f StandingFacts) Standing {
 	case f.Fault != "":
 		return Standing{State: TypeFault, Stopped: true, Detail: f.Fault}.because(Reason{}.with(act(action.New(action.ApplyConfiguration, nil))))
 	case f.Off:
-		return Standing{State: TypeOff, Stopped: true, Detail: "enabled: false in the configuration"}.because(f.reason(Disabled))
+		return Standing{State: TypeOff, Stopped: true, Detail: "enabled: false in the configuration"}.because(f.reason(contract.CodeDisabled))
 	case f.Paused:
-		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Since: f.PausedAt}.because(f.reason(Paused))
+		return Standing{State: TypePaused, Stopped: true, Detail: pauseDetail(f), Since: f.PausedAt}.because(f.reason(contract.CodePaused))
 	case f.Hold != nil:
 		return Standing{State: TypeDisabled, Stopped: true, Detail: holdDetail(*f.Hold), Since: f.Hold.Since, Until: f.Hold.Until}.because(reasonOfHold(*f.Hold))
 	case f.Missing != "":
-		return Standing{State: TypeNoWorker, Detail: f.Missing}.because(Reason{Code: NoWorker}.with(f.Lacks))
+		return Standing{State: TypeNoWorker, Detail: f.Missing}.because(Reason{Code: contract.CodeNoWorker}.with(f.Lacks))
 	case f.Running > 0:
 		return Standing{State: TypeRunning}
 	case f.Closed != "":
-		return Standing{State: TypeWindowClosed, Detail: f.Closed, Since: f.ClosedSince, Until: f.ClosedUntil}.because(f.reason(WindowClosed))
+		return Standing{State: TypeWindowClosed, Detail: f.Closed, Since: f.ClosedSince, Until: f.ClosedUntil}.because(f.reason(contract.CodeWindowClosed))
 	}
 	return Standing{State: TypeReady}
 }

@@ -39,12 +39,12 @@ func (f Facts) ofWorker() []Reason {
 		}
 		// Single beats of a fresh worker are not reported, so LastBeat may be hours ago and the
 		// start of the silence is unknown.
-		return []Reason{reason(WorkerUnreachable, id, time.Time{}, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
+		return []Reason{reason(contract.CodeUnreachable, id, time.Time{}, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
 	}
 	jobs := executing(w.Report.Jobs)
 	switch caps := w.Report.Caps; {
 	case w.Report.Executing > 0 && w.Report.Executing >= caps.MaxExecute:
-		return []Reason{reason(AllSlotsFull, id, filledAt(jobs), time.Time{},
+		return []Reason{reason(contract.CodeSlots, id, filledAt(jobs), time.Time{},
 			fmt.Sprintf("%d of %d slots are in use: %s%s", w.Report.Executing, caps.MaxExecute, jobNames(jobs), zombies(w.Report.Zombies)))}
 	case w.Report.Executing+w.Report.Detecting == 0:
 		return []Reason{w.idle()}
@@ -57,13 +57,13 @@ func (f Facts) ofWorker() []Reason {
 func (f Facts) untaken() Reason {
 	id := f.Taker.Registration.ID
 	if id == "" {
-		return reason(AllSlotsFull, "", f.SentAt, time.Time{}, "it lies in the shared queue, and no worker that pulls it has taken it yet")
+		return reason(contract.CodeSlots, "", f.SentAt, time.Time{}, "it lies in the shared queue, and no worker that pulls it has taken it yet")
 	}
 	if r := f.Taker.Report; r != nil && r.Executing > 0 && r.Executing >= r.Caps.MaxExecute {
-		return reason(AllSlotsFull, id, f.SentAt, time.Time{}, fmt.Sprintf("it was sent there, where %d of %d slots are in use: %s%s; not taken within 5 s it is placed again",
+		return reason(contract.CodeSlots, id, f.SentAt, time.Time{}, fmt.Sprintf("it was sent there, where %d of %d slots are in use: %s%s; not taken within 5 s it is placed again",
 			r.Executing, r.Caps.MaxExecute, jobNames(executing(r.Jobs)), zombies(r.Zombies)))
 	}
-	return reason(Starting, id, f.SentAt, time.Time{}, "it was sent to worker "+id+", which has not taken it yet")
+	return reason(contract.CodeStarting, id, f.SentAt, time.Time{}, "it was sent to worker "+id+", which has not taken it yet")
 }
 
 // doubted explains suspect workers. Workers that report themselves as full are no worse than
@@ -74,7 +74,7 @@ func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
 		asked := f.Asked[id]
 		if r := asked.Report; r != nil && r.Executing > 0 && r.Executing >= r.Caps.MaxExecute {
 			jobs := executing(r.Jobs)
-			full = append(full, reason(AllSlotsFull, id, wait.Since, wait.Until, fmt.Sprintf("%d of %d slots are in use: %s%s", r.Executing, r.Caps.MaxExecute, jobNames(jobs), zombies(r.Zombies))))
+			full = append(full, reason(contract.CodeSlots, id, wait.Since, wait.Until, fmt.Sprintf("%d of %d slots are in use: %s%s", r.Executing, r.Caps.MaxExecute, jobNames(jobs), zombies(r.Zombies))))
 			continue
 		}
 		one := plain
@@ -152,7 +152,7 @@ func (w WorkerFacts) idle() Reason {
 	default:
 		detail += fmt.Sprintf("of its job types %s is due next, at %s", next.Name, stamp(next.Next))
 	}
-	r := reason(Idle, w.Registration.ID, time.Time{}, next.Next, detail)
+	r := reason(contract.CodeIdle, w.Registration.ID, time.Time{}, next.Next, detail)
 	if len(serving) > 0 {
 		r = r.with(or(about(action.RunJobType, "name", cmp.Or(next.Name, serving[0]))))
 	}
@@ -175,17 +175,17 @@ func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	id := worker.Registration.ID
 	switch {
 	case worker.State == contract.WorkerUnreachable || worker.State == contract.WorkerOffline || worker.State == contract.WorkerDeleted:
-		away := []Reason{reason(WorkerUnreachable, id, worker.Since, time.Time{},
+		away := []Reason{reason(contract.CodeUnreachable, id, worker.Since, time.Time{},
 			fmt.Sprintf("it is %s%s; its last heartbeat was seen to change at %s", worker.State, because(worker.Cause), stamp(worker.LastBeat)))}
 		if worker.Mode != "" {
-			away = append(away, reason(WorkerCordoned, id, worker.Kept.At, time.Time{},
+			away = append(away, reason(contract.CodeCordoned, id, worker.Kept.At, time.Time{},
 				fmt.Sprintf("it will be %s when it is back, by %s", strings.ToUpper(worker.Mode), keptBy(worker))))
 		}
 		return away
 	case worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned:
-		return []Reason{reason(WorkerCordoned, id, worker.Kept.At, time.Time{}, fmt.Sprintf("it is %s, by %s", worker.State, keptBy(worker)))}
+		return []Reason{reason(contract.CodeCordoned, id, worker.Kept.At, time.Time{}, fmt.Sprintf("it is %s, by %s", worker.State, keptBy(worker)))}
 	case !worker.Fresh:
-		return []Reason{reason(WorkerUnreachable, id, worker.LastBeat, time.Time{}, "it is ONLINE, but sent no heartbeat for three intervals")}
+		return []Reason{reason(contract.CodeUnreachable, id, worker.LastBeat, time.Time{}, "it is ONLINE, but sent no heartbeat for three intervals")}
 	case worker.Trouble != nil:
 		return []Reason{reason(worker.Trouble.Code, id, worker.Trouble.Since, time.Time{}, Trouble(*worker.Trouble))}
 	}
@@ -217,7 +217,7 @@ func (f Facts) missingWorkers() []Reason {
 				since = one.Since
 			}
 		}
-		none := reason(NoWorker, wanted.object(), since, time.Time{}, missing.Text()).with(missing.Remedy())
+		none := reason(contract.CodeNoWorker, wanted.object(), since, time.Time{}, missing.Text()).with(missing.Remedy())
 		return append([]Reason{none}, away...)
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
-func codes(reasons []Reason) []Code {
-	var list []Code
+func codes(reasons []Reason) []contract.Code {
+	var list []contract.Code
 	for _, one := range reasons {
 		list = append(list, one.Code)
 	}
@@ -30,7 +30,7 @@ func atWork(state contract.WorkerState, jobs ...string) *WorkerFacts {
 func TestAWorkerSaysWhatItRuns(t *testing.T) {
 	t.Parallel()
 	full := Why(Facts{Worker: atWork(contract.WorkerOnline, "job-00001", "job-00002")})
-	require.Equal(t, []Code{AllSlotsFull}, codes(full))
+	require.Equal(t, []contract.Code{contract.CodeSlots}, codes(full))
 	assert.Equal(t, "node-a", full[0].Object)
 	assert.Equal(t, since.Add(time.Second), full[0].Since, "when the last slot was taken")
 	assert.Equal(t, "2 of 2 slots are in use: group/scrub-1/job-00001, group/scrub-1/job-00002", full[0].Detail)
@@ -40,7 +40,7 @@ func TestAWorkerSaysWhatItRuns(t *testing.T) {
 	drained.Kept = contract.WorkerTransition{At: since.Add(time.Second), To: contract.WorkerDraining, By: "ann@host", Reason: "new disk"}
 	drained.Transitions = []contract.WorkerTransition{drained.Kept, {At: since.Add(time.Minute), To: contract.WorkerDraining, Reason: "registered as a new process"}}
 	kept := Why(Facts{Worker: drained})
-	require.Equal(t, []Code{WorkerCordoned}, codes(kept))
+	require.Equal(t, []contract.Code{contract.CodeCordoned}, codes(kept))
 	assert.Equal(t, since.Add(time.Second), kept[0].Since)
 	assert.Equal(t, "it is DRAINING, by ann@host (new disk); it still runs 1 job: group/scrub-1/job-00001", kept[0].Detail)
 
@@ -50,16 +50,16 @@ func TestAWorkerSaysWhatItRuns(t *testing.T) {
 	assert.Contains(t, Why(Facts{Worker: gone})[0].Detail, "it is OFFLINE (it said goodbye); its last heartbeat")
 	gone.Mode, gone.Kept = "cordoned", contract.WorkerTransition{At: since, To: contract.WorkerOffline, By: "ann", Reason: "cordoned"}
 	both := Why(Facts{Worker: gone})
-	require.Equal(t, []Code{WorkerUnreachable, WorkerCordoned}, codes(both))
+	require.Equal(t, []contract.Code{contract.CodeUnreachable, contract.CodeCordoned}, codes(both))
 	assert.Equal(t, "it will be CORDONED when it is back, by ann (cordoned)", both[1].Detail)
 
 	down := Why(Facts{Worker: atWork(contract.WorkerOnline), Down: "query workers of fleet was not answered"})
-	assert.Equal(t, []Code{ControlPlaneDown}, codes(down), "nobody knows whether it is idle")
+	assert.Equal(t, []contract.Code{contract.CodeControlPlaneDown}, codes(down), "nobody knows whether it is idle")
 
 	silent := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true), Silent: "its process does not answer"}
 	silent.LastBeat = since // Its registration: single beats are not reported.
 	reasons := Why(Facts{Worker: silent})
-	require.Equal(t, []Code{WorkerUnreachable}, codes(reasons))
+	require.Equal(t, []contract.Code{contract.CodeUnreachable}, codes(reasons))
 	assert.Zero(t, reasons[0].Since, "since when it is silent is not known")
 }
 
@@ -75,7 +75,7 @@ func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
 		idle := atWork(contract.WorkerOnline)
 		idle.Types = types
 		reasons := Why(Facts{Worker: idle})
-		require.Equal(t, []Code{Idle}, codes(reasons))
+		require.Equal(t, []contract.Code{contract.CodeIdle}, codes(reasons))
 		assert.Equal(t, detail, reasons[0].Detail)
 	}
 }
@@ -83,14 +83,14 @@ func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
 // TestWhoIsMissing: only the workers that could serve are named.
 func TestWhoIsMissing(t *testing.T) {
 	t.Parallel()
-	f := waits(contract.WaitReason{Code: string(NoWorker), Object: "scrub disk=ssd", Since: since, Detail: "because"})
+	f := waits(contract.WaitReason{Code: string(contract.CodeNoWorker), Object: "scrub disk=ssd", Since: since, Detail: "because"})
 	labelled := node("b", contract.WorkerCordoned, true)
 	labelled.Registration.Labels = map[string]string{"disk": "ssd"}
 	restricted := node("c", contract.WorkerOffline, true)
 	restricted.Registration.Labels, restricted.Registration.JobTypes = labelled.Registration.Labels, []string{"gzip"}
 	f.Workers = []contract.WorkerDetail{node("a", contract.WorkerOffline, true), labelled, restricted, node("d", contract.WorkerOnline, true)}
 	reasons := Why(f)
-	require.Equal(t, []Code{NoWorker, WorkerCordoned}, codes(reasons))
+	require.Equal(t, []contract.Code{contract.CodeNoWorker, contract.CodeCordoned}, codes(reasons))
 	assert.Equal(t, "b", reasons[1].Object)
 }
 
@@ -107,7 +107,7 @@ func TestATypeIsAllItsRuns(t *testing.T) {
 	f := Facts{Type: paused, Runs: []RunFacts{lane("group/scrub-1"), lane("group/scrub-2"), stuck}, MoreRuns: 3}
 	assert.Equal(t, "waiting", State(f))
 	reasons := Why(f)
-	require.Equal(t, []Code{Paused, LaneBusy, AllSlotsFull}, codes(reasons))
+	require.Equal(t, []contract.Code{contract.CodePaused, contract.CodeLaneBusy, contract.CodeSlots}, codes(reasons))
 	assert.Equal(t, []string{"", "group/scrub-1", "group/adhoc/job-00007"}, []string{reasons[0].Of, reasons[1].Of, reasons[2].Of})
 	assert.Equal(t, "it waits (and 1 more wait for it)", reasons[1].Detail)
 	assert.Equal(t, "busy; 3 more runs were not looked at", reasons[2].Detail)
@@ -117,7 +117,7 @@ func TestATypeIsAllItsRuns(t *testing.T) {
 
 func TestTheLimitOfAFanOutIsSetInItsRun(t *testing.T) {
 	t.Parallel()
-	reasons := Why(task("load.a", ConcurrencyLimit, "load"))
+	reasons := Why(task("load.a", contract.CodeConcurrency, "load"))
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "load", reasons[0].Object)
 	assert.Equal(t, "wait, or `roundsman set dag/nightly/r concurrency.load=N`", reasons[0].Remedy)
@@ -125,24 +125,24 @@ func TestTheLimitOfAFanOutIsSetInItsRun(t *testing.T) {
 
 func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	t.Parallel()
-	object := map[Code]string{AwaitingApproval: "x", Upstream: "x", Held: "x"}
-	for code, remedy := range map[Code]string{
-		AwaitingApproval: "`roundsman approve dag/nightly/r/x`, or `roundsman reject dag/nightly/r/x`",
-		Upstream:         "see `roundsman explain dag/nightly/r/x`",
-		Paused:           "`roundsman resume dag/nightly/r`",
-		Held:             "`roundsman retry dag/nightly/r`, or `roundsman skip dag/nightly/r/x`, or `roundsman resume dag/nightly/r`",
-		ConcurrencyLimit: "wait, or `roundsman set dag/nightly/r concurrency=N`",
-		Sleeping:         "wait, or `roundsman cancel dag/nightly/r/x`",
+	object := map[contract.Code]string{contract.CodeApproval: "x", contract.CodeUpstream: "x", contract.CodeParked: "x"}
+	for code, remedy := range map[contract.Code]string{
+		contract.CodeApproval:    "`roundsman approve dag/nightly/r/x`, or `roundsman reject dag/nightly/r/x`",
+		contract.CodeUpstream:    "see `roundsman explain dag/nightly/r/x`",
+		contract.CodePaused:      "`roundsman resume dag/nightly/r`",
+		contract.CodeParked:      "`roundsman retry dag/nightly/r`, or `roundsman skip dag/nightly/r/x`, or `roundsman resume dag/nightly/r`",
+		contract.CodeConcurrency: "wait, or `roundsman set dag/nightly/r concurrency=N`",
+		contract.CodeSleeping:    "wait, or `roundsman cancel dag/nightly/r/x`",
 	} {
 		reasons := Why(task("x", code, object[code]))
 		require.Len(t, reasons, 1)
 		assert.Equal(t, remedy, reasons[0].Remedy)
 	}
-	blocked := task("x", Upstream, "load, trim")
+	blocked := task("x", contract.CodeUpstream, "load, trim")
 	blocked.Item.State = "upstream_failed"
 	assert.Equal(t, "`roundsman retry dag/nightly/r`; see `roundsman explain dag/nightly/r/load`", Why(blocked)[0].Remedy)
 
-	ended := task("", Held, "x")
+	ended := task("", contract.CodeParked, "x")
 	assert.Equal(t, "waiting", State(ended))
 	ended.Run.Answer.More = 2
 	assert.Equal(t, "because (and 2 more reasons of other tasks)", Why(ended)[0].Detail)
@@ -154,7 +154,7 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 func TestInnerRunsAreNamed(t *testing.T) {
 	t.Parallel()
 	f := Facts{Item: &ItemFacts{State: "running"}, Run: &RunFacts{ID: "group/scrub-1", Open: true}}
-	f.Inner = []Inner{{Name: "group/scrub-1/job-00001", Reasons: Why(task("", AwaitingApproval, "ok"))}}
+	f.Inner = []Inner{{Name: "group/scrub-1/job-00001", Reasons: Why(task("", contract.CodeApproval, "ok"))}}
 	reasons := Why(f)
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "group/scrub-1/job-00001", reasons[0].Of)
@@ -189,7 +189,7 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "paused", State(f))
 	assert.Equal(t, Reason{
-		Code: Paused, Object: "group/scrub-1", Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
+		Code: contract.CodePaused, Object: "group/scrub-1", Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
 		Remedy: "`temporal workflow unpause --workflow-id group/scrub-1`", Actions: []action.Action{about(action.UnpauseWorkflow, "workflow", "group/scrub-1")},
 		Actor: "an administrator of Temporal, in a shell",
 	}, reasons[0])
@@ -199,11 +199,11 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 // work.
 func TestDoubtedWorkersThatAreFull(t *testing.T) {
 	t.Parallel()
-	f := waits(contract.WaitReason{Code: string(WorkerUnreachable), Object: "node-a, node-b", Since: since, Detail: "probed"})
+	f := waits(contract.WaitReason{Code: string(contract.CodeUnreachable), Object: "node-a, node-b", Since: since, Detail: "probed"})
 	assert.Equal(t, []string{"node-a", "node-b"}, []string{Why(f)[0].Object, Why(f)[1].Object})
 	f.Asked = map[string]WorkerFacts{"node-a": *atWork(contract.WorkerOnline, "a", "b"), "node-b": *atWork(contract.WorkerOnline, "a")}
 	reasons := Why(f)
-	require.Equal(t, []Code{WorkerUnreachable, AllSlotsFull}, codes(reasons))
+	require.Equal(t, []contract.Code{contract.CodeUnreachable, contract.CodeSlots}, codes(reasons))
 	assert.Equal(t, []string{"node-b", "node-a"}, []string{reasons[0].Object, reasons[1].Object})
 	assert.Equal(t, "2 of 2 slots are in use: group/scrub-1/a, group/scrub-1/b", reasons[1].Detail)
 	assert.Equal(t, since, reasons[1].Since)

@@ -89,7 +89,7 @@ func (g *Group) misfits() int {
 func (g *Group) open(next backlog.Job) {
 	j := g.jobs.Paged(next)
 	g.jobs.Open.Put(j)
-	g.engine.Offer(g.turnAt, g.item(j))
+	g.engine.Offer(g.turnAt, g.cfg.item(j))
 }
 
 // reach opens a job of the backlog that an operator names.

@@ -51,9 +51,9 @@ func (g *Group) countBatches() {
 
 // batchOf is what the handler receives: nothing in a job type without batches, else
 // every proposal that the job stands for.
-func (g *Group) batchOf(j *job) []jobtype.BatchItem {
+func (c Config) batchOf(j *job) []jobtype.BatchItem {
 	switch {
-	case g.cfg.BatchSize == 0 || j.Proposal.DAG != "":
+	case c.BatchSize == 0 || j.Proposal.DAG != "":
 		return nil
 	case len(j.Items) > 0:
 		return j.Items

@@ -179,7 +179,7 @@ func TestJobsTakeWhatTheirTypeTakes(t *testing.T) {
 	g := New(Config{JobType: "jt", Handler: "h", Submitted: true, Resources: map[string]int{"disks": 2}, Policy: wide(jobtype.Policy{}).WithDefaults()}, epoch)
 	g.Next(epoch, Submitted{Proposals: list})
 	for n, want := range []map[string]int{{"disks": 2}, {"disks": 3, "net": 1}, {"disks": 2}} {
-		assert.Equal(t, want, g.item(jobAt(g, n+1)).Needs.Pools)
+		assert.Equal(t, want, g.cfg.item(jobAt(g, n+1)).Needs.Pools)
 	}
 	assert.Equal(t, map[string]int{"disks": 1}, list[2].Resources, "what was found is not changed")
 }

@@ -132,7 +132,7 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 		}
 	}
 	g.engine.Stop(now, state, reason)
-	if cause == stopCanceled || cause == stopLost || cause == stopDeadline && !g.drains() {
+	if cause == stopCanceled || cause == stopLost || cause == stopDeadline && !g.cfg.drains() {
 		g.engine.CancelRunning(now, reason)
 	}
 }
@@ -171,7 +171,7 @@ func (v PolicySet) apply(g *Group, now time.Time) {
 func (g *Group) setDeadline() {
 	g.deadline = g.turnAt.Add(g.pausedFor + g.cfg.Policy.MaxRuntime.Std())
 	g.hardStop = g.deadline
-	if g.drains() {
+	if g.cfg.drains() {
 		g.hardStop = g.deadline.Add(g.cfg.Policy.DrainGrace.Std())
 	}
 }
@@ -193,9 +193,9 @@ func (g *Group) ownWake() time.Time {
 	var next time.Time
 	if !g.paused() {
 		switch {
-		case g.stopping == stopNone || g.stopping == stopBudget && !g.drains():
+		case g.stopping == stopNone || g.stopping == stopBudget && !g.cfg.drains():
 			next = g.deadline
-		case g.stopping == stopDeadline && g.drains():
+		case g.stopping == stopDeadline && g.cfg.drains():
 			next = g.hardStop
 		}
 	}
@@ -257,7 +257,7 @@ func (g *Group) fireTimers(now time.Time) {
 	if !g.paused() && !now.Before(g.deadline) {
 		g.reachDeadline(now)
 	}
-	if !g.paused() && g.stopping == stopDeadline && g.drains() && !now.Before(g.hardStop) && !g.drainOver {
+	if !g.paused() && g.stopping == stopDeadline && g.cfg.drains() && !now.Before(g.hardStop) && !g.drainOver {
 		g.drainOver = true
 		g.engine.CancelRunning(now, explain.TextDrained)
 	}
@@ -276,7 +276,7 @@ func (g *Group) fireTimers(now time.Time) {
 func (g *Group) reachDeadline(now time.Time) {
 	why := explain.TextMaxRuntime(g.cfg.Policy.MaxRuntime)
 	switch {
-	case g.stopping == stopBudget && !g.drains() && !g.drainOver:
+	case g.stopping == stopBudget && !g.cfg.drains() && !g.drainOver:
 		g.drainOver = true
 		g.engine.CancelRunning(now, why)
 	case g.stopping == stopNone || g.leaving:

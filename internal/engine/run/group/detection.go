@@ -109,7 +109,7 @@ func (d *detection) explain(lines []string, prefix string) {
 func clip(message string) string { return jobtype.ClipCause(message, maxErrorBytes) }
 
 // detects reports whether the group's work is found by a detection.
-func (g *Group) detects() bool { return !g.cfg.Submitted && g.cfg.DAG == "" && !g.cfg.EachWorker }
+func (c Config) detects() bool { return !c.Submitted && c.DAG == "" && !c.EachWorker }
 
 // proposeWhole proposes the one job of a group that detects nothing.
 func (g *Group) proposeWhole(now time.Time) {
@@ -119,7 +119,7 @@ func (g *Group) proposeWhole(now time.Time) {
 }
 
 // runsDAG reports whether the job of a proposal is a run of a DAG.
-func (g *Group) runsDAG(p *jobtype.Proposal) bool { return g.cfg.DAG != "" || p.DAG != "" }
+func (c Config) runsDAG(p *jobtype.Proposal) bool { return c.DAG != "" || p.DAG != "" }
 
 // advanceDetection starts a detection when a worker can do it.
 func (g *Group) advanceDetection(now time.Time) {
@@ -274,7 +274,7 @@ func (g *Group) offer(list []*job, now time.Time) {
 			g.finish(j, &run.Report{Kind: run.Settled, Item: j.N, State: run.Canceled, Message: j.Canceling}, now)
 			continue
 		}
-		g.engine.Offer(now, g.item(j))
+		g.engine.Offer(now, g.cfg.item(j))
 	}
 }
 

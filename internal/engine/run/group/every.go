@@ -37,7 +37,7 @@ const (
 func (g *Group) target(id string) *targets.Target { return g.detect.Targets.Get(id) }
 
 // spreads reports whether the group is for every worker.
-func (g *Group) spreads() bool { return g.cfg.DetectEvery || g.cfg.EachWorker }
+func (c Config) spreads() bool { return c.DetectEvery || c.EachWorker }
 
 // candidates are the workers that the group is for, well or not.
 func (g *Group) candidates() []run.Candidate {

@@ -106,7 +106,7 @@ func New(cfg Config, now time.Time) *Group {
 	g.chunks = chunks.New(&g.jobs, chunks.Claimer{})
 	g.detect.Avoid = cfg.AvoidDetector
 	g.carried.Inherit(cfg.Carried, now)
-	g.after, g.cfg.Carried = after.New(cfg.After, now, cfg.Due, g.maxWait()), nil
+	g.after, g.cfg.Carried = after.New(cfg.After, now, cfg.Due, g.cfg.maxWait()), nil
 	return g
 }
 
@@ -195,7 +195,7 @@ func (g *Group) command(d *run.Decision) {
 	case run.Start:
 		if j := g.jobs.Open.Get(d.Item); j != nil {
 			j.StartedAt = d.At
-			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Ref: j.Ref, Batch: g.batchOf(j)})
+			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Ref: j.Ref, Batch: g.cfg.batchOf(j)})
 		}
 	case run.Acquire:
 		if j := g.jobs.Open.Get(d.Item); j != nil {

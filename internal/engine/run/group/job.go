@@ -28,11 +28,11 @@ const (
 )
 
 // item is what the engine is offered.
-func (g *Group) item(j *job) run.Item {
+func (c Config) item(j *job) run.Item {
 	p := &j.Proposal
 	return run.Item{
 		ID: j.N, Work: theWork, Order: -int64(p.Priority.Rank()),
-		Want:      run.Want{Node: p.Node, Labels: p.Labels, Nowhere: g.runsDAG(p)},
+		Want:      run.Want{Node: p.Node, Labels: p.Labels, Nowhere: c.runsDAG(p)},
 		Needs:     run.Needs{Pools: p.Resources, Exclusive: p.Exclusive, Shared: p.Shared},
 		NotBefore: p.NotBefore, ExpiresAt: p.ExpiresAt, Estimate: p.EstimatedRuntime.Std(), Bytes: j.Bytes(),
 		Checkpoint: j.Checkpoint, Done: j.Done,

@@ -41,7 +41,7 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomeSkipped, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
 	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done() > 0:
 		return contract.OutcomePartial, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
-	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
+	case g.outOfTime() && g.detect.Attempt == 0 && g.cfg.detects():
 		why := g.why
 		why.Detail += explain.TextNeverDetected(g.cfg.Handler)
 		return contract.OutcomeTimeout, why

@@ -169,7 +169,7 @@ func (g *Group) offerRest() {
 	}
 	for _, j := range g.jobs.Sorted() {
 		if _, known := g.engine.View(j.N); !known && !j.Late && !j.Claiming {
-			g.engine.Offer(g.turnAt, g.item(j))
+			g.engine.Offer(g.turnAt, g.cfg.item(j))
 		}
 	}
 }

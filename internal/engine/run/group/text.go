@@ -40,15 +40,15 @@ func lostWith(job int, r *run.Report) reason {
 }
 
 // tooLarge refuses a group that could not have what it may find.
-func (g *Group) tooLarge(most int) reason {
-	return reason{Code: contract.CodeInvalid, Detail: explain.TextTooLarge(g.cfg.JobType, most)}
+func (c Config) tooLarge(most int) reason {
+	return reason{Code: contract.CodeInvalid, Detail: explain.TextTooLarge(c.JobType, most)}
 }
 
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // wanted names the handler and the labels that the group needs.
-func (g *Group) wanted() string {
-	return explain.HandlerWith(g.cfg.Handler, g.cfg.Labels)
+func (c Config) wanted() string {
+	return explain.HandlerWith(c.Handler, c.Labels)
 }
 
 // missing names the handler, label or state without which no worker can serve the group.
@@ -74,8 +74,8 @@ func refused(v TurnRefused) reason {
 	return reason{Code: contract.CodeLaneBusy, Detail: joined(": ", string(v.Code), v.Reason)}
 }
 
-func (g *Group) laneTooLate() reason {
-	return reason{Code: contract.CodeLaneBusy, Detail: explain.TextNoTurn(g.cfg.Lane, g.maxWait())}
+func (c Config) laneTooLate() reason {
+	return reason{Code: contract.CodeLaneBusy, Detail: explain.TextNoTurn(c.Lane, c.maxWait())}
 }
 
 func activeIn(a Active) reason {

@@ -72,8 +72,8 @@ func (g *Group) advanceTurn(now time.Time) {
 	if !g.turn.begun {
 		g.turn.begun = true
 		g.enter(stepStart, now)
-		if most := g.cfg.Policy.MaxJobsPerDetection; g.detects() && most > jobtype.MaxJobsLimit {
-			g.giveUp(contract.OutcomeFailed, g.tooLarge(most), now) // Before it holds its lane, or detects in vain.
+		if most := g.cfg.Policy.MaxJobsPerDetection; g.cfg.detects() && most > jobtype.MaxJobsLimit {
+			g.giveUp(contract.OutcomeFailed, g.cfg.tooLarge(most), now) // Before it holds its lane, or detects in vain.
 			return
 		}
 	}
@@ -184,13 +184,13 @@ func (g *Group) served() bool {
 	if g.unplaced {
 		return g.engine.Placeable()
 	}
-	if g.spreads() && !g.cfg.Submitted {
+	if g.cfg.spreads() && !g.cfg.Submitted {
 		return g.reachable()
 	}
 	if g.cfg.DAG != "" {
 		return true // Its tasks wait for workers themselves.
 	}
-	if g.detects() {
+	if g.cfg.detects() {
 		return len(g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)) > 0
 	}
 	return g.engine.Usable(theWork) || g.jobs.Open.DAGs > 0 // A DAG needs no worker of its own.
@@ -247,7 +247,7 @@ func (g *Group) awaitTurn(now time.Time) {
 		g.missTurn(opens, now)
 	case !g.turn.Granted:
 		if until := g.laneDeadline(); !until.IsZero() && !now.Before(until) {
-			g.skip(g.laneTooLate(), now)
+			g.skip(g.cfg.laneTooLate(), now)
 		}
 	case !g.served():
 		g.leaveTurn()
@@ -296,7 +296,7 @@ func (g *Group) begin(now time.Time) {
 		return
 	}
 	g.setClosing(now)
-	if g.detects() {
+	if g.cfg.detects() {
 		g.phase = PhaseDetecting
 		return
 	}
@@ -372,4 +372,4 @@ func (g *Group) workersChanged(now time.Time) {
 }
 
 // drains: running jobs may end after max_runtime.
-func (g *Group) drains() bool { return g.cfg.Policy.OnDeadline == jobtype.DeadlineDrain }
+func (c Config) drains() bool { return c.Policy.OnDeadline == jobtype.DeadlineDrain }

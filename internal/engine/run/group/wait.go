@@ -23,9 +23,9 @@ func (g *Group) firstStart() time.Time {
 func (g *Group) lastStart() time.Time { return g.jobs.Open.Bounds().Last }
 
 // maxWait is how long a group of the Schedule waits for one thing.
-func (g *Group) maxWait() time.Duration {
-	if g.cfg.MaxWait > 0 {
-		return g.cfg.MaxWait
+func (c Config) maxWait() time.Duration {
+	if c.MaxWait > 0 {
+		return c.MaxWait
 	}
 	return defaultMaxWait
 }
@@ -39,7 +39,7 @@ func (g *Group) laneDeadline() time.Time {
 	case g.cfg.Submitted:
 		return g.lastStart()
 	case g.cfg.Lane == "":
-		return g.turn.AskedAt.Add(g.maxWait())
+		return g.turn.AskedAt.Add(g.cfg.maxWait())
 	}
 	return time.Time{}
 }
@@ -52,13 +52,13 @@ func (g *Group) windowDeadline() time.Time {
 	case g.cfg.Submitted:
 		return g.lastStart()
 	}
-	return g.turn.Since.Add(g.maxWait())
+	return g.turn.Since.Add(g.cfg.maxWait())
 }
 
 // workerDeadline bounds how long the group waits for a worker before it has taken
 // its turn.
 func (g *Group) workerDeadline() time.Time {
-	wait := min(g.maxWait(), g.cfg.Policy.MaxRuntime.Std())
+	wait := min(g.cfg.maxWait(), g.cfg.Policy.MaxRuntime.Std())
 	if g.cfg.Submitted {
 		wait = max(wait, g.cfg.Policy.ExecutionTimeout.Std())
 	}

@@ -76,7 +76,7 @@ func (g *Group) Wait(now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: explain.TextDetectorsBusy}
 	case detecting:
 		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
-		return run.Wait{Code: code, Object: g.wanted(), Since: g.startedAt, Detail: detail + explain.TextCannotDetect}
+		return run.Wait{Code: code, Object: g.cfg.wanted(), Since: g.startedAt, Detail: detail + explain.TextCannotDetect}
 	case g.phase == PhaseClaiming:
 		return g.turn.claimsWait(g.turnAt, explain.TextClaims)
 	default:
@@ -111,7 +111,7 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		return wait
 	case stepWorker:
 		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
-		wait := run.Wait{Code: code, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(), Detail: detail}
+		wait := run.Wait{Code: code, Object: g.cfg.wanted(), Since: t.Since, Until: g.workerDeadline(), Detail: detail}
 		if g.cfg.Lane != "" {
 			wait.Detail += explain.TextLaneNotHeld
 		}

@@ -68,15 +68,15 @@ func (g *Group) setClosing(now time.Time) {
 	g.closing = Window{}
 	if span := g.window.At(now); span != nil && g.cfg.Windows {
 		g.closing = *span
-		g.closing.Learned, g.closing.LearnedOf = g.learned()
+		g.closing.Learned, g.closing.LearnedOf = g.cfg.learned()
 	}
 	g.engine.SetClosing(now, run.Closing{At: g.closing.Closes, Learned: g.closing.Learned})
 }
 
 // learned is the run time that a job without an estimate is taken to need.
-func (g *Group) learned() (p95 time.Duration, of int) {
-	if p95, known := window.P95(g.cfg.Took); known {
-		return p95, len(g.cfg.Took)
+func (c Config) learned() (p95 time.Duration, of int) {
+	if p95, known := window.P95(c.Took); known {
+		return p95, len(c.Took)
 	}
 	return 0, 0
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -33,10 +34,7 @@ func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswe
 	n := min(room, max(g.cfg.Policy.MaxJobsPerDetection-g.jobs.Left(), 0))
 	g.jobs.Backlog.Add(p, n, now)
 	answer.Accepted, answer.Surplus, answer.Full = n, p.Count-n, room < p.Count || g.jobs.Backlog.Full()
-	s.Tally.Accepted += n
-	s.Tally.Surplus += p.Count - n
-	g.counts.Accepted += n
-	g.counts.Surplus += p.Count - n
+	g.tally.Find(&s.Tally, tally.Found{Accepted: n, Surplus: p.Count - n})
 	g.engine.Changed(now)
 }
 
@@ -82,7 +80,7 @@ func (g *Group) misfits() int {
 	if g.cfg.Submitted {
 		return g.engine.Late()
 	}
-	return g.engine.Late() + g.counts.NotStarted
+	return g.engine.Late() + g.tally.Counts.NotStarted
 }
 
 // open makes a job of the backlog one that may start. It has waited since the group began.
@@ -112,15 +110,8 @@ func (g *Group) refillAt() time.Time {
 
 // endBacklog ends the jobs that have not come into the window.
 func (g *Group) endBacklog(state State, why string, now time.Time) {
-	js, count := &g.jobs, &g.counts.NotStarted
-	switch state { //nolint:exhaustive // it ends in no other
-	case StateCanceled:
-		count = &g.counts.Canceled
-	case StateFailed:
-		count = &g.counts.Failed
-	}
-	*count += js.Backlog.Len()
-	js.EndBacklog(false, state, why, g.startedAt, now)
+	g.tally.Ended(state, g.jobs.Backlog.Len())
+	g.jobs.EndBacklog(false, state, why, g.startedAt, now)
 }
 
 // backlogWait explains the wait of the jobs that are not open.

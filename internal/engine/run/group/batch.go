@@ -18,8 +18,7 @@ func (g *Group) gather(found []*job) []*job {
 		return found
 	}
 	list := proposed.Batched(found, batchable, g.cfg.BatchSize)
-	g.counts.Batched += len(found) - len(list)
-	g.counts.Accepted -= len(found) - len(list)
+	g.tally.Batch(len(found) - len(list))
 	for _, j := range list {
 		j.Close()
 	}
@@ -45,8 +44,7 @@ func (g *Group) countBatches() {
 		copies = append(copies, new(*j))
 	}
 	n := len(proposed.Batched(copies, batchable, g.cfg.BatchSize))
-	g.counts.Batched += g.counts.Accepted - n
-	g.counts.Accepted = n
+	g.tally.Batch(g.tally.Counts.Accepted - n)
 }
 
 // batchOf is what the handler receives: nothing in a job type without batches, else

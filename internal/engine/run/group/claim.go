@@ -45,7 +45,7 @@ func (g *Group) takeClaims(r chunks.Result, now time.Time) {
 	}
 	for _, one := range r.Ended {
 		one.End(StateNotStarted, now, reason{Code: one.Code, Detail: one.Detail}.String())
-		one.Count(&g.counts)
+		one.Count(&g.tally.Counts)
 		g.jobs.Close(one.Job)
 	}
 	for _, note := range r.Notes() {
@@ -55,8 +55,8 @@ func (g *Group) takeClaims(r chunks.Result, now time.Time) {
 		why := backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
 		g.note(run.Rejected, why.Code, why.Detail, 0)
 		n := g.jobs.Backlog.Keyed()
-		g.counts.Accepted -= n
-		g.counts.AlreadyActive += n
+		g.tally.Counts.Accepted -= n
+		g.tally.Counts.AlreadyActive += n
 		g.jobs.EndBacklog(true, StateNotStarted, why.String(), g.startedAt, now)
 	}
 	if r.Refused != nil {

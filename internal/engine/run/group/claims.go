@@ -8,26 +8,11 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
-)
-
-const (
-	// maxDeduped and maxHeldBack bound how many proposals are remembered with who has
-	// their key, or what disables it.
-	maxDeduped  = 50
-	maxHeldBack = 50
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 )
 
 // HeldBack is a proposal that was left out because its key is disabled.
-type HeldBack struct {
-	// Job is its number when the keys were claimed.
-	Job  int    `json:"-"`
-	Key  string `json:"key"`
-	Code string `json:"code"`
-	// Since and Until are the time for which it is.
-	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until"`
-	Detail string    `json:"detail"`
-}
+type HeldBack = tally.HeldBack
 
 // Claim is a key that the group claims or has claimed, and the number of its job. Key is empty if only the hash is known.
 type Claim struct {
@@ -88,7 +73,6 @@ func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 		if j := g.jobs.Open.Get(h.Job); j != nil && !active[h.Job] && !disabled[h.Job] {
 			disabled[h.Job] = true
 			g.noteHeldBack(h)
-			g.countHeldBack(h, 1)
 		}
 	}
 	for _, j := range list {
@@ -96,24 +80,20 @@ func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 			rest = append(rest, j)
 		}
 	}
-	g.counts.Disabled += len(disabled)
-	g.counts.AlreadyActive += len(active)
-	g.counts.Accepted -= len(list) - len(rest)
+	g.tally.Counts.Disabled += len(disabled)
+	g.tally.Counts.AlreadyActive += len(active)
+	g.tally.Counts.Accepted -= len(list) - len(rest)
 	return rest
 }
 
 func (g *Group) noteActive(a Active) {
-	if len(g.deduped) < maxDeduped {
-		g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
-	}
+	g.tally.Active(a.Key, a.By)
 	why := activeIn(a)
 	g.note(run.Rejected, why.Code, why.Detail, 0)
 }
 
 func (g *Group) noteHeldBack(h HeldBack) {
-	if len(g.heldBack) < maxHeldBack {
-		g.heldBack = append(g.heldBack, h)
-	}
+	g.tally.Hold(h, 1)
 	g.note(run.Rejected, contract.Code(h.Code), fmt.Sprintf("key %q: %s", h.Key, h.Detail), 0)
 }
 
@@ -121,24 +101,15 @@ func (g *Group) noteHeldBack(h HeldBack) {
 // numbers are known outside by now, so they end instead of disappearing.
 func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
 	for _, a := range v.Active {
-		if len(g.deduped) < maxDeduped && a.Key != "" {
-			g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
+		if a.Key != "" {
+			g.tally.Active(a.Key, a.By)
 		}
-		g.skipDuplicate(a.Job, a.Key, activeIn(a).String(), &g.counts.AlreadyActive, now)
+		g.skipDuplicate(a.Job, a.Key, activeIn(a).String(), &g.tally.Counts.AlreadyActive, now)
 	}
 	for _, h := range v.HeldBack {
-		if len(g.heldBack) < maxHeldBack {
-			g.heldBack = append(g.heldBack, h)
-		}
-		before := g.counts.Disabled
-		g.skipDuplicate(h.Job, h.Key, heldBack(h, 0).String(), &g.counts.Disabled, now)
-		g.countHeldBack(h, g.counts.Disabled-before)
-	}
-}
-
-func (g *Group) countHeldBack(h HeldBack, n int) {
-	if h.Code == contract.HoldRetryBudget {
-		g.counts.HeldBack += n
+		before := g.tally.Counts.Disabled
+		g.skipDuplicate(h.Job, h.Key, h.Reason(0).String(), &g.tally.Counts.Disabled, now)
+		g.tally.Hold(h, g.tally.Counts.Disabled-before)
 	}
 }
 
@@ -149,11 +120,11 @@ func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Ti
 	case j == nil:
 	case len(j.Items) > 1:
 		j.DropItem(key)
-		g.counts.Batched--
+		g.tally.Counts.Batched--
 		*count++
 		g.engine.Note(run.Note{Verdict: run.Rejected, Code: contract.CodeDeduped, Item: n, Detail: reason})
 	default:
-		g.elsewhere++
+		g.tally.Elsewhere++
 		g.engine.End(now, n, run.NotStarted, reason)
 		g.settle(now)
 	}
@@ -189,8 +160,8 @@ func (v KeyStopped) apply(g *Group, now time.Time) {
 		if waits && v.Done && len(j.Items) > 1 {
 			j.DropItem(v.DedupeKey)
 			g.noteDropped(v.DedupeKey, now)
-			g.counts.Batched--
-			g.counts.Disabled++
+			g.tally.Counts.Batched--
+			g.tally.Counts.Disabled++
 			continue
 		}
 		g.engine.Bar(now, j.N, v.Reason, v.Done)

@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -61,11 +62,7 @@ type session struct {
 	// EndsBy is when the server has ended it at the latest.
 	EndsBy time.Time `json:"e,omitzero"`
 	// Tally is what the group counted of its pages.
-	Tally tally `json:"t,omitzero"`
-}
-
-type tally struct {
-	Accepted, Duplicates, Surplus, Invalid int
+	Tally tally.Found `json:"t,omitzero"`
 }
 
 const (
@@ -115,7 +112,7 @@ func (c Config) detects() bool { return !c.Submitted && c.DAG == "" && !c.EachWo
 func (g *Group) proposeWhole(now time.Time) {
 	var answer PageAnswer
 	g.takeProposal(nil, jobtype.Proposal{DedupeKey: g.cfg.DAG, Summary: "DAG " + g.cfg.DAG}, "", &answer, now)
-	g.counts.Detected = 1
+	g.tally.Counts.Detected = 1
 }
 
 // runsDAG reports whether the job of a proposal is a run of a DAG.
@@ -186,7 +183,7 @@ func (g *Group) timeLeft(now time.Time) time.Duration {
 
 // resetProposals drops everything that was found.
 func (g *Group) resetProposals() {
-	g.jobs, g.counts = openjobs.New(g.cfg.window(), g.cfg.Resources), contract.GroupCounts{}
+	g.jobs, g.tally.Counts = openjobs.New(g.cfg.window(), g.cfg.Resources), contract.GroupCounts{}
 }
 
 func (v DetectionEnded) apply(g *Group, now time.Time) {
@@ -226,11 +223,11 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 
 // countDetected adds what the detector counted itself.
 func (g *Group) countDetected(v DetectionEnded) {
-	g.counts.Detected += v.Emitted
-	g.counts.DetectedMore = g.counts.DetectedMore || v.More
-	g.counts.Duplicates += v.Duplicates
-	g.counts.Surplus += v.Surplus
-	g.counts.Invalid += v.Invalid
+	g.tally.Counts.Detected += v.Emitted
+	g.tally.Counts.DetectedMore = g.tally.Counts.DetectedMore || v.More
+	g.tally.Counts.Duplicates += v.Duplicates
+	g.tally.Counts.Surplus += v.Surplus
+	g.tally.Counts.Invalid += v.Invalid
 	for _, message := range v.InvalidErrors {
 		g.detect.invalid(message)
 	}

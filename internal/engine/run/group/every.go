@@ -60,7 +60,7 @@ func (g *Group) proposeEach(now time.Time) {
 		}
 		var answer PageAnswer
 		g.takeProposal(nil, jobtype.Proposal{DedupeKey: w.ID, Summary: g.cfg.JobType + " on " + w.ID, Node: w.ID}, "", &answer, now)
-		g.counts.Detected++
+		g.tally.Counts.Detected++
 		if t.Done = answer.Accepted == 1; !t.Done {
 			t.Miss(contract.CodeSurplus, explain.TextFull(g.cfg.Policy.MaxJobsPerDetection))
 		}
@@ -105,7 +105,7 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time
 			}
 		case g.full():
 			t.Miss(contract.CodeSurplus, explain.TextFull(g.cfg.Policy.MaxJobsPerDetection))
-			g.counts.DetectedMore = true
+			g.tally.Counts.DetectedMore = true
 		case len(d.Open) >= maxDetections || rolls:
 			waits = true
 		default:
@@ -191,10 +191,7 @@ func (g *Group) drop(s *session) {
 			js.Open.Remove(j)
 		}
 	}
-	g.counts.Accepted -= s.Tally.Accepted
-	g.counts.Duplicates -= s.Tally.Duplicates
-	g.counts.Surplus -= s.Tally.Surplus
-	g.counts.Invalid -= s.Tally.Invalid
+	g.tally.Drop(s.Tally)
 }
 
 // pinned is a proposal for the worker that found it. Its key is that of the worker: the
@@ -218,7 +215,7 @@ func (g *Group) countTargets(final bool) {
 }
 
 func (g *Group) recount() {
-	g.counts.Workers, g.counts.MissedWorkers = len(g.detect.Targets), g.detect.Targets.Missing()
+	g.tally.Counts.Workers, g.tally.Counts.MissedWorkers = len(g.detect.Targets), g.detect.Targets.Missing()
 }
 
 // targetsDueAt is when to look at the targets again though nothing happens.

@@ -13,10 +13,10 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/engine/values"
-	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -56,28 +56,19 @@ type Group struct {
 	leaving bool
 	// begun: what was found has become jobs whose numbers are known outside.
 	begun bool
-	// elsewhere counts jobs that other groups had taken when the group came back.
-	elsewhere int
 
 	// drainOver: what ran beyond the end was canceled. lastTick is the time of the last
 	// event.
 	drainOver bool
 	lastTick  time.Time
 
-	detect   detection
-	jobs     openjobs.Jobs
-	counts   contract.GroupCounts
-	byWorker map[string]int
-	deduped  []contract.DedupedProposal
-	heldBack []HeldBack
-	endings  endings.Reporter
-	carried  carry.Book
-	chunks   chunks.Claims
-	// took are the run times of the last completed attempts.
-	took []time.Duration
-	// values are the numbers that jobs returned.
-	values values.Run
-	filled filling
+	detect  detection
+	jobs    openjobs.Jobs
+	tally   tally.Tally
+	endings endings.Reporter
+	carried carry.Book
+	chunks  chunks.Claims
+	filled  filling
 	// phases are those that the group has been in, oldest first.
 	phases []contract.GroupPhase
 
@@ -101,7 +92,7 @@ const (
 func New(cfg Config, now time.Time) *Group {
 	g := &Group{
 		cfg: cfg, engine: run.New(cfg.engine(), now), phase: PhasePreparing, createdAt: now, turnAt: now,
-		byWorker: map[string]int{}, jobs: openjobs.New(cfg.window(), cfg.Resources),
+		tally: tally.New(), jobs: openjobs.New(cfg.window(), cfg.Resources),
 	}
 	g.chunks = chunks.New(&g.jobs, chunks.Claimer{})
 	g.detect.Avoid = cfg.AvoidDetector
@@ -117,7 +108,7 @@ func (g *Group) Policy() jobtype.Policy { return g.cfg.Policy }
 func (g *Group) Phase() Phase { return g.phase }
 
 // Counts returns the figures so far.
-func (g *Group) Counts() contract.GroupCounts { return g.counts }
+func (g *Group) Counts() contract.GroupCounts { return g.tally.Counts }
 
 // Engine returns the engine of the group, which has its pause, fleet, history and notes.
 func (g *Group) Engine() *run.Engine { return g.engine }
@@ -178,8 +169,8 @@ func (g *Group) settle(now time.Time) {
 			g.command(&decisions[i])
 		}
 		retried, replaced := g.engine.Again()
-		g.counts.Retries += retried
-		g.counts.Replacements += replaced
+		g.tally.Counts.Retries += retried
+		g.tally.Counts.Replacements += replaced
 		for i := range reports {
 			g.take(&reports[i], now)
 		}
@@ -243,31 +234,13 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 	j.State = openjobs.StateOf(r.State, r.Ending.Warning != "")
 	j.Checkpoint, j.Done = r.Checkpoint, r.Done
 	g.carryOver(j, r, now)
-	switch r.State {
-	case run.Completed:
-		if j.State == StateWarning {
-			g.counts.Warning++
-		} else {
-			g.counts.Completed++
-		}
-		j.Left = g.values.Take(j.FirstKey(), r.Ending.Result)
-		if j.Worker != "" { // A DAG has none.
-			g.byWorker[j.Worker]++
-		}
+	g.tally.Ended(j.State, 1)
+	if r.State == run.Completed {
+		j.Left = g.tally.Values.Take(j.FirstKey(), r.Ending.Result)
+		g.tally.Worked(j.Worker)
 		if !r.Resumed {
-			g.took = window.Learn(g.took, cmp.Or(r.Ending.Duration, now.Sub(j.StartedAt)))
+			g.tally.Learn(cmp.Or(r.Ending.Duration, now.Sub(j.StartedAt)))
 		}
-	case run.Failed:
-		g.counts.Failed++
-	case run.Canceled:
-		g.counts.Canceled++
-	case run.Stale:
-		g.counts.Stale++
-	case run.Expired:
-		g.counts.Expired++
-	case run.NotStarted:
-		g.counts.NotStarted++
-	case run.Open:
 	}
 	g.noteEnding(j, now)
 	g.jobs.Close(j)
@@ -275,10 +248,10 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 }
 
 // Took lists how long the last completed attempts took, oldest first.
-func (g *Group) Took() []time.Duration { return g.took }
+func (g *Group) Took() []time.Duration { return g.tally.Took }
 
 // Values are the numbers that jobs returned.
-func (g *Group) Values() values.Run { return g.values }
+func (g *Group) Values() values.Run { return g.tally.Values }
 
 // ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
 // is in flight, and nothing is asked for that only this workflow run would hear.

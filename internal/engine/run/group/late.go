@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 )
 
 // A worker that could not detect in time, because it was away, detects when it is usable again
@@ -114,7 +115,7 @@ func (g *Group) stopLate(now time.Time) {
 	g.cancelDetections()
 	for _, s := range g.detect.Open { // Half a detection is none.
 		g.drop(s)
-		s.Tally = tally{}
+		s.Tally = tally.Found{}
 	}
 	g.detect.Late.Claiming = false
 	if list := g.lateJobs(); len(list) > 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/reasons"
 )
 
 // noteDetected notes what of a detection is not taken.
@@ -18,9 +19,9 @@ func (g *Group) noteDetected() {
 		invalid = g.detect.Errors[0]
 	}
 	for _, left := range []run.Note{
-		{Code: contract.CodeDuplicate, Count: g.counts.Duplicates, Detail: explain.TextDuplicate},
-		{Code: contract.CodeSurplus, Count: g.counts.Surplus, Detail: explain.TextSurplus(g.cfg.Policy.MaxJobsPerDetection)},
-		{Code: contract.CodeInvalid, Count: g.counts.Invalid, Detail: invalid},
+		{Code: contract.CodeDuplicate, Count: g.tally.Counts.Duplicates, Detail: explain.TextDuplicate},
+		{Code: contract.CodeSurplus, Count: g.tally.Counts.Surplus, Detail: explain.TextSurplus(g.cfg.Policy.MaxJobsPerDetection)},
+		{Code: contract.CodeInvalid, Count: g.tally.Counts.Invalid, Detail: invalid},
 	} {
 		if left.Count > 0 {
 			left.Verdict, left.Item = run.Rejected, run.WholeRun
@@ -61,7 +62,7 @@ func (g *Group) noteSkip(why reason, now time.Time) {
 	}
 	detail := why.Detail
 	if !why.Until.IsZero() {
-		detail = joined(": ", "until "+at(why.Until), detail)
+		detail = reasons.Joined(": ", "until "+reasons.At(why.Until), detail)
 	}
 	g.note(run.Rejected, why.Code, detail, now.Sub(g.createdAt))
 }

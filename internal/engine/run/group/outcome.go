@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run/group/reasons"
 )
 
 // endIfDone ends the group once no job is open.
@@ -22,7 +23,7 @@ func (g *Group) endIfDone(now time.Time) {
 
 // judge says how the group ended, and why where the counts do not tell.
 func (g *Group) judge() (Outcome, reason) {
-	c := g.counts
+	c := g.tally.Counts
 	undone, active, disabled := c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid, 0, 0
 	if g.cfg.Submitted { // What a detection found, others do as well.
 		active, disabled = c.AlreadyActive, c.Disabled
@@ -58,17 +59,17 @@ func (g *Group) judge() (Outcome, reason) {
 	case undone == 0 && c.MissedWorkers > 0:
 		return contract.OutcomePartial, reason{Detail: g.textMissed()}
 	case undone == 0 && c.HeldBack > 0:
-		return contract.OutcomePartial, g.failing()
+		return contract.OutcomePartial, g.tally.Failing(g.cfg.JobType)
 	case undone == 0:
 		return contract.OutcomeCompleted, reason{}
 	case c.Done() > 0:
 		return contract.OutcomePartial, g.undone()
-	case g.elsewhere > 0 && active+disabled+g.elsewhere == undone && len(g.deduped) > 0:
-		return contract.OutcomeSkipped, g.allDeduped()
+	case g.tally.Elsewhere > 0 && active+disabled+g.tally.Elsewhere == undone && len(g.tally.Deduped) > 0:
+		return contract.OutcomeSkipped, g.tally.AllDeduped()
 	case active == undone:
-		return contract.OutcomeSkipped, g.allDeduped()
+		return contract.OutcomeSkipped, g.tally.AllDeduped()
 	case disabled > 0 && disabled+active == undone:
-		return contract.OutcomeSkipped, g.allHeldBack()
+		return contract.OutcomeSkipped, g.tally.AllHeldBack()
 	case c.Canceled == undone:
 		return contract.OutcomeCanceled, everyCanceled()
 	}
@@ -79,7 +80,7 @@ func everyCanceled() reason { return reason{Detail: explain.TextEveryCanceled} }
 
 // undone says what was not done.
 func (g *Group) undone() reason {
-	return reason{Detail: joined("; ", g.counts.Undone(g.cfg.Submitted), g.textMissed())}
+	return reason{Detail: reasons.Joined("; ", g.tally.Counts.Undone(g.cfg.Submitted), g.textMissed())}
 }
 
 // outOfTime: max_runtime or the window is over.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -93,8 +94,7 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 		s = &session{}
 	}
 	if err := p.Validate(); err != nil {
-		s.Tally.Invalid++
-		g.counts.Invalid++
+		g.tally.Find(&s.Tally, tally.Found{Invalid: 1})
 		g.detect.invalid(err.Error())
 		return
 	}
@@ -103,21 +103,18 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 	if p.DedupeKey != "" {
 		if _, seen := js.Seen[p.DedupeKey]; seen {
 			answer.Duplicates++
-			s.Tally.Duplicates++
-			g.counts.Duplicates++
+			g.tally.Find(&s.Tally, tally.Found{Duplicates: 1})
 			return
 		}
 	}
 	size := proposed.Bytes(p) + len(batchKey)
 	if g.full() || js.Bytes+size > MaxGroupBytes {
 		answer.Surplus++
-		s.Tally.Surplus++
-		g.counts.Surplus++
+		g.tally.Find(&s.Tally, tally.Found{Surplus: 1})
 		return
 	}
 	answer.Accepted++
-	s.Tally.Accepted++
-	g.counts.Accepted++
+	g.tally.Find(&s.Tally, tally.Found{Accepted: 1})
 	js.Bytes += size
 	g.engine.Changed(now)
 	j := js.Add(p, batchKey, now)

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
-	"github.com/roundsman/roundsman/internal/engine/values"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
@@ -29,6 +29,8 @@ const snapshotVersion = 1
 const maxSnapshotBytes = 512 << 20
 
 type snapshot struct {
+	tally.Tally
+
 	Version   int           `json:"version"`
 	Config    Config        `json:"config"`
 	Engine    run.Snapshot  `json:"engine"`
@@ -48,7 +50,6 @@ type snapshot struct {
 	Leaving   bool          `json:"leaving,omitempty"`
 	Lane      breaks.Break  `json:"lane,omitzero"`
 	Begun     bool          `json:"begun,omitempty"`
-	Elsewhere int           `json:"elsewhere,omitempty"`
 	DrainOver bool          `json:"drain_over,omitempty"`
 	LastTick  time.Time     `json:"last_tick,omitzero"`
 	Detect    detection     `json:"detect"`
@@ -61,17 +62,11 @@ type snapshot struct {
 	Claimed []byte `json:"claimed,omitempty"`
 	Bytes   int    `json:"bytes,omitempty"`
 	// Pages is the table of the record; see [record.Book.Pack].
-	Pages    []contract.RecordPage      `json:"pages,omitempty"`
-	Failures []openjobs.Failure         `json:"failures,omitempty"`
-	Counts   contract.GroupCounts       `json:"counts"`
-	ByWorker map[string]int             `json:"by_worker,omitempty"`
-	Deduped  []contract.DedupedProposal `json:"deduped,omitempty"`
-	HeldBack []HeldBack                 `json:"held_back,omitempty"`
-	Endings  endings.Reporter           `json:"endings,omitzero"`
-	Carried  carry.Book                 `json:"carried,omitzero"`
-	Took     []time.Duration            `json:"took,omitempty"`
-	Phases   []contract.GroupPhase      `json:"phases,omitempty"`
-	Values   values.Run                 `json:"values,omitzero"`
+	Pages    []contract.RecordPage `json:"pages,omitempty"`
+	Failures []openjobs.Failure    `json:"failures,omitempty"`
+	Endings  endings.Reporter      `json:"endings,omitzero"`
+	Carried  carry.Book            `json:"carried,omitzero"`
+	Phases   []contract.GroupPhase `json:"phases,omitempty"`
 }
 
 // Snapshot encodes the whole state, compressed: a JSON document, and behind it the jobs
@@ -80,10 +75,10 @@ func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, After: g.after, Window: g.window, Closing: g.closing,
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
-		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
+		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Detect: g.detect,
 		Last:   g.jobs.Last, Bytes: g.jobs.Bytes, Failures: g.jobs.Failures, Pages: g.jobs.Record.Pages(),
-		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases, Values: g.values,
+		Tally: g.tally, Endings: g.endings, Carried: g.carried, Phases: g.phases,
 	}
 	var claimed []*job
 	travels := map[int]bool{}
@@ -124,14 +119,14 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	g := &Group{
 		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, after: s.After, window: s.Window, closing: s.Closing,
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
-		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
+		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, drainOver: s.DrainOver, lastTick: s.LastTick,
 		detect: s.Detect,
-		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases, values: s.Values,
+		tally:  s.Tally, endings: s.Endings, carried: s.Carried, phases: s.Phases,
 		jobs: openjobs.New(s.Config.window(), s.Config.Resources),
 	}
 	g.turn.begun = true
-	if g.byWorker == nil {
-		g.byWorker = map[string]int{}
+	if g.tally.ByWorker == nil {
+		g.tally.ByWorker = map[string]int{}
 	}
 	g.jobs.Last, g.jobs.Bytes, g.jobs.Failures = s.Last, s.Bytes, s.Failures
 	if g.jobs.Backlog, err = backlog.Restore(s.Config.window(), s.Backlog); err != nil {

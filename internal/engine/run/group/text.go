@@ -1,37 +1,21 @@
 package group
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/reasons"
 )
 
-// reason is why a group ends, or leaves.
-type reason struct {
-	Code contract.Code `json:"code,omitempty"`
-	// Until is when that is over, for WINDOW_CLOSED_UNTIL.
-	Until  time.Time `json:"until,omitzero"`
-	Detail string    `json:"detail,omitempty"`
-}
+type reason = reasons.Reason
 
 // textDetectsAgain is what a detection waits for that has failed.
 func (g *Group) textDetectsAgain() string {
 	d := &g.detect
 	return explain.TextDetectsAgain(d.Retries, g.cfg.Policy.DetectionRetries+1, d.RetryAt, d.Failing)
-}
-
-// String is the reason as the record, the audit log and the terminal show it: the code
-// first.
-func (r reason) String() string {
-	code := string(r.Code)
-	if !r.Until.IsZero() {
-		code += " " + at(r.Until)
-	}
-	return joined(": ", code, r.Detail)
 }
 
 // lostWith names the worker and the job with which a group ends under recovery: fail.
@@ -43,8 +27,6 @@ func lostWith(job int, r *run.Report) reason {
 func (c Config) tooLarge(most int) reason {
 	return reason{Code: contract.CodeInvalid, Detail: explain.TextTooLarge(c.JobType, most)}
 }
-
-func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // wanted names the handler and the labels that the group needs.
 func (c Config) wanted() string {
@@ -71,7 +53,7 @@ func refused(v TurnRefused) reason {
 	if v.Code == contract.HoldRetryBudget || v.Code == contract.CodeLaneBusy {
 		return reason{Code: v.Code, Detail: v.Reason}
 	}
-	return reason{Code: contract.CodeLaneBusy, Detail: joined(": ", string(v.Code), v.Reason)}
+	return reason{Code: contract.CodeLaneBusy, Detail: reasons.Joined(": ", string(v.Code), v.Reason)}
 }
 
 func (c Config) laneTooLate() reason {
@@ -94,51 +76,13 @@ func backlogTaken(by, jobType string) reason {
 	return reason{Code: contract.CodeBacklog, Detail: explain.TextBacklogTaken(by, jobType)}
 }
 
-// heldBack names a key that is held back, and the number of others.
-func heldBack(h HeldBack, more int) reason {
-	return reason{Code: contract.Code(h.Code), Detail: explain.TextHeldKey(h.Key, h.Detail, more)}
-}
-
 // textMissed names workers that the group did not reach; "" if there are none.
 func (g *Group) textMissed() string {
 	missed := g.missedWorkers(1)
-	if g.counts.MissedWorkers == 0 || len(missed) == 0 {
+	if g.tally.Counts.MissedWorkers == 0 || len(missed) == 0 {
 		return ""
 	}
-	return explain.TextMissed(g.counts.MissedWorkers, g.counts.Workers, missed[0])
-}
-
-func joined(by, a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + by + b
-}
-
-// allDeduped says which runs have what was submitted.
-func (g *Group) allDeduped() reason {
-	if len(g.deduped) == 0 {
-		return reason{Code: contract.CodeDeduped, Detail: explain.TextEveryActive}
-	}
-	text := explain.TextActiveIn(g.deduped[0].DedupeKey, g.deduped[0].By, g.counts.AlreadyActive-1)
-	return reason{Code: contract.CodeDeduped, Detail: text}
-}
-
-// allHeldBack says why nothing of what was submitted is done.
-func (g *Group) allHeldBack() reason {
-	if len(g.heldBack) == 0 {
-		return reason{Detail: explain.TextEveryHeld}
-	}
-	return heldBack(g.heldBack[0], g.counts.Disabled+g.counts.AlreadyActive-1)
-}
-
-// failing names the keys that the retry budget keeps a group from working on.
-func (g *Group) failing() reason {
-	key := ""
-	if at := slices.IndexFunc(g.heldBack, func(h HeldBack) bool { return h.Code == contract.HoldRetryBudget }); at >= 0 {
-		key = g.heldBack[at].Key
-	}
-	return reason{Code: contract.HoldRetryBudget, Detail: explain.TextFailing(g.counts.HeldBack, key, g.cfg.JobType)}
+	return explain.TextMissed(g.tally.Counts.MissedWorkers, g.tally.Counts.Workers, missed[0])
 }
 
 func (g *Group) nothingFits(late int) reason {
@@ -194,5 +138,5 @@ func (g *Group) tooLate(opens time.Time) reason {
 	if !opens.IsZero() {
 		return reason{Code: contract.CodeWindowClosed, Until: opens, Detail: closed}
 	}
-	return reason{Code: contract.CodeWindowClosed, Detail: joined(": ", explain.TextNoWindow, closed)}
+	return reason{Code: contract.CodeWindowClosed, Detail: reasons.Joined(": ", explain.TextNoWindow, closed)}
 }

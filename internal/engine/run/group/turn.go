@@ -334,11 +334,7 @@ func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 	g.endBacklog(state, why.String(), now)
 	for _, j := range g.jobs.Sorted() {
 		j.End(state, now, why.String())
-		if j.State == StateCanceled {
-			g.counts.Canceled++
-		} else {
-			g.counts.NotStarted++
-		}
+		g.tally.Ended(j.State, 1)
 		g.jobs.Close(j)
 	}
 	if len(g.detect.Targets) > 0 {
@@ -359,7 +355,7 @@ func (v Submitted) apply(g *Group, now time.Time) {
 	for i := range v.Proposals {
 		g.takeProposal(nil, v.Proposals[i], keyAt(v.BatchKeys, i), &answer, now)
 	}
-	g.counts.Detected = len(v.Proposals)
+	g.tally.Counts.Detected = len(v.Proposals)
 	g.engine.Apply(now, run.Tick{})
 }
 

@@ -128,8 +128,8 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
 		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused(), PauseNote: g.engine.Paused().Note, StartedAt: g.startedAt,
-		Counts: g.counts, Pending: g.jobs.Left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
-		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
+		Counts: g.tally.Counts, Pending: g.jobs.Left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
+		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.tally.Deduped, HeldBack: g.tally.Holds(g.cfg.JobType), Policy: g.cfg.Policy,
 	}
 	if !g.turn.active() {
 		s.Deadline = g.deadline
@@ -139,9 +139,6 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	}
 	if w := g.closing; g.cfg.Windows && !g.turn.active() {
 		s.Window = &contract.GroupWindow{Closes: w.Closes, Next: w.Next, Learned: jobtype.Duration(w.Learned), LearnedOf: w.LearnedOf}
-	}
-	for _, h := range g.heldBack {
-		s.HeldBack = append(s.HeldBack, contract.AdmissionHold{JobType: g.cfg.JobType, DedupeKey: h.Key, Code: h.Code, Since: h.Since, Until: h.Until, Detail: h.Detail})
 	}
 	return s
 }
@@ -164,7 +161,7 @@ func (g *Group) Status(now time.Time) contract.GroupStatus {
 }
 
 // ByWorker counts completed jobs.
-func (g *Group) ByWorker() map[string]int { return maps.Clone(g.byWorker) }
+func (g *Group) ByWorker() map[string]int { return maps.Clone(g.tally.ByWorker) }
 
 // Errors lists jobs that failed, are stale or expired, at most limit, then the
 // proposals that were refused.
@@ -208,9 +205,9 @@ func (g *Group) Result(now time.Time) contract.JobGroupResult {
 	}
 	s := g.Summary(now)
 	result := contract.JobGroupResult{
-		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.counts,
+		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.tally.Counts,
 		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, Explanations: g.detect.Explained, ByWorker: g.ByWorker(),
-		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
+		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.tally.Deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
 	}
 	if g.cfg.DryRun {
 		result.Proposals = g.Proposals(contract.MaxDryRunProposals, 1<<20)

@@ -248,7 +248,7 @@ func TestOnlyTheLastRunTimesAreKept(t *testing.T) {
 	t.Parallel()
 	g := New(Config{Policy: wide(jobtype.Policy{}).WithDefaults()}, epoch)
 	for n := range 250 {
-		g.took = window.Learn(g.took, time.Duration(n))
+		g.tally.Took = window.Learn(g.tally.Took, time.Duration(n))
 	}
 	assert.Len(t, g.Took(), window.MaxKnown)
 	assert.Equal(t, time.Duration(150), g.Took()[0])

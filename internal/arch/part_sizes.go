@@ -7,7 +7,6 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"internal/cli/runs.commands":      {0, 68},
 	"internal/edge/api.API":           {0, 83},
 	"internal/engine/fleet.Registry":  {0, 71},
-	"internal/engine/run/group.Group": {33, 201},
 	"internal/seaweedfs/steps.Encode": {24, 0},
 	"internal/seaweedfs/steps.Move":   {26, 0},
 	"testsuite/fakecluster.Cluster":   {0, 64},

@@ -21,7 +21,7 @@ const refillStep = 4096
 type filling struct{ jobs, unfit int }
 
 // checkPaged refuses a page whose proposals the group would have to know.
-func (g *Group) checkPaged(page Page) error {
+func (g *work) checkPaged(page Page) error {
 	if g.begun || g.cfg.DetectEvery || g.cfg.BatchSize > 0 || g.cfg.DryRun || len(page.Proposals) > 0 {
 		return fmt.Errorf("page %d of detection %d: its proposals must be part of it", page.Seq, page.Attempt)
 	}
@@ -29,7 +29,7 @@ func (g *Group) checkPaged(page Page) error {
 }
 
 // takePaged takes a page of proposals that are stored apart.
-func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswer, now time.Time) {
+func (g *work) takePaged(s *session, p contract.ProposalPage, answer *PageAnswer, now time.Time) {
 	room := g.jobs.Backlog.Room(p)
 	n := min(room, max(g.cfg.Policy.MaxJobsPerDetection-g.jobs.Left(), 0))
 	g.jobs.Backlog.Add(p, n, now)
@@ -39,7 +39,7 @@ func (g *Group) takePaged(s *session, p contract.ProposalPage, answer *PageAnswe
 }
 
 // refill brings jobs of the backlog into the window. more reports whether something has changed.
-func (g *Group) refill(now time.Time) (more bool) {
+func (g *work) refill(now time.Time) (more bool) {
 	if !g.begun || g.jobs.Backlog.Len() == 0 || g.stopping != stopNone && !g.leaving {
 		return false
 	}
@@ -60,12 +60,12 @@ func (g *Group) refill(now time.Time) (more bool) {
 
 // endUnfit ends the jobs of the window that do not end before the closing: they keep out others,
 // which may be shorter.
-func (g *Group) endUnfit(now time.Time) bool {
+func (g *work) endUnfit(now time.Time) bool {
 	late, ended := g.engine.Late(), 0
 	if late > g.filled.unfit {
 		for _, j := range g.jobs.Sorted() {
 			if view, _ := g.engine.View(j.N); j.Ref != nil && view.Phase == run.PhaseLate {
-				g.engine.End(now, j.N, run.NotStarted, unfitText(g, j))
+				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
 				ended++
 			}
 		}
@@ -76,7 +76,7 @@ func (g *Group) endUnfit(now time.Time) bool {
 
 // misfits counts the jobs that do not fit into the window. Before the end of a detected group,
 // only such jobs are not started.
-func (g *Group) misfits() int {
+func (g *work) misfits() int {
 	if g.cfg.Submitted {
 		return g.engine.Late()
 	}
@@ -84,14 +84,14 @@ func (g *Group) misfits() int {
 }
 
 // open makes a job of the backlog one that may start. It has waited since the group began.
-func (g *Group) open(next backlog.Job) {
+func (g *work) open(next backlog.Job) {
 	j := g.jobs.Paged(next)
 	g.jobs.Open.Put(j)
 	g.engine.Offer(g.turnAt, g.cfg.item(j))
 }
 
 // reach opens a job of the backlog that an operator names.
-func (g *Group) reach(number int) {
+func (g *work) reach(number int) {
 	if !g.forJobs() {
 		return
 	}
@@ -101,7 +101,7 @@ func (g *Group) reach(number int) {
 }
 
 // refillAt is when more jobs are to be brought into the window though nothing happens; zero: never.
-func (g *Group) refillAt() time.Time {
+func (g *work) refillAt() time.Time {
 	if g.filled.jobs < refillStep || g.phase != PhaseRunning {
 		return time.Time{}
 	}
@@ -109,7 +109,7 @@ func (g *Group) refillAt() time.Time {
 }
 
 // endBacklog ends the jobs that have not come into the window.
-func (g *Group) endBacklog(state State, why string, now time.Time) {
+func (g *work) endBacklog(state State, why string, now time.Time) {
 	g.tally.Ended(state, g.jobs.Backlog.Len())
 	g.jobs.EndBacklog(false, state, why, g.startedAt, now)
 }
@@ -120,10 +120,10 @@ func backlogWait(jobType string, open int, since time.Time) run.Wait {
 }
 
 // numbered reports whether the jobs of the backlog have their numbers.
-func (g *Group) numbered() bool { return g.begun || g.phase == PhaseEnded }
+func (g *base) numbered() bool { return g.begun || g.phase == PhaseEnded }
 
 // listBacklog adds the jobs of the backlog to an answer.
-func (g *Group) listBacklog(in contract.JobsQueryInput, number, limit int, now time.Time, result *contract.JobsQueryResult) {
+func (g *views) listBacklog(in contract.JobsQueryInput, number, limit int, now time.Time, result *contract.JobsQueryResult) {
 	if !g.numbered() {
 		return
 	}

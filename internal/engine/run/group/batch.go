@@ -13,7 +13,7 @@ import (
 // order of detection, until it is full. One that carries a DAG stands alone.
 
 // gather makes jobs out of proposals.
-func (g *Group) gather(found []*job) []*job {
+func (g *work) gather(found []*job) []*job {
 	if g.cfg.BatchSize == 0 {
 		return found
 	}
@@ -35,7 +35,7 @@ func batchable(j *job) *proposed.Work {
 
 // countBatches counts the jobs that there would be, and leaves the proposals as they
 // were found.
-func (g *Group) countBatches() {
+func (g *work) countBatches() {
 	if g.cfg.BatchSize == 0 {
 		return
 	}

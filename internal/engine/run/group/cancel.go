@@ -8,7 +8,7 @@ import (
 )
 
 // CheckCancel returns the state of the job that a request names, and the reason to refuse the request.
-func (g *Group) CheckCancel(c source.CancelItem) (state string, refused *contract.ItemRefusal) {
+func (g *views) CheckCancel(c source.CancelItem) (state string, refused *contract.ItemRefusal) {
 	named := cmp.Or(c.Name, c.Key)
 	refuse := func(code contract.Code, state string) (string, *contract.ItemRefusal) {
 		return state, &contract.ItemRefusal{Code: code, Item: named, State: state}
@@ -21,7 +21,7 @@ func (g *Group) CheckCancel(c source.CancelItem) (state string, refused *contrac
 	}
 	open := g.jobs.Named(c.Item, g.cfg.JobType, c.Key)
 	if len(open) == 0 {
-		return checkAbsent(g, c.Item, refuse)
+		return g.checkAbsent(c.Item, refuse)
 	}
 	for _, j := range open {
 		view, _ := g.engine.View(j.N)
@@ -33,7 +33,7 @@ func (g *Group) CheckCancel(c source.CancelItem) (state string, refused *contrac
 }
 
 // checkAbsent is CheckCancel for a number, or 0, without an open job.
-func checkAbsent(g *Group, number int, refuse func(contract.Code, string) (string, *contract.ItemRefusal)) (string, *contract.ItemRefusal) {
+func (g *views) checkAbsent(number int, refuse func(contract.Code, string) (string, *contract.ItemRefusal)) (string, *contract.ItemRefusal) {
 	switch {
 	case g.jobs.Backlog.Has(number) && g.forJobs():
 		return string(StatePending), nil

@@ -8,7 +8,7 @@ import (
 )
 
 // resumeFrom gives a job the checkpoint that an earlier group left for it.
-func (g *Group) resumeFrom(j *job) {
+func (g *work) resumeFrom(j *job) {
 	if left, ok := g.carried.Find(j.CarriedKey(g.cfg.JobType, g.carried.List)); ok {
 		j.Checkpoint, j.Done = left.Checkpoint, left.Done
 	}
@@ -16,7 +16,7 @@ func (g *Group) resumeFrom(j *job) {
 
 // carryOver is called when a job has ended: what it did is over, or, if the end of
 // the window or of the group's time stopped it, a later group continues it.
-func (g *Group) carryOver(j *job, r *run.Report, now time.Time) {
+func (g *work) carryOver(j *job, r *run.Report, now time.Time) {
 	key, at := j.CarriedKey(g.cfg.JobType, g.carried.List), now
 	left, unspent := g.carried.Find(key)
 	if unspent && len(j.Checkpoint) > 0 && j.Attempt == 0 {
@@ -44,7 +44,7 @@ func continues(r *run.Report) bool {
 }
 
 // Carried lists the checkpoints for later groups, oldest first.
-func (g *Group) Carried() []carry.Checkpoint { return g.carried.List }
+func (g *work) Carried() []carry.Checkpoint { return g.carried.List }
 
 // Dropped lists the checkpoints that could not be carried over.
-func (g *Group) Dropped() carry.Dropped { return g.carried.Dropped }
+func (g *work) Dropped() carry.Dropped { return g.carried.Dropped }

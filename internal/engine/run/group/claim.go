@@ -12,14 +12,18 @@ import (
 type ChunkAnswered struct{ chunks.Event }
 
 func (v ChunkAnswered) apply(g *Group, now time.Time) {
-	g.takeClaims(g.chunks.Apply(v.Event, g.turn.Number, now), now)
+	result := g.chunks.Apply(v.Event, g.turn.Number, now)
+	g.takeClaims(result, now)
+	if r := result.Refused; r != nil {
+		g.stop(stopWindow, reason{Code: r.Code, Detail: explain.TextClaimsRefused(r.Reason)}, now)
+	}
 }
 
 // claimMore takes the next step of the claims, or repeats one that admission had no room for.
-func (g *Group) claimMore(now time.Time) {
+func (g *search) claimMore(now time.Time) {
 	switch late := g.detect.Late; {
 	case g.paused() || g.stopping != stopNone:
-	case claiming(g) && g.turn.Full.Again(now):
+	case g.claiming() && g.turn.Full.Again(now):
 		claim := ClaimKeys{Turn: g.turn.Number}
 		if late.Claiming {
 			claim.Late = late.Claims
@@ -31,7 +35,7 @@ func (g *Group) claimMore(now time.Time) {
 	}
 }
 
-func (g *Group) takeClaims(r chunks.Result, now time.Time) {
+func (g *work) takeClaims(r chunks.Result, now time.Time) {
 	if r.Fences > 0 {
 		g.engine.SetFences(r.Fence, r.Fences)
 	}
@@ -59,10 +63,7 @@ func (g *Group) takeClaims(r chunks.Result, now time.Time) {
 		g.tally.Counts.AlreadyActive += n
 		g.jobs.EndBacklog(true, StateNotStarted, why.String(), g.startedAt, now)
 	}
-	if r.Refused != nil {
-		g.stop(stopWindow, reason{Code: r.Refused.Code, Detail: explain.TextClaimsRefused(r.Refused.Reason)}, now)
-	}
 }
 
 // ChunkHashes are the keys of the open jobs of a chunk.
-func (g *Group) ChunkHashes(seq int) []uint64 { return g.chunks.Hashes(seq) }
+func (g *work) ChunkHashes(seq int) []uint64 { return g.chunks.Hashes(seq) }

@@ -22,7 +22,7 @@ type Claim struct {
 }
 
 // Claims lists the claims that are not those of chunks. Late: only those of late detections.
-func (g *Group) Claims(late bool) (claims []Claim) {
+func (g *work) Claims(late bool) (claims []Claim) {
 	for _, j := range g.jobs.Sorted() {
 		if j.Late != late || j.Claiming || j.Chunk > 0 {
 			continue
@@ -38,10 +38,10 @@ func (g *Group) Claims(late bool) (claims []Claim) {
 }
 
 // claiming reports whether a group waits for the keys of all its jobs, or of all late ones.
-func claiming(g *Group) bool { return g.phase == PhaseClaiming || g.detect.Late.Claiming }
+func (g *search) claiming() bool { return g.phase == PhaseClaiming || g.detect.Late.Claiming }
 
 func (v KeysClaimed) apply(g *Group, now time.Time) {
-	if !claiming(g) {
+	if !g.claiming() {
 		return
 	}
 	g.turn.Full = chunks.Pause{}
@@ -61,7 +61,7 @@ func (v KeysClaimed) apply(g *Group, now time.Time) {
 
 // dropClaimed counts proposals whose key another group holds or the retry budget
 // disables, and returns the others.
-func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
+func (g *work) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 	active, disabled := map[int]bool{}, map[int]bool{}
 	for _, a := range v.Active {
 		if j := g.jobs.Open.Get(a.Job); j != nil && !active[a.Job] {
@@ -86,20 +86,20 @@ func (g *Group) dropClaimed(v KeysClaimed, list []*job) (rest []*job) {
 	return rest
 }
 
-func (g *Group) noteActive(a Active) {
+func (g *work) noteActive(a Active) {
 	g.tally.Active(a.Key, a.By)
 	why := activeIn(a)
 	g.note(run.Rejected, why.Code, why.Detail, 0)
 }
 
-func (g *Group) noteHeldBack(h HeldBack) {
+func (g *work) noteHeldBack(h HeldBack) {
 	g.tally.Hold(h, 1)
 	g.note(run.Rejected, contract.Code(h.Code), fmt.Sprintf("key %q: %s", h.Key, h.Detail), 0)
 }
 
 // endElsewhere ends jobs that other groups have taken while this one was away. Their
 // numbers are known outside by now, so they end instead of disappearing.
-func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
+func (g *course) endElsewhere(v KeysClaimed, now time.Time) {
 	for _, a := range v.Active {
 		if a.Key != "" {
 			g.tally.Active(a.Key, a.By)
@@ -114,7 +114,7 @@ func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
 }
 
 // skipDuplicate takes a key out of a batch, or ends its job.
-func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Time) {
+func (g *course) skipDuplicate(n int, key, reason string, count *int, now time.Time) {
 	j := g.jobs.Open.Get(n)
 	switch {
 	case j == nil:
@@ -133,7 +133,7 @@ func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Ti
 func (v ClaimsRefused) apply(g *Group, now time.Time) {
 	why := reason{Code: v.Code, Detail: explain.TextClaimsRefused(v.Reason)}
 	switch {
-	case !claiming(g):
+	case !g.claiming():
 		return
 	case v.Code == contract.RefusedFull: // An empty admission has room for any group.
 		g.turn.Full.Later(v.Reason, now)

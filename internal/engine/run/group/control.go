@@ -15,7 +15,7 @@ import (
 )
 
 // endJobs ends jobs for an operator. A group that waits for its turn ends with its last job.
-func (g *Group) endJobs(c source.CancelItem, now time.Time) {
+func (g *course) endJobs(c source.CancelItem, now time.Time) {
 	why, end := cmp.Or(c.Reason, explain.TextByOperator), g.engine.Cancel
 	if c.Force {
 		why, end = cmp.Or(c.Reason, explain.TextExpiredBy), g.engine.Expire
@@ -33,7 +33,7 @@ func (g *Group) endJobs(c source.CancelItem, now time.Time) {
 
 // notBegun remembers an operator's request about a job that is not one yet, because
 // its group has not claimed its keys: it ends as canceled once it has.
-func (g *Group) notBegun(j *job, reason string) bool {
+func (g *work) notBegun(j *job, reason string) bool {
 	if !j.Late && !j.Claiming && (g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active())) {
 		return false
 	}
@@ -43,10 +43,10 @@ func (g *Group) notBegun(j *job, reason string) bool {
 
 // forJobs reports whether operators' messages about jobs count: jobs have their
 // numbers for good.
-func (g *Group) forJobs() bool { return g.begun && g.phase != PhaseEnded }
+func (g *base) forJobs() bool { return g.begun && g.phase != PhaseEnded }
 
 // cancel cancels the group.
-func (g *Group) cancel(detail string, now time.Time) {
+func (g *course) cancel(detail string, now time.Time) {
 	if g.stopping == stopCanceled {
 		return
 	}
@@ -61,7 +61,7 @@ func (g *Group) cancel(detail string, now time.Time) {
 
 // lostWorker fails the whole group, because one of its jobs lost its worker under
 // recovery: fail. Nothing of it continues in the next group.
-func (g *Group) lostWorker(j *job, r *run.Report, now time.Time) {
+func (g *course) lostWorker(j *job, r *run.Report, now time.Time) {
 	if g.stopping == stopCanceled || g.stopping == stopLost {
 		return
 	}
@@ -71,7 +71,7 @@ func (g *Group) lostWorker(j *job, r *run.Report, now time.Time) {
 
 // stop keeps everything from starting. A job that does not run ends here; one that runs is
 // canceled, or left to drain after a deadline under on_deadline drain.
-func (g *Group) stop(cause stopCause, why reason, now time.Time) {
+func (g *course) stop(cause stopCause, why reason, now time.Time) {
 	switch {
 	case g.stopping != stopNone && (!g.leaving || cause == stopWindow):
 		return
@@ -119,7 +119,7 @@ func (c stopCause) ends() run.State {
 }
 
 // stopJobs ends what does not run, and cancels what does where the cause wants it.
-func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
+func (g *work) stopJobs(cause stopCause, reason string, now time.Time) {
 	state := cause.ends()
 	for _, j := range g.jobs.Sorted() {
 		view, known := g.engine.View(j.N)
@@ -128,7 +128,7 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 		case cause == stopBudget && view.Retries > 0:
 			g.engine.End(now, j.N, run.Failed, reason)
 		case view.Phase == run.PhaseLate && cause != stopLost:
-			g.engine.End(now, j.N, state, unfitText(g, j))
+			g.engine.End(now, j.N, state, g.unfitText(j))
 		}
 	}
 	g.engine.Stop(now, state, reason)
@@ -138,17 +138,17 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 }
 
 // endPause ends a pause. Meanwhile max_runtime did not run out.
-func (g *Group) endPause(now time.Time) {
+func (g *times) endPause(now time.Time) {
 	if pause := g.engine.Resume(); pause.On() {
 		g.pausedFor += now.Sub(instant.Later(pause.At, g.turnAt))
 		g.setDeadline()
 	}
 }
 
-func (g *Group) paused() bool { return g.engine.Paused().On() }
+func (g *base) paused() bool { return g.engine.Paused().On() }
 
 // CheckPolicy says why a policy cannot replace the running one, or nil.
-func (g *Group) CheckPolicy(p jobtype.Policy) error {
+func (g *base) CheckPolicy(p jobtype.Policy) error {
 	if g.phase == PhaseEnded {
 		return errors.New("the group has ended; change the job type with apply instead")
 	}
@@ -168,7 +168,7 @@ func (v PolicySet) apply(g *Group, now time.Time) {
 }
 
 // setDeadline works out when max_runtime is over.
-func (g *Group) setDeadline() {
+func (g *times) setDeadline() {
 	g.deadline = g.turnAt.Add(g.pausedFor + g.cfg.Policy.MaxRuntime.Std())
 	g.hardStop = g.deadline
 	if g.cfg.drains() {
@@ -178,7 +178,7 @@ func (g *Group) setDeadline() {
 
 // NextWake is when [run.Tick] must be given at the latest even if nothing happens; zero
 // if nothing is waited for.
-func (g *Group) NextWake() time.Time {
+func (g *course) NextWake() time.Time {
 	if g.phase == PhaseEnded {
 		return time.Time{}
 	}
@@ -186,7 +186,7 @@ func (g *Group) NextWake() time.Time {
 }
 
 // ownWake is the next moment that the group itself waits for.
-func (g *Group) ownWake() time.Time {
+func (g *course) ownWake() time.Time {
 	if g.turn.active() {
 		return g.turnWake()
 	}
@@ -202,7 +202,7 @@ func (g *Group) ownWake() time.Time {
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
 	if !g.paused() && g.stopping == stopNone {
 		next = instant.Earlier(next, g.chunks.RetryAt)
-		if claiming(g) {
+		if g.claiming() {
 			next = instant.Earlier(next, g.turn.Full.RetryAt)
 		}
 	}
@@ -223,7 +223,7 @@ func (g *Group) ownWake() time.Time {
 }
 
 // turnWake is the next moment on the way to the turn.
-func (g *Group) turnWake() time.Time {
+func (g *course) turnWake() time.Time {
 	switch g.turn.Step {
 	case stepStart:
 		return g.firstStart()
@@ -249,7 +249,7 @@ func (g *Group) turnWake() time.Time {
 }
 
 // fireTimers does what the time has come for.
-func (g *Group) fireTimers(now time.Time) {
+func (g *course) fireTimers(now time.Time) {
 	g.lastTick = now
 	if g.turn.active() || g.phase == PhaseEnded {
 		return
@@ -273,7 +273,7 @@ func (g *Group) fireTimers(now time.Time) {
 
 // reachDeadline stops the group at max_runtime. One that was stopped before has only
 // its running jobs left.
-func (g *Group) reachDeadline(now time.Time) {
+func (g *course) reachDeadline(now time.Time) {
 	why := explain.TextMaxRuntime(g.cfg.Policy.MaxRuntime)
 	switch {
 	case g.stopping == stopBudget && !g.cfg.drains() && !g.drainOver:

@@ -109,7 +109,7 @@ func clip(message string) string { return jobtype.ClipCause(message, maxErrorByt
 func (c Config) detects() bool { return !c.Submitted && c.DAG == "" && !c.EachWorker }
 
 // proposeWhole proposes the one job of a group that detects nothing.
-func (g *Group) proposeWhole(now time.Time) {
+func (g *search) proposeWhole(now time.Time) {
 	var answer PageAnswer
 	g.takeProposal(nil, jobtype.Proposal{DedupeKey: g.cfg.DAG, Summary: "DAG " + g.cfg.DAG}, "", &answer, now)
 	g.tally.Counts.Detected = 1
@@ -119,7 +119,7 @@ func (g *Group) proposeWhole(now time.Time) {
 func (c Config) runsDAG(p *jobtype.Proposal) bool { return c.DAG != "" || p.DAG != "" }
 
 // advanceDetection starts a detection when a worker can do it.
-func (g *Group) advanceDetection(now time.Time) {
+func (g *search) advanceDetection(now time.Time) {
 	switch {
 	case g.detect.running() && (!g.cfg.DetectEvery || g.stopping != stopNone):
 		return
@@ -152,7 +152,7 @@ func (g *Group) advanceDetection(now time.Time) {
 	g.startDetection(w.ID, w.Instance, now)
 }
 
-func (g *Group) startDetection(id, instance string, now time.Time) {
+func (g *search) startDetection(id, instance string, now time.Time) {
 	d := &g.detect
 	d.Attempt++
 	timeout := min(g.cfg.Policy.DetectionTimeout.Std(), g.timeLeft(now))
@@ -167,14 +167,14 @@ func (d *detection) endsBefore(at time.Time) bool {
 }
 
 // cancelDetections ends what detects.
-func (g *Group) cancelDetections() {
+func (g *search) cancelDetections() {
 	for _, s := range g.detect.Open {
 		g.do(CancelDetection{Attempt: s.Attempt})
 	}
 }
 
 // timeLeft is how long the group may still run.
-func (g *Group) timeLeft(now time.Time) time.Duration {
+func (g *times) timeLeft(now time.Time) time.Duration {
 	if closes := g.closes(); !closes.IsZero() && closes.Before(g.deadline) {
 		return closes.Sub(now)
 	}
@@ -182,11 +182,13 @@ func (g *Group) timeLeft(now time.Time) time.Duration {
 }
 
 // resetProposals drops everything that was found.
-func (g *Group) resetProposals() {
+func (g *work) resetProposals() {
 	g.jobs, g.tally.Counts = openjobs.New(g.cfg.window(), g.cfg.Resources), contract.GroupCounts{}
 }
 
-func (v DetectionEnded) apply(g *Group, now time.Time) {
+func (v DetectionEnded) apply(g *Group, now time.Time) { g.detectionEnded(v, now) }
+
+func (g *search) detectionEnded(v DetectionEnded, now time.Time) {
 	d := &g.detect
 	s := d.session(v.Attempt)
 	if s == nil {
@@ -222,7 +224,7 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 }
 
 // countDetected adds what the detector counted itself.
-func (g *Group) countDetected(v DetectionEnded) {
+func (g *search) countDetected(v DetectionEnded) {
 	g.tally.Counts.Detected += v.Emitted
 	g.tally.Counts.DetectedMore = g.tally.Counts.DetectedMore || v.More
 	g.tally.Counts.Duplicates += v.Duplicates
@@ -234,7 +236,7 @@ func (g *Group) countDetected(v DetectionEnded) {
 }
 
 // detected continues once everything that is to be done is known.
-func (g *Group) detected(now time.Time) {
+func (g *search) detected(now time.Time) {
 	g.noteDetected()
 	g.jobs.Seen = nil
 	switch {
@@ -250,12 +252,12 @@ func (g *Group) detected(now time.Time) {
 }
 
 // claims reports whether there are keys to claim.
-func (g *Group) claims() bool {
+func (g *work) claims() bool {
 	return g.cfg.Claims && slices.ContainsFunc(g.jobs.Sorted(), func(j *job) bool { return j.FirstKey() != "" || j.Hash != 0 })
 }
 
 // beginRunning makes every accepted proposal a job that may start.
-func (g *Group) beginRunning(now time.Time) {
+func (g *work) beginRunning(now time.Time) {
 	g.phase, g.begun = PhaseRunning, true
 	list := g.gather(g.jobs.Sorted())
 	g.jobs.Replace(list)
@@ -264,7 +266,7 @@ func (g *Group) beginRunning(now time.Time) {
 }
 
 // offer makes jobs that may start.
-func (g *Group) offer(list []*job, now time.Time) {
+func (g *work) offer(list []*job, now time.Time) {
 	for _, j := range list {
 		g.resumeFrom(j)
 		if j.Canceling != "" {
@@ -277,7 +279,7 @@ func (g *Group) offer(list []*job, now time.Time) {
 
 // detectionFailed tries again where the worker was the cause, not the handler. Half a
 // detection must not look like a whole one.
-func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
+func (g *search) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 	d := &g.detect
 	g.resetProposals()
 	d.Avoid, d.CannotStart = s.Worker, ""
@@ -310,7 +312,7 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 
 // retryAt is when a detection is tried again whose handler has failed; zero: it is not. A retry
 // that would begin after the end of the group is none.
-func (g *Group) retryAt(retries int, failure run.Failure, now time.Time) time.Time {
+func (g *search) retryAt(retries int, failure run.Failure, now time.Time) time.Time {
 	at := now.Add(min(detectRetryPause<<min(retries, 10), detectRetryPauseMost))
 	final := failure == contract.FailurePermanent || failure == contract.FailureCanceled || failure == contract.FailureWorkerLost
 	if final || retries >= g.cfg.Policy.DetectionRetries || at.Sub(now) >= g.timeLeft(now) {
@@ -320,7 +322,7 @@ func (g *Group) retryAt(retries int, failure run.Failure, now time.Time) time.Ti
 }
 
 // detectionNotStarted leaves a worker alone that could not start the detection's program.
-func (g *Group) detectionNotStarted(s *session, v DetectionEnded, now time.Time) {
+func (g *search) detectionNotStarted(s *session, v DetectionEnded, now time.Time) {
 	g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
 	if v.Failure == contract.FailureCannotStart {
 		g.detect.CannotStart = clip(v.Message)
@@ -333,18 +335,18 @@ func (g *Group) detectionNotStarted(s *session, v DetectionEnded, now time.Time)
 	g.detect.Lacks[process(s.Worker, s.Instance)] = clip(v.Message)
 }
 
-func (g *Group) failDetection(why string) {
+func (g *search) failDetection(why string) {
 	g.resetProposals()
 	g.detect.Failed, g.detect.FailedCode = why, ""
 	g.phase = PhaseRunning
 }
 
 // loseDetections ends those whose worker the registry has given up.
-func (g *Group) loseDetections(now time.Time) {
+func (g *search) loseDetections(now time.Time) {
 	for _, s := range slices.Clone(g.detect.Open) {
 		if why := g.engine.WhyGone(s.Worker, s.Instance); why != "" {
 			g.do(CancelDetection{Attempt: s.Attempt})
-			DetectionEnded{Attempt: s.Attempt, Failure: contract.FailureWorkerLost, Message: why}.apply(g, now)
+			g.detectionEnded(DetectionEnded{Attempt: s.Attempt, Failure: contract.FailureWorkerLost, Message: why}, now)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // detector chooses who detects: the last one if it can, else the next in turn.
-func (g *Group) detector(now time.Time) (run.Detector, bool) {
+func (g *search) detector(now time.Time) (run.Detector, bool) {
 	var able []run.Detector
 	others := false
 	for _, w := range g.engine.Detectors(g.cfg.Handler, g.cfg.JobType) {
@@ -45,7 +45,7 @@ func (g *Group) detector(now time.Time) (run.Detector, bool) {
 
 // detectorsLack is the error if all workers that detect lack the program; "" if one
 // may have it, which may be away for a moment, or there is none.
-func (g *Group) detectorsLack() (why string) {
+func (g *search) detectorsLack() (why string) {
 	away := func(w run.Candidate) bool {
 		return w.Online && !w.Usable && w.Code != contract.CodeUnsupported && g.detect.Lacks[process(w.ID, w.Instance)] == ""
 	}
@@ -69,7 +69,7 @@ func process(id, instance string) string { return id + "/" + instance }
 
 // FailedDetector is the worker on which the detection failed for good; "" if it has
 // not.
-func (g *Group) FailedDetector() string {
+func (g *search) FailedDetector() string {
 	if g.detect.Failed == "" {
 		return ""
 	}
@@ -78,7 +78,7 @@ func (g *Group) FailedDetector() string {
 
 // busyDetectors names the workers that could detect and have no slot for it; "" if
 // there is another, or none.
-func (g *Group) busyDetectors() string {
+func (g *search) busyDetectors() string {
 	const most = 10
 	var ids []string
 	for _, w := range g.engine.Detectors(g.cfg.Handler, g.cfg.JobType) {
@@ -99,7 +99,7 @@ func detectPause(refusals int) time.Duration {
 
 // detectLater leaves a worker alone that is too busy for the detection. A group waits for a
 // busy worker as long as the worker is alive, up to max_runtime.
-func (g *Group) detectLater(s *session, now time.Time) {
+func (g *search) detectLater(s *session, now time.Time) {
 	d := &g.detect
 	if d.BusySince.IsZero() {
 		d.BusySince = now
@@ -113,7 +113,7 @@ func (g *Group) detectLater(s *session, now time.Time) {
 
 // detectAgainAt is when a worker without a detect slot may be asked again, or is
 // waited for no longer.
-func (g *Group) detectAgainAt(now time.Time) time.Time {
+func (g *search) detectAgainAt(now time.Time) time.Time {
 	if g.cfg.DetectEvery {
 		return g.targetsDueAt(now)
 	}

@@ -8,21 +8,21 @@ import (
 )
 
 // noteFailure records an attempt that its handler failed.
-func (g *Group) noteFailure(j *job, report *run.Report, now time.Time) {
+func (g *work) noteFailure(j *job, report *run.Report, now time.Time) {
 	if g.cfg.Budget {
 		g.endings.Failed(endings.FailedAttempt{Job: j.N, Attempt: report.Attempt, Keys: j.Keys(), At: now, Message: report.Message})
 	}
 }
 
 // noteEnding records that a job has ended for good.
-func (g *Group) noteEnding(j *job, now time.Time) {
+func (g *work) noteEnding(j *job, now time.Time) {
 	if g.cfg.Claims {
 		g.endings.Ended(j.Keys(), j.Hash, j.State.Done(), now)
 	}
 }
 
 // noteDropped records that a key's item left its batch.
-func (g *Group) noteDropped(key string, now time.Time) {
+func (g *work) noteDropped(key string, now time.Time) {
 	if g.cfg.Claims {
 		g.endings.Dropped(key, now)
 	}
@@ -30,11 +30,11 @@ func (g *Group) noteDropped(key string, now time.Time) {
 
 // report tells what is due. Outcomes that are left when the group ends go with its end, see
 // [Group.TakeEndings].
-func (g *Group) report(now time.Time) {
+func (g *work) report(now time.Time) {
 	if g.phase != PhaseEnded && g.endings.Due(now) {
 		g.do(ReportEndings{g.TakeEndings(now)})
 	}
 }
 
 // TakeEndings returns what was not reported yet.
-func (g *Group) TakeEndings(now time.Time) endings.Endings { return g.endings.Take(now) }
+func (g *work) TakeEndings(now time.Time) endings.Endings { return g.endings.Take(now) }

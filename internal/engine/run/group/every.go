@@ -34,24 +34,24 @@ const (
 	maxSpentPages = 50
 )
 
-func (g *Group) target(id string) *targets.Target { return g.detect.Targets.Get(id) }
+func (g *search) target(id string) *targets.Target { return g.detect.Targets.Get(id) }
 
 // spreads reports whether the group is for every worker.
 func (c Config) spreads() bool { return c.DetectEvery || c.EachWorker }
 
 // candidates are the workers that the group is for, well or not.
-func (g *Group) candidates() []run.Candidate {
+func (g *base) candidates() []run.Candidate {
 	return g.engine.Candidates(theWork, g.cfg.DetectEvery, g.cfg.Labels)
 }
 
 // reachable reports whether one of them can serve now. A registry that was just rebuilt
 // does not know them all yet.
-func (g *Group) reachable() bool {
+func (g *base) reachable() bool {
 	return !g.engine.Incomplete() && slices.ContainsFunc(g.candidates(), func(w run.Candidate) bool { return w.Usable })
 }
 
 // proposeEach proposes one job for each worker that is ONLINE.
-func (g *Group) proposeEach(now time.Time) {
+func (g *search) proposeEach(now time.Time) {
 	for _, w := range g.candidates() {
 		t := g.target(w.ID)
 		if !w.Online {
@@ -70,7 +70,7 @@ func (g *Group) proposeEach(now time.Time) {
 
 // detectOnEvery starts detections, and continues once no worker is left that can detect now or
 // is busy. The others may still detect while the run lasts.
-func (g *Group) detectOnEvery(now time.Time) {
+func (g *search) detectOnEvery(now time.Time) {
 	d := &g.detect
 	if d.Since.IsZero() {
 		d.Since = now
@@ -87,7 +87,7 @@ func (g *Group) detectOnEvery(now time.Time) {
 
 // detectWhereDue starts the detections that are due. Waits: some are due soon. Rolls: they begin
 // in the next workflow run. Cool is the end of the first cool-down of a worker.
-func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time) {
+func (g *search) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time) {
 	d := &g.detect
 	rolls = g.pagesSpent() || g.engine.Rolling()
 	waits = g.engine.Incomplete()
@@ -117,20 +117,20 @@ func (g *Group) detectWhereDue(now time.Time) (rolls, waits bool, cool time.Time
 }
 
 // pagesSpent reports whether the next detection begins in the next workflow run.
-func (g *Group) pagesSpent() bool {
+func (g *search) pagesSpent() bool {
 	return g.detect.pages >= maxRunPages || !g.cfg.DetectEvery && g.detect.pages > maxSpentPages
 }
 
 // patience is how long workers are waited for that may become able to detect.
-func (g *Group) patience() time.Time { return g.detect.Since.Add(g.cfg.Policy.DetectionTimeout.Std()) }
+func (g *search) patience() time.Time { return g.detect.Since.Add(g.cfg.Policy.DetectionTimeout.Std()) }
 
-func (g *Group) detecting(worker string) bool {
+func (g *search) detecting(worker string) bool {
 	return slices.ContainsFunc(g.detect.Open, func(s *session) bool { return s.Worker == worker })
 }
 
 // targetDetected counts the end of a detection on one worker. Proposals that an attempt that
 // failed had sent are dropped.
-func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time.Time) {
+func (g *search) targetDetected(s *session, v DetectionEnded, lost bool, now time.Time) {
 	t := g.target(s.Worker)
 	if v.Failure == contract.FailureNone && !lost {
 		t.Done, g.detect.Since = true, instant.Later(g.detect.Since, now)
@@ -182,7 +182,7 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 }
 
 // drop takes back what an attempt had sent.
-func (g *Group) drop(s *session) {
+func (g *search) drop(s *session) {
 	js := &g.jobs
 	for _, j := range js.Sorted() {
 		if j.From == s.Attempt {
@@ -207,19 +207,19 @@ func pinned(p jobtype.Proposal, worker string) jobtype.Proposal {
 }
 
 // countTargets counts the workers that have not detected. Final: the run ends.
-func (g *Group) countTargets(final bool) {
+func (g *search) countTargets(final bool) {
 	for _, m := range g.detect.Targets.GiveUp(final) {
 		g.note(run.Rejected, m.Code, m.Worker+": "+m.Detail, 0)
 	}
 	g.recount()
 }
 
-func (g *Group) recount() {
+func (g *search) recount() {
 	g.tally.Counts.Workers, g.tally.Counts.MissedWorkers = len(g.detect.Targets), g.detect.Targets.Missing()
 }
 
 // targetsDueAt is when to look at the targets again though nothing happens.
-func (g *Group) targetsDueAt(now time.Time) time.Time {
+func (g *search) targetsDueAt(now time.Time) time.Time {
 	next := g.looked.Due
 	if !g.looked.Holds(g.engine.FleetChanges(), now) {
 		next = g.detect.Targets.DueAt(now)
@@ -231,12 +231,12 @@ func (g *Group) targetsDueAt(now time.Time) time.Time {
 }
 
 // missedWorkers lists at most limit workers that the group has not reached.
-func (g *Group) missedWorkers(limit int) []contract.MissedWorker {
+func (g *search) missedWorkers(limit int) []contract.MissedWorker {
 	return g.detect.Targets.Away(limit, g.detecting)
 }
 
 // everyWait says what a detection on every worker waits for while none runs.
-func (g *Group) everyWait() run.Wait {
+func (g *search) everyWait() run.Wait {
 	missed := g.missedWorkers(10)
 	wait := run.Wait{Object: g.cfg.Handler, Since: g.detect.Since, Until: g.patience()}
 	wait.Code, wait.Detail = explain.Lacking(g.engine.Incomplete(), explain.TextTargets)

@@ -6,75 +6,18 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/after"
-	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
-	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
-	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
-	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
-	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Group is the state of one job group. Create it with [New] or [Restore]; it is
-// not safe for concurrent use.
-type Group struct {
-	cfg    Config
-	engine *run.Engine
-	phase  Phase
-	turn   turn
-	after  after.Wait
-	window spans.Known
-	// closing is the window that the group runs in; zero: there is none.
-	closing Window
-
-	createdAt time.Time
-	// startedAt is when the group began; zero before. turnAt is when max_runtime
-	// began to count.
-	startedAt, turnAt time.Time
-	// pausedFor does not count against max_runtime.
-	pausedFor time.Duration
-	deadline  time.Time
-	// hardStop is when jobs still running after the deadline are canceled.
-	hardStop time.Time
-	// stopping is why nothing new starts; empty while jobs may start.
-	stopping stopCause
-	why      reason
-	// away: the group has given its turn back and waits for another: its window has closed.
-	away bool
-	// unplaced: it is away because no worker exists for any of its jobs.
-	unplaced bool
-	// lane is whether the group has its lane while its DAGs wait for approvals.
-	lane breaks.Break
-	// looked is the last look at the workers for late detections.
-	looked targets.Look
-	// leaving: the same, but attempts still run.
-	leaving bool
-	// begun: what was found has become jobs whose numbers are known outside.
-	begun bool
-
-	// drainOver: what ran beyond the end was canceled. lastTick is the time of the last
-	// event.
-	drainOver bool
-	lastTick  time.Time
-
-	detect  detection
-	jobs    openjobs.Jobs
-	tally   tally.Tally
-	endings endings.Reporter
-	carried carry.Book
-	chunks  chunks.Claims
-	filled  filling
-	// phases are those that the group has been in, oldest first.
-	phases []contract.GroupPhase
-
-	out     []source.Command
-	outcome Outcome
-}
+// not safe for concurrent use. Its parts are in parts.go.
+type Group struct{ views }
 
 type stopCause string
 
@@ -90,10 +33,9 @@ const (
 // New returns a group that was created at now. Its first event is [Submitted] or
 // [run.Tick].
 func New(cfg Config, now time.Time) *Group {
-	g := &Group{
-		cfg: cfg, engine: run.New(cfg.engine(), now), phase: PhasePreparing, createdAt: now, turnAt: now,
-		tally: tally.New(), jobs: openjobs.New(cfg.window(), cfg.Resources),
-	}
+	g := &Group{}
+	g.cfg, g.engine, g.phase, g.createdAt, g.turnAt = cfg, run.New(cfg.engine(), now), PhasePreparing, now, now
+	g.tally, g.jobs = tally.New(), openjobs.New(cfg.window(), cfg.Resources)
 	g.chunks = chunks.New(&g.jobs, chunks.Claimer{})
 	g.detect.Avoid = cfg.AvoidDetector
 	g.carried.Inherit(cfg.Carried, now)
@@ -102,16 +44,16 @@ func New(cfg Config, now time.Time) *Group {
 }
 
 // Policy returns the policy in force.
-func (g *Group) Policy() jobtype.Policy { return g.cfg.Policy }
+func (g *base) Policy() jobtype.Policy { return g.cfg.Policy }
 
 // Phase returns where the group is.
-func (g *Group) Phase() Phase { return g.phase }
+func (g *base) Phase() Phase { return g.phase }
 
 // Counts returns the figures so far.
-func (g *Group) Counts() contract.GroupCounts { return g.tally.Counts }
+func (g *work) Counts() contract.GroupCounts { return g.tally.Counts }
 
 // Engine returns the engine of the group, which has its pause, fleet, history and notes.
-func (g *Group) Engine() *run.Engine { return g.engine }
+func (g *base) Engine() *run.Engine { return g.engine }
 
 // Next takes one event and returns what is to be done, in order. The slice is valid
 // until the next call. After [End] was returned, Next returns nothing.
@@ -162,7 +104,7 @@ func (g *Group) advance(now time.Time) {
 }
 
 // settle takes what has become of jobs until nothing changes any more.
-func (g *Group) settle(now time.Time) {
+func (g *course) settle(now time.Time) {
 	for {
 		decisions, reports := g.engine.Take(now)
 		for i := range decisions {
@@ -181,7 +123,7 @@ func (g *Group) settle(now time.Time) {
 }
 
 // command passes a decision of the engine, with what the job is.
-func (g *Group) command(d *run.Decision) {
+func (g *work) command(d *run.Decision) {
 	switch d.Kind { //nolint:exhaustive // the others go as they are
 	case run.Start:
 		if j := g.jobs.Open.Get(d.Item); j != nil {
@@ -198,14 +140,14 @@ func (g *Group) command(d *run.Decision) {
 }
 
 // do adds a command, unless it is nil.
-func (g *Group) do(c source.Command) {
+func (g *base) do(c source.Command) {
 	if c != nil {
 		g.out = append(g.out, c)
 	}
 }
 
 // take counts what has become of a job.
-func (g *Group) take(r *run.Report, now time.Time) {
+func (g *course) take(r *run.Report, now time.Time) {
 	j := g.jobs.Open.Get(r.Item)
 	if j == nil {
 		return
@@ -223,7 +165,7 @@ func (g *Group) take(r *run.Report, now time.Time) {
 }
 
 // finish moves a job into its final state and counts it there.
-func (g *Group) finish(j *job, r *run.Report, now time.Time) {
+func (g *work) finish(j *job, r *run.Report, now time.Time) {
 	if j.Counted {
 		return
 	}
@@ -248,24 +190,24 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 }
 
 // Took lists how long the last completed attempts took, oldest first.
-func (g *Group) Took() []time.Duration { return g.tally.Took }
+func (g *work) Took() []time.Duration { return g.tally.Took }
 
 // Values are the numbers that jobs returned.
-func (g *Group) Values() values.Run { return g.tally.Values }
+func (g *work) Values() values.Run { return g.tally.Values }
 
 // ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
 // is in flight, and nothing is asked for that only this workflow run would hear.
-func (g *Group) ShouldContinueAsNew() bool {
+func (g *course) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.pagesSpent()
 	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.Record.Storing() && !g.chunks.Busy()
 }
 
-func (g *Group) note(verdict run.Verdict, code contract.Code, detail string, waited time.Duration) {
+func (g *base) note(verdict run.Verdict, code contract.Code, detail string, waited time.Duration) {
 	g.engine.Note(run.Note{Verdict: verdict, Code: code, Item: run.WholeRun, Detail: detail, Waited: waited})
 }
 
 // noteWait notes a delay of the group that is over, if it was noticeable.
-func (g *Group) noteWait(code contract.Code, detail string, since, now time.Time) {
+func (g *base) noteWait(code contract.Code, detail string, since, now time.Time) {
 	if waited := now.Sub(since); !since.IsZero() && waited >= run.Noticeable {
 		g.note(run.Delayed, code, detail, waited)
 	}

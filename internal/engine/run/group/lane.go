@@ -12,7 +12,7 @@ import (
 
 // shareLane gives the lane back while the runs of the group's DAGs wait for approvals, and takes
 // it again before one of them begins a task.
-func (g *Group) shareLane(now time.Time) {
+func (g *course) shareLane(now time.Time) {
 	if !g.cfg.Turn || g.cfg.Lane == "" || !g.begun || g.phase != PhaseRunning {
 		return
 	}
@@ -31,7 +31,7 @@ func (g *Group) shareLane(now time.Time) {
 }
 
 // laneBack continues with the lane.
-func (g *Group) laneBack(v TurnGranted, now time.Time) {
+func (g *course) laneBack(v TurnGranted, now time.Time) {
 	g.noteWait(contract.CodeLaneBusy, explain.TextLaneAwaited(g.cfg.Lane), g.lane.AskedAt, now)
 	g.lane.Granted()
 	g.engine.SetFences(v.Fence, v.Fences)
@@ -41,7 +41,7 @@ func (g *Group) laneBack(v TurnGranted, now time.Time) {
 }
 
 // laneWait is the wait for the lane after an approval; without a code there is none.
-func (g *Group) laneWait() run.Wait {
+func (g *views) laneWait() run.Wait {
 	switch {
 	case g.lane.Asked():
 		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: g.lane.AskedAt, Detail: explain.TextTurn(true, !g.laneDeadline().IsZero())}

@@ -21,15 +21,15 @@ type late struct {
 }
 
 // ClaimingLate reports whether the keys of late detections are being claimed.
-func (g *Group) ClaimingLate() bool { return g.detect.Late.Claiming }
+func (g *search) ClaimingLate() bool { return g.detect.Late.Claiming }
 
 // mayDetectLate reports whether workers may detect while the group runs.
-func (g *Group) mayDetectLate() bool {
+func (g *search) mayDetectLate() bool {
 	return g.cfg.DetectEvery && !g.cfg.DryRun && g.begun && g.phase == PhaseRunning && g.stopping == stopNone
 }
 
 // detectLate starts detections that have become possible, and claims what they have found.
-func (g *Group) detectLate(now time.Time) {
+func (g *search) detectLate(now time.Time) {
 	d := &g.detect
 	switch {
 	case !g.mayDetectLate() || d.running() || d.Late.Claiming:
@@ -52,7 +52,7 @@ func (g *Group) detectLate(now time.Time) {
 }
 
 // lateJobs lists the jobs that are not claimed yet.
-func (g *Group) lateJobs() (list []*job) {
+func (g *search) lateJobs() (list []*job) {
 	for n := g.detect.Late.From + 1; n <= g.jobs.Last; n++ {
 		if j := g.jobs.Open.Get(n); j != nil && j.Late {
 			list = append(list, j)
@@ -62,7 +62,7 @@ func (g *Group) lateJobs() (list []*job) {
 }
 
 // renumber gives the jobs of late detections the numbers from the first free one on.
-func (g *Group) renumber(list []*job) {
+func (g *search) renumber(list []*job) {
 	for _, j := range g.lateJobs() {
 		g.jobs.Open.Remove(j)
 	}
@@ -74,7 +74,7 @@ func (g *Group) renumber(list []*job) {
 	}
 }
 
-func (g *Group) claimLate(now time.Time) {
+func (g *search) claimLate(now time.Time) {
 	list := g.lateJobs()
 	g.renumber(list)
 	if !g.cfg.Claims || len(g.Claims(true)) == 0 {
@@ -87,7 +87,7 @@ func (g *Group) claimLate(now time.Time) {
 }
 
 // beginLate makes proposals of late detections jobs that may start.
-func (g *Group) beginLate(list []*job, now time.Time) {
+func (g *search) beginLate(list []*job, now time.Time) {
 	list = g.gather(list)
 	g.renumber(list)
 	for _, j := range list {
@@ -98,7 +98,7 @@ func (g *Group) beginLate(list []*job, now time.Time) {
 }
 
 // endLate ends the jobs of late detections before they begin.
-func (g *Group) endLate(state run.State, why reason, now time.Time) {
+func (g *search) endLate(state run.State, why reason, now time.Time) {
 	list := g.lateJobs()
 	g.beginLate(list, now)
 	for _, j := range list {
@@ -108,7 +108,7 @@ func (g *Group) endLate(state run.State, why reason, now time.Time) {
 
 // stopLate ends the late detections of a group that stops. The engine has stopped, so it settles
 // what is offered.
-func (g *Group) stopLate(now time.Time) {
+func (g *search) stopLate(now time.Time) {
 	if !g.begun || !g.cfg.DetectEvery {
 		return
 	}
@@ -125,7 +125,7 @@ func (g *Group) stopLate(now time.Time) {
 
 // awaitsLate reports whether the group stays open for detections: for those that run, and for
 // workers that may come back within its patience. A paused group starts none, so it keeps its lane for none.
-func (g *Group) awaitsLate(now time.Time) bool {
+func (g *search) awaitsLate(now time.Time) bool {
 	d := &g.detect
 	return g.begun && d.running() || d.Late.Claiming ||
 		g.mayDetectLate() && !g.paused() && d.Targets.Awaited() && now.Before(g.patience())

@@ -10,7 +10,7 @@ import (
 )
 
 // noteDetected notes what of a detection is not taken.
-func (g *Group) noteDetected() {
+func (g *search) noteDetected() {
 	if g.cfg.DryRun {
 		return
 	}
@@ -31,7 +31,7 @@ func (g *Group) noteDetected() {
 }
 
 // noteDetection notes a detection that is done again elsewhere.
-func (g *Group) noteDetection(v DetectionEnded) {
+func (g *search) noteDetection(v DetectionEnded) {
 	detail := explain.TextDetection(clip(v.Message))
 	switch v.Failure { //nolint:exhaustive // every other one ends the group
 	case contract.FailureWorkerLost:
@@ -53,7 +53,7 @@ func (g *Group) noteDetection(v DetectionEnded) {
 
 // noteSkip notes a run that did not take its turn. A job type that ticks all day and
 // may run at night would fill the audit log with what its first tick said.
-func (g *Group) noteSkip(why reason, now time.Time) {
+func (g *times) noteSkip(why reason, now time.Time) {
 	if opens, closed := g.window.ClosedUntil(now); closed && !opens.IsZero() && g.cfg.Windows && !g.cfg.Submitted {
 		known := g.cfg.ClosedUntil.Equal(opens)
 		if g.cfg.ClosedUntil = opens; known {
@@ -69,4 +69,4 @@ func (g *Group) noteSkip(why reason, now time.Time) {
 
 // ClosedUntil is the opening until which the group was skipped, for the next run's
 // [Config].
-func (g *Group) ClosedUntil() time.Time { return g.cfg.ClosedUntil }
+func (g *base) ClosedUntil() time.Time { return g.cfg.ClosedUntil }

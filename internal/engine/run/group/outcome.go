@@ -9,7 +9,7 @@ import (
 )
 
 // endIfDone ends the group once no job is open.
-func (g *Group) endIfDone(now time.Time) {
+func (g *course) endIfDone(now time.Time) {
 	if g.jobs.Left() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded || g.awaitsLate(now) {
 		return
 	}
@@ -22,7 +22,7 @@ func (g *Group) endIfDone(now time.Time) {
 }
 
 // judge says how the group ended, and why where the counts do not tell.
-func (g *Group) judge() (Outcome, reason) {
+func (g *course) judge() (Outcome, reason) {
 	c := g.tally.Counts
 	undone, active, disabled := c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid, 0, 0
 	if g.cfg.Submitted { // What a detection found, others do as well.
@@ -79,9 +79,9 @@ func (g *Group) judge() (Outcome, reason) {
 func everyCanceled() reason { return reason{Detail: explain.TextEveryCanceled} }
 
 // undone says what was not done.
-func (g *Group) undone() reason {
+func (g *course) undone() reason {
 	return reason{Detail: reasons.Joined("; ", g.tally.Counts.Undone(g.cfg.Submitted), g.textMissed())}
 }
 
 // outOfTime: max_runtime or the window is over.
-func (g *Group) outOfTime() bool { return g.stopping == stopDeadline || g.stopping == stopWindow }
+func (g *base) outOfTime() bool { return g.stopping == stopDeadline || g.stopping == stopWindow }

@@ -32,7 +32,7 @@ type PageAnswer struct {
 // CheckPage says why a page cannot be taken, or nil. A page of an older detection,
 // one that skips a number, and one that comes when nothing is being detected are
 // refused.
-func (g *Group) CheckPage(page Page) error {
+func (g *search) CheckPage(page Page) error {
 	switch {
 	case g.phase != PhaseDetecting && !g.begun || !g.detect.running():
 		return fmt.Errorf("page %d of detection %d: the group is not detecting (it is %s); drop the detection", page.Seq, page.Attempt, g.phase)
@@ -50,12 +50,12 @@ func (g *Group) CheckPage(page Page) error {
 
 // TakePage takes a page that CheckPage let pass. A page that comes again is
 // answered as it was the first time and changes nothing.
-func (g *Group) TakePage(now time.Time, page Page) PageAnswer {
+func (g *search) TakePage(now time.Time, page Page) PageAnswer {
 	g.detect.pages++
 	return g.takePage(g.detect.session(page.Attempt), page, now)
 }
 
-func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
+func (g *search) takePage(s *session, page Page, now time.Time) PageAnswer {
 	if page.Seq < len(s.Answers) {
 		return s.Answers[page.Seq]
 	}
@@ -75,7 +75,7 @@ func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
 	return answer
 }
 
-func (g *Group) full() bool {
+func (g *work) full() bool {
 	js := &g.jobs
 	return js.Left() >= g.cfg.Policy.MaxJobsPerDetection || js.Open.Len() >= jobtype.MaxKeyedJobs || js.Bytes >= MaxGroupBytes
 }
@@ -89,7 +89,7 @@ func keyAt(keys []string, i int) string {
 
 // takeProposal makes a job of a proposal, if the group takes it. s found it; nil: it
 // was not detected.
-func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, answer *PageAnswer, now time.Time) {
+func (g *search) takeProposal(s *session, p jobtype.Proposal, batchKey string, answer *PageAnswer, now time.Time) {
 	if s == nil {
 		s = &session{}
 	}

@@ -12,7 +12,7 @@ import (
 const maxPhases = 32
 
 // enterPhase remembers the phase, and what the group waits for in it, if either has changed.
-func (g *Group) enterPhase(now time.Time) {
+func (g *views) enterPhase(now time.Time) {
 	entered := contract.GroupPhase{Phase: string(g.phase), At: now}
 	if g.phase == PhaseWaiting {
 		entered.Code = string(g.Wait(now).Code)

@@ -116,14 +116,17 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Group{
-		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, after: s.After, window: s.Window, closing: s.Closing,
-		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
-		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, lane: s.Lane, begun: s.Begun, drainOver: s.DrainOver, lastTick: s.LastTick,
-		detect: s.Detect,
-		tally:  s.Tally, endings: s.Endings, carried: s.Carried, phases: s.Phases,
-		jobs: openjobs.New(s.Config.window(), s.Config.Resources),
+	g := &Group{}
+	g.base = base{
+		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, begun: s.Begun,
+		stopping: s.Stopping, why: s.Why, away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving,
 	}
+	g.times = times{
+		base: g.base, window: s.Window, closing: s.Closing, createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt,
+		pausedFor: s.PausedFor, drainOver: s.DrainOver, lastTick: s.LastTick,
+	}
+	g.jobs, g.tally, g.endings, g.carried = openjobs.New(s.Config.window(), s.Config.Resources), s.Tally, s.Endings, s.Carried
+	g.detect, g.after, g.lane, g.phases = s.Detect, s.After, s.Lane, s.Phases
 	g.turn.begun = true
 	if g.tally.ByWorker == nil {
 		g.tally.ByWorker = map[string]int{}
@@ -158,7 +161,7 @@ var errOutOfPlace = errors.New("the state of the group has an open job twice, or
 
 // offerRest offers the jobs again that the engine's state leaves out, because nothing
 // had happened to them.
-func (g *Group) offerRest() {
+func (g *work) offerRest() {
 	if !g.begun {
 		return
 	}

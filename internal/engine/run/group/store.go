@@ -20,7 +20,7 @@ func (e RecordStored) apply(g *Group, _ time.Time) { g.jobs.Record.Stored(e.Page
 
 func (RecordNotStored) apply(g *Group, now time.Time) { g.jobs.Record.Failed(now) }
 
-func (g *Group) storeRecord(now time.Time) {
+func (g *work) storeRecord(now time.Time) {
 	if segment := g.jobs.Record.Store(now); segment != nil {
 		g.do(StoreRecord{Segment: segment})
 	}
@@ -28,16 +28,16 @@ func (g *Group) storeRecord(now time.Time) {
 
 // LastSegment returns what is still to be stored after [End]; nil: nothing.
 // [Group.LastStored] is the answer.
-func (g *Group) LastSegment(now time.Time) []byte {
+func (g *work) LastSegment(now time.Time) []byte {
 	g.jobs.Record.Finish()
 	return g.jobs.Record.Store(now)
 }
 
 // LastStored says that the last segment is in that page.
-func (g *Group) LastStored(page string) { g.jobs.Record.Stored(page) }
+func (g *work) LastStored(page string) { g.jobs.Record.Stored(page) }
 
 // ItemRecord is the record of the jobs, for the result; nil: there were none.
-func (g *Group) ItemRecord() *contract.ItemRecord {
+func (g *work) ItemRecord() *contract.ItemRecord {
 	record := contract.ItemRecord{Pages: g.jobs.Record.Pages(), Rest: g.jobs.Record.Rest(), Proposals: g.jobs.Backlog.Table()}
 	if len(record.Pages) == 0 && len(record.Rest) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 type reason = reasons.Reason
 
 // textDetectsAgain is what a detection waits for that has failed.
-func (g *Group) textDetectsAgain() string {
+func (g *search) textDetectsAgain() string {
 	d := &g.detect
 	return explain.TextDetectsAgain(d.Retries, g.cfg.Policy.DetectionRetries+1, d.RetryAt, d.Failing)
 }
@@ -34,7 +34,7 @@ func (c Config) wanted() string {
 }
 
 // missing names the handler, label or state without which no worker can serve the group.
-func (g *Group) missing() string {
+func (g *base) missing() string {
 	if g.unplaced {
 		return g.engine.Lacks()
 	}
@@ -77,7 +77,7 @@ func backlogTaken(by, jobType string) reason {
 }
 
 // textMissed names workers that the group did not reach; "" if there are none.
-func (g *Group) textMissed() string {
+func (g *search) textMissed() string {
 	missed := g.missedWorkers(1)
 	if g.tally.Counts.MissedWorkers == 0 || len(missed) == 0 {
 		return ""
@@ -85,17 +85,17 @@ func (g *Group) textMissed() string {
 	return explain.TextMissed(g.tally.Counts.MissedWorkers, g.tally.Counts.Workers, missed[0])
 }
 
-func (g *Group) nothingFits(late int) reason {
+func (g *work) nothingFits(late int) reason {
 	return reason{Code: contract.CodeWindowFit, Detail: explain.TextNothingFits(late, g.closes(), g.textNever())}
 }
 
-func (g *Group) windowClosed() reason {
+func (g *work) windowClosed() reason {
 	return reason{Code: contract.CodeWindowEnd, Detail: explain.TextWindowShut(g.closes(), g.closing.Next, g.misfits(), g.textNever())}
 }
 
 // textNever says that jobs are left which no window is long enough for: only a person
 // can help them.
-func (g *Group) textNever() string {
+func (g *work) textNever() string {
 	longest := g.closing.Longest
 	if longest <= 0 {
 		return ""
@@ -110,24 +110,24 @@ func (g *Group) textNever() string {
 }
 
 // unfitText is the error of a job that ends because it does not fit.
-func unfitText(g *Group, j *job) string {
+func (g *times) unfitText(j *job) string {
 	return reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String()
 }
 
 // textLate says why a job does not fit.
-func (g *Group) textLate(j *job) string {
+func (g *times) textLate(j *job) string {
 	view, _ := g.engine.View(j.N) // One that is not known is ready.
 	rest, whole := g.engine.Estimate(j.N)
 	return g.closing.Unfit(view.ReadyAt, rest, whole, j.Proposal.EstimatedRuntime > 0).Text()
 }
 
 // textHold says why a group that is away does not use the window that is open.
-func (g *Group) textHold() string {
+func (g *times) textHold() string {
 	return explain.TextHold(g.turn.HoldUntil)
 }
 
 // tooLate is why a group does not wait for a window that opens then.
-func (g *Group) tooLate(opens time.Time) reason {
+func (g *times) tooLate(opens time.Time) reason {
 	if g.away && !opens.IsZero() {
 		return reason{Code: contract.CodeWindowEnd, Detail: explain.TextAwayTooLong(MaxAway)}
 	}

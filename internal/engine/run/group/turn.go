@@ -68,7 +68,7 @@ func (t *turn) claimsWait(since time.Time, detail string) run.Wait {
 }
 
 // advanceTurn takes the steps that nothing keeps the group from.
-func (g *Group) advanceTurn(now time.Time) {
+func (g *course) advanceTurn(now time.Time) {
 	if !g.turn.begun {
 		g.turn.begun = true
 		g.enter(stepStart, now)
@@ -88,7 +88,7 @@ func (g *Group) advanceTurn(now time.Time) {
 // something else. A turn is requested within a workflow task. A control plane that dies
 // in the middle of it leaves a request behind, and what the task finds when it is
 // repeated may keep the group from its turn for long.
-func (g *Group) disclaim() {
+func (g *times) disclaim() {
 	waits := g.turn.Step == stepWorker || g.turn.Step == stepAfter || g.turn.Step == stepWindow && !g.window.Asking
 	if waits && g.cfg.Turn && g.turn.AskedAt.IsZero() && !g.turn.disclaimed {
 		g.turn.disclaimed = true
@@ -96,7 +96,7 @@ func (g *Group) disclaim() {
 	}
 }
 
-func (g *Group) takeStep(now time.Time) {
+func (g *course) takeStep(now time.Time) {
 	switch g.turn.Step {
 	case stepStart:
 		if now.Before(g.firstStart()) {
@@ -121,7 +121,7 @@ func (g *Group) takeStep(now time.Time) {
 	}
 }
 
-func (g *Group) enter(s step, now time.Time) {
+func (g *base) enter(s step, now time.Time) {
 	g.turn.Step, g.turn.Since = s, now
 	switch s {
 	case stepPrepare:
@@ -132,7 +132,7 @@ func (g *Group) enter(s step, now time.Time) {
 	}
 }
 
-func (g *Group) prepare() {
+func (g *base) prepare() {
 	if !g.turn.preparing {
 		g.turn.preparing = true
 		g.do(Prepare{})
@@ -164,7 +164,7 @@ func (v PrepareFailed) apply(g *Group, now time.Time) {
 
 // awaitWorker continues when a worker can serve the group. One without a worker
 // must not take its lane's turn: it would hold it for nothing.
-func (g *Group) awaitWorker(now time.Time) {
+func (g *course) awaitWorker(now time.Time) {
 	switch {
 	case g.served():
 		code := cmp.Or(g.turn.Lacks, contract.CodeNoWorker)
@@ -180,7 +180,7 @@ func (g *Group) awaitWorker(now time.Time) {
 
 // served reports whether a worker can serve the group: detect for it, or execute
 // what was submitted.
-func (g *Group) served() bool {
+func (g *course) served() bool {
 	if g.unplaced {
 		return g.engine.Placeable()
 	}
@@ -197,7 +197,7 @@ func (g *Group) served() bool {
 }
 
 // askTurn asks for the turn, or begins where none is needed.
-func (g *Group) askTurn(now time.Time) {
+func (g *course) askTurn(now time.Time) {
 	g.enter(stepLane, now)
 	g.turn.AskedAt, g.turn.Granted = now, !g.cfg.Turn
 	if g.cfg.Turn {
@@ -241,7 +241,7 @@ func (v TurnLost) apply(g *Group, now time.Time) {
 }
 
 // awaitTurn begins when it is the group's turn and the workers are known.
-func (g *Group) awaitTurn(now time.Time) {
+func (g *course) awaitTurn(now time.Time) {
 	switch opens, closed := g.window.ClosedUntil(now); {
 	case closed && g.cfg.Windows:
 		g.missTurn(opens, now)
@@ -261,7 +261,7 @@ func (g *Group) awaitTurn(now time.Time) {
 
 // missTurn: the window closed before it was the group's turn. A submitted one waits
 // for the next window.
-func (g *Group) missTurn(opens, now time.Time) {
+func (g *course) missTurn(opens, now time.Time) {
 	if !g.cfg.Submitted || g.opensTooLate(opens) {
 		g.skip(g.tooLate(opens), now)
 		return
@@ -272,7 +272,7 @@ func (g *Group) missTurn(opens, now time.Time) {
 
 // leaveTurn gives back what belongs to the turn. The next request has other
 // names: an answer that comes late is for the turn that is over.
-func (g *Group) leaveTurn() {
+func (g *course) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
 		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds, Chunks: g.chunks.Leave()})
 	}
@@ -283,7 +283,7 @@ func (g *Group) leaveTurn() {
 }
 
 // begin starts the group's work: max_runtime counts from here.
-func (g *Group) begin(now time.Time) {
+func (g *course) begin(now time.Time) {
 	g.turn.Step, g.turn.HoldUntil = stepNone, time.Time{}
 	g.turnAt, g.pausedFor, g.drainOver = now, 0, false
 	if g.startedAt.IsZero() {
@@ -311,7 +311,7 @@ func (g *Group) begin(now time.Time) {
 }
 
 // skip ends a group that has not begun, or has left and does not come back.
-func (g *Group) skip(why reason, now time.Time) {
+func (g *course) skip(why reason, now time.Time) {
 	if g.away {
 		g.stayAway(why, now)
 		return
@@ -321,7 +321,7 @@ func (g *Group) skip(why reason, now time.Time) {
 }
 
 // giveUp ends a group before it has begun: nothing of it was done.
-func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
+func (g *course) giveUp(outcome Outcome, why reason, now time.Time) {
 	if g.away {
 		g.stayAway(why, now)
 		return
@@ -360,7 +360,7 @@ func (v Submitted) apply(g *Group, now time.Time) {
 }
 
 // workersChanged looks whether the group can continue on its way.
-func (g *Group) workersChanged(now time.Time) {
+func (g *course) workersChanged(now time.Time) {
 	if g.turn.Step == stepWorker || g.turn.Step == stepLane {
 		g.turn.PreparedAt = now
 	}

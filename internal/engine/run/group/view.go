@@ -21,7 +21,7 @@ const defaultJobsLimit = 200
 
 // Jobs returns one page of the jobs that the filter chooses, how many it chooses in all,
 // and the pages with jobs that have ended, which it does not look at.
-func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQueryResult, error) {
+func (g *views) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQueryResult, error) {
 	number := 0
 	if in.JobID != "" {
 		n, ok := contract.JobNumber(in.JobID)
@@ -80,7 +80,7 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 }
 
 // stateOf is the state of a job, open or not.
-func (g *Group) stateOf(j *job) State {
+func (g *work) stateOf(j *job) State {
 	switch {
 	case j.Counted:
 		return j.State
@@ -100,7 +100,7 @@ func (g *Group) stateOf(j *job) State {
 	return StatePending
 }
 
-func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
+func (g *views) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.FirstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
@@ -124,7 +124,7 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 
 // Summary describes the group without its workers: cheap enough for every turn of a
 // workflow in a fleet of a thousand.
-func (g *Group) Summary(now time.Time) contract.GroupStatus {
+func (g *views) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
 		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused(), PauseNote: g.engine.Paused().Note, StartedAt: g.startedAt,
@@ -144,7 +144,7 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 }
 
 // Status describes the group, its workers and what its jobs wait for.
-func (g *Group) Status(now time.Time) contract.GroupStatus {
+func (g *views) Status(now time.Time) contract.GroupStatus {
 	s := g.Summary(now)
 	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
 	s.Targets, s.Detecting, s.Phases = len(g.detect.Targets), len(g.detect.Open), g.phases
@@ -161,11 +161,11 @@ func (g *Group) Status(now time.Time) contract.GroupStatus {
 }
 
 // ByWorker counts completed jobs.
-func (g *Group) ByWorker() map[string]int { return maps.Clone(g.tally.ByWorker) }
+func (g *work) ByWorker() map[string]int { return maps.Clone(g.tally.ByWorker) }
 
 // Errors lists jobs that failed, are stale or expired, at most limit, then the
 // proposals that were refused.
-func (g *Group) Errors(limit int) []contract.JobError {
+func (g *search) Errors(limit int) []contract.JobError {
 	var list []contract.JobError
 	failures := slices.Clone(g.jobs.Failures)
 	slices.SortFunc(failures, func(a, b openjobs.Failure) int { return cmp.Compare(a.N, b.N) })
@@ -182,7 +182,7 @@ func (g *Group) Errors(limit int) []contract.JobError {
 
 // Proposals returns the first accepted proposals, most urgent first, as many as fit
 // into bytes.
-func (g *Group) Proposals(limit, bytes int) []jobtype.Proposal {
+func (g *work) Proposals(limit, bytes int) []jobtype.Proposal {
 	sorted := g.jobs.Sorted()
 	slices.SortStableFunc(sorted, func(a, b *job) int {
 		return cmp.Compare(b.Proposal.Priority.Rank(), a.Proposal.Priority.Rank())
@@ -198,7 +198,7 @@ func (g *Group) Proposals(limit, bytes int) []jobtype.Proposal {
 }
 
 // Result is what the group's workflow returns, but for what only the workflow knows.
-func (g *Group) Result(now time.Time) contract.JobGroupResult {
+func (g *views) Result(now time.Time) contract.JobGroupResult {
 	from := g.startedAt
 	if from.IsZero() {
 		from = g.createdAt

@@ -12,7 +12,7 @@ import (
 
 // firstStart is before which nothing of what was submitted may start: before that
 // the group would hold its lane, and spend its max_runtime, on doing nothing.
-func (g *Group) firstStart() time.Time {
+func (g *work) firstStart() time.Time {
 	if !g.cfg.Submitted || g.begun {
 		return time.Time{}
 	}
@@ -20,7 +20,7 @@ func (g *Group) firstStart() time.Time {
 }
 
 // lastStart is when the last of what was submitted expires; zero: never.
-func (g *Group) lastStart() time.Time { return g.jobs.Open.Bounds().Last }
+func (g *work) lastStart() time.Time { return g.jobs.Open.Bounds().Last }
 
 // maxWait is how long a group of the Schedule waits for one thing.
 func (c Config) maxWait() time.Duration {
@@ -34,7 +34,7 @@ func (c Config) maxWait() time.Duration {
 // the Schedule keeps its place in the lane: the next tick would begin behind all others.
 // A submitted group waits while one of its jobs can still start. Without a lane the group
 // only asks admission whether its job type may start, for one interval.
-func (g *Group) laneDeadline() time.Time {
+func (g *work) laneDeadline() time.Time {
 	switch {
 	case g.cfg.Submitted:
 		return g.lastStart()
@@ -45,7 +45,7 @@ func (g *Group) laneDeadline() time.Time {
 }
 
 // windowDeadline is the same for the window.
-func (g *Group) windowDeadline() time.Time {
+func (g *work) windowDeadline() time.Time {
 	switch {
 	case g.away && g.cfg.Submitted:
 		return g.createdAt.Add(MaxAway)
@@ -57,7 +57,7 @@ func (g *Group) windowDeadline() time.Time {
 
 // workerDeadline bounds how long the group waits for a worker before it has taken
 // its turn.
-func (g *Group) workerDeadline() time.Time {
+func (g *times) workerDeadline() time.Time {
 	wait := min(g.cfg.maxWait(), g.cfg.Policy.MaxRuntime.Std())
 	if g.cfg.Submitted {
 		wait = max(wait, g.cfg.Policy.ExecutionTimeout.Std())
@@ -83,7 +83,7 @@ func (Released) apply(g *Group, now time.Time) {
 }
 
 // awaitSuccesses continues when the job types have succeeded that the group is after.
-func (g *Group) awaitSuccesses(now time.Time) {
+func (g *course) awaitSuccesses(now time.Time) {
 	switch names := g.after.Unmet(); {
 	case len(names) == 0:
 		g.noteWait(contract.CodeAfter, explain.TextAwaited(g.after.Names()), g.turn.Since, now)
@@ -97,7 +97,7 @@ func (g *Group) awaitSuccesses(now time.Time) {
 }
 
 // awaitWindow continues when the window is open.
-func (g *Group) awaitWindow(now time.Time) {
+func (g *course) awaitWindow(now time.Time) {
 	switch opens, closed := g.window.ClosedUntil(now); {
 	case !g.cfg.Windows:
 		g.enter(stepPrepare, now)
@@ -119,12 +119,12 @@ func (g *Group) awaitWindow(now time.Time) {
 
 // opensTooLate reports whether the group does not wait for a window that opens then;
 // zero: none does.
-func (g *Group) opensTooLate(opens time.Time) bool {
+func (g *work) opensTooLate(opens time.Time) bool {
 	until := g.windowDeadline()
 	return opens.IsZero() || !until.IsZero() && opens.After(until)
 }
 
-func (g *Group) askWindows(now time.Time) {
+func (g *times) askWindows(now time.Time) {
 	g.window.Asking, g.window.AskedAt = true, now
 	g.do(AskWindows{})
 }

@@ -21,7 +21,7 @@ func reasonOf(w run.Wait, job int) *contract.WaitReason {
 }
 
 // waitOf says why a job does not run.
-func (g *Group) waitOf(j *job, now time.Time) run.Wait {
+func (g *views) waitOf(j *job, now time.Time) run.Wait {
 	item, offered := g.engine.View(j.N)
 	waits := item.Phase != run.PhaseRunning && item.Phase != run.PhaseGrace && item.Phase != run.PhaseLost
 	switch {
@@ -57,7 +57,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 }
 
 // Wait is the wait of the group as a whole.
-func (g *Group) Wait(now time.Time) run.Wait {
+func (g *views) Wait(now time.Time) run.Wait {
 	late := g.phase == PhaseRunning && g.jobs.Open.Len() == 0 && g.awaitsLate(now)
 	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
 	switch {
@@ -86,7 +86,7 @@ func (g *Group) Wait(now time.Time) run.Wait {
 }
 
 // turnWait is the wait of the group for its turn.
-func (g *Group) turnWait(now time.Time) run.Wait {
+func (g *views) turnWait(now time.Time) run.Wait {
 	t := &g.turn
 	switch t.Step {
 	case stepStart:
@@ -125,7 +125,7 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 	return run.Wait{}
 }
 
-func (g *Group) waitingText(wait run.Wait) string {
+func (g *views) waitingText(wait run.Wait) string {
 	switch {
 	case g.stopping != stopNone && g.phase != PhaseEnded:
 		return "stopping: " + g.why.String()
@@ -145,7 +145,7 @@ func (g *Group) waitingText(wait run.Wait) string {
 const maxWaits = 20
 
 // Waits lists the waits of the jobs that do not run. A wait of the group as a whole is one of all jobs.
-func (g *Group) Waits(now time.Time) []contract.WaitReason {
+func (g *views) Waits(now time.Time) []contract.WaitReason {
 	if whole := reasonOf(g.Wait(now), 0); whole != nil {
 		whole.Items = g.jobs.Left() - g.engine.InFlight()
 		return []contract.WaitReason{*whole}
@@ -192,7 +192,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 
 // MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
 // enough for every turn of a workflow.
-func (g *Group) MainWait(now time.Time) *contract.WaitReason {
+func (g *views) MainWait(now time.Time) *contract.WaitReason {
 	j := g.jobs.Open.Get(g.engine.MainWait())
 	if j == nil && (len(g.chunks.Jobs) > 0 || g.chunks.AwaitsBacklog()) {
 		return reasonOf(g.chunks.Wait(), 0)

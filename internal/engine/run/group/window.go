@@ -34,7 +34,7 @@ func (v CalendarSet) apply(g *Group, now time.Time) {
 
 // windowChanged takes other windows. Those that have closed already end the group's
 // work as a closing does.
-func (g *Group) windowChanged(now time.Time) {
+func (g *course) windowChanged(now time.Time) {
 	switch {
 	case g.turn.active():
 	case g.leaving:
@@ -46,7 +46,7 @@ func (g *Group) windowChanged(now time.Time) {
 }
 
 // stayIfOpen takes other windows while the group is leaving. An open one keeps it.
-func (g *Group) stayIfOpen(now time.Time) {
+func (g *course) stayIfOpen(now time.Time) {
 	opens, closed := g.window.ClosedUntil(now)
 	switch {
 	case !closed:
@@ -61,10 +61,10 @@ func (g *Group) stayIfOpen(now time.Time) {
 }
 
 // closes is when the window closes that the group runs in; zero: never.
-func (g *Group) closes() time.Time { return g.closing.Closes }
+func (g *times) closes() time.Time { return g.closing.Closes }
 
 // setClosing bounds when jobs may start.
-func (g *Group) setClosing(now time.Time) {
+func (g *times) setClosing(now time.Time) {
 	g.closing = Window{}
 	if span := g.window.At(now); span != nil && g.cfg.Windows {
 		g.closing = *span
@@ -82,11 +82,11 @@ func (c Config) learned() (p95 time.Duration, of int) {
 }
 
 // drained is when jobs that still run after the closing are canceled.
-func (g *Group) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGrace.Std()) }
+func (g *times) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGrace.Std()) }
 
 // endIfNothingFits ends the group if no job runs or waits in the backlog, and no open job can start before the closing.
 // A wait would hold the lane for nothing.
-func (g *Group) endIfNothingFits(now time.Time) {
+func (g *course) endIfNothingFits(now time.Time) {
 	if late := g.engine.Late(); late > 0 && late == g.jobs.Left() && g.stopping == stopNone {
 		g.shut(g.nothingFits(g.misfits()), now)
 	}
@@ -94,7 +94,7 @@ func (g *Group) endIfNothingFits(now time.Time) {
 
 // closeWindow: from now on nothing starts. A running job drains, or is canceled and
 // keeps its checkpoint.
-func (g *Group) closeWindow(now time.Time) {
+func (g *course) closeWindow(now time.Time) {
 	why := g.windowClosed()
 	g.shut(why, now)
 	if g.cfg.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
@@ -103,7 +103,7 @@ func (g *Group) closeWindow(now time.Time) {
 }
 
 // shut ends what the window lets start: for good, or until the next one.
-func (g *Group) shut(why reason, now time.Time) {
+func (g *course) shut(why reason, now time.Time) {
 	if g.comesBack() {
 		g.suspend(why, now)
 		return
@@ -113,7 +113,7 @@ func (g *Group) shut(why reason, now time.Time) {
 
 // comesBack reports whether the closing of the window is not the end: what a person
 // submitted is wanted, and no detection will find it again.
-func (g *Group) comesBack() bool {
+func (g *times) comesBack() bool {
 	next := g.closing.Next
 	return g.cfg.Submitted && !next.IsZero() && next.Before(g.createdAt.Add(MaxAway)) &&
 		g.stopping == stopNone && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
@@ -121,7 +121,7 @@ func (g *Group) comesBack() bool {
 
 // suspend is stop for a group that comes back. A job that waits continues to wait, but for
 // jobs that no window is long enough for.
-func (g *Group) suspend(why reason, now time.Time) {
+func (g *course) suspend(why reason, now time.Time) {
 	g.stopping, g.why, g.leaving = stopWindow, why, true
 	g.note(run.Delayed, contract.CodeWindowEnd, why.String(), 0)
 	if g.phase == PhaseClaiming {
@@ -130,7 +130,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 	if longest := g.closing.Longest; longest > 0 && g.begun {
 		for _, j := range g.jobs.Sorted() {
 			if rest, _ := g.engine.Estimate(j.N); rest > longest {
-				g.engine.End(now, j.N, run.NotStarted, unfitText(g, j))
+				g.engine.End(now, j.N, run.NotStarted, g.unfitText(j))
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (g *Group) suspend(why reason, now time.Time) {
 
 // leave gives everything back once nothing runs any more, and waits for the next
 // window.
-func (g *Group) leave(now time.Time) {
+func (g *course) leave(now time.Time) {
 	if !g.leaving || g.engine.InFlight() > 0 || g.jobs.Open.Len() == 0 {
 		return
 	}
@@ -149,7 +149,7 @@ func (g *Group) leave(now time.Time) {
 }
 
 // giveBack gives back what belongs to the turn. The next turn comes after holdUntil.
-func (g *Group) giveBack(now, holdUntil time.Time) {
+func (g *course) giveBack(now, holdUntil time.Time) {
 	g.engine.Forget()
 	g.do(Unwatch{})
 	g.leaveTurn()
@@ -160,7 +160,7 @@ func (g *Group) giveBack(now, holdUntil time.Time) {
 
 // unplacedUntil returns when a group that holds its lane for nothing leaves it; zero: it works,
 // or holds none.
-func (g *Group) unplacedUntil() time.Time {
+func (g *course) unplacedUntil() time.Time {
 	if !g.cfg.Turn || g.cfg.Lane == "" || len(g.chunks.Jobs) > 0 || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused() || g.leaving || g.away || g.stopping != stopNone {
 		return time.Time{}
 	}
@@ -172,7 +172,7 @@ func (g *Group) unplacedUntil() time.Time {
 }
 
 // leaveUnplaced gives the lane to others while no worker exists for any job of the group.
-func (g *Group) leaveUnplaced(now time.Time) {
+func (g *course) leaveUnplaced(now time.Time) {
 	until := g.unplacedUntil()
 	if until.IsZero() || now.Before(until) {
 		return
@@ -185,7 +185,7 @@ func (g *Group) leaveUnplaced(now time.Time) {
 
 // comeBack continues with what is left: the window is open, and it is the group's
 // turn again.
-func (g *Group) comeBack(now time.Time) {
+func (g *course) comeBack(now time.Time) {
 	g.away, g.unplaced = false, false
 	g.setClosing(now)
 	if g.jobs.Open.Len() > 0 && g.claims() {
@@ -197,7 +197,7 @@ func (g *Group) comeBack(now time.Time) {
 }
 
 // resume makes everything that is left start again.
-func (g *Group) resume(now time.Time) {
+func (g *course) resume(now time.Time) {
 	g.engine.Unsuspend(now)
 	if !g.begun {
 		g.beginRunning(now)
@@ -208,7 +208,7 @@ func (g *Group) resume(now time.Time) {
 }
 
 // stayAway ends what was to continue with the next window.
-func (g *Group) stayAway(why reason, now time.Time) {
+func (g *course) stayAway(why reason, now time.Time) {
 	code := contract.CodeWindowEnd
 	if g.unplaced {
 		code = contract.CodeNoWorker

@@ -1,0 +1,102 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/after"
+	"github.com/roundsman/roundsman/internal/engine/carry"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/breaks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
+	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
+	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
+	"github.com/roundsman/roundsman/internal/engine/run/group/targets"
+	"github.com/roundsman/roundsman/internal/engine/run/source"
+)
+
+// The parts of a [Group], each above the one that it embeds. A part owns its fields, and calls only the parts below.
+
+// base has the settings, the engine, the phase and the turn of a group, and its commands.
+type base struct {
+	cfg    Config
+	engine *run.Engine
+	out    []source.Command
+
+	phase Phase
+	turn  turn
+	// begun: the proposals have become jobs, and their numbers are known outside.
+	begun bool
+	// stopping is the cause for which nothing new starts; empty while jobs may start.
+	stopping stopCause
+	why      reason
+	// away: the group has given its turn back and waits for another: its window has closed.
+	away bool
+	// unplaced: it is away because no worker exists for any of its jobs.
+	unplaced bool
+	// leaving: the window has closed, and attempts still run.
+	leaving bool
+}
+
+// times has the bounds of the work in time: the maintenance window and max_runtime.
+type times struct {
+	base
+
+	window spans.Known
+	// closing is the window that the group runs in; zero: there is none.
+	closing   Window
+	createdAt time.Time
+	// startedAt is when the group began; zero before. turnAt is when max_runtime
+	// began to count.
+	startedAt, turnAt time.Time
+	// pausedFor does not count against max_runtime.
+	pausedFor time.Duration
+	deadline  time.Time
+	// hardStop is when jobs still running after the deadline are canceled.
+	hardStop time.Time
+	// drainOver: the attempts beyond the end were canceled. lastTick is the time of the last
+	// event.
+	drainOver bool
+	lastTick  time.Time
+}
+
+// work has the jobs, from their proposals to their ends.
+type work struct {
+	times
+
+	jobs    openjobs.Jobs
+	chunks  chunks.Claims
+	tally   tally.Tally
+	endings endings.Reporter
+	carried carry.Book
+	filled  filling
+}
+
+// search finds the proposals.
+type search struct {
+	work
+
+	detect detection
+	// looked is the last look at the workers for late detections.
+	looked targets.Look
+}
+
+// course takes the group to its turn, through its windows, and to its end.
+type course struct {
+	search
+
+	after after.Wait
+	// lane is whether the group has its lane while its DAGs wait for approvals.
+	lane    breaks.Break
+	outcome Outcome
+}
+
+// views describes the group and its jobs.
+type views struct {
+	course
+
+	// phases are those that the group has been in, oldest first.
+	phases []contract.GroupPhase
+}

@@ -87,7 +87,7 @@ func (g *work) misfits() int {
 func (g *work) open(next backlog.Job) {
 	j := g.jobs.Paged(next)
 	g.jobs.Open.Put(j)
-	g.engine.Offer(g.turnAt, g.cfg.item(j))
+	g.engine.Offer(g.clock.TurnAt, g.cfg.item(j))
 }
 
 // reach opens a job of the backlog that an operator names.
@@ -105,13 +105,13 @@ func (g *work) refillAt() time.Time {
 	if g.filled.jobs < refillStep || g.phase != PhaseRunning {
 		return time.Time{}
 	}
-	return g.lastTick
+	return g.clock.LastTick
 }
 
 // endBacklog ends the jobs that have not come into the window.
 func (g *work) endBacklog(state State, why string, now time.Time) {
 	g.tally.Ended(state, g.jobs.Backlog.Len())
-	g.jobs.EndBacklog(false, state, why, g.startedAt, now)
+	g.jobs.EndBacklog(false, state, why, g.clock.StartedAt, now)
 }
 
 // backlogWait explains the wait of the jobs that are not open.

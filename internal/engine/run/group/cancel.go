@@ -41,7 +41,7 @@ func (g *views) checkAbsent(number int, refuse func(contract.Code, string) (stri
 		return refuse(contract.CodeUnknownItem, "")
 	}
 	ended := ""
-	if found, err := g.Jobs(contract.JobsQueryInput{JobID: contract.JobID(number), Limit: 1}, g.lastTick); err == nil && len(found.Jobs) > 0 {
+	if found, err := g.Jobs(contract.JobsQueryInput{JobID: contract.JobID(number), Limit: 1}, g.clock.LastTick); err == nil && len(found.Jobs) > 0 {
 		ended = found.Jobs[0].State
 	}
 	return refuse(contract.CodeAlreadyEnded, ended)

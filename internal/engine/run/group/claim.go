@@ -61,7 +61,7 @@ func (g *work) takeClaims(r chunks.Result, now time.Time) {
 		n := g.jobs.Backlog.Keyed()
 		g.tally.Counts.Accepted -= n
 		g.tally.Counts.AlreadyActive += n
-		g.jobs.EndBacklog(true, StateNotStarted, why.String(), g.startedAt, now)
+		g.jobs.EndBacklog(true, StateNotStarted, why.String(), g.clock.StartedAt, now)
 	}
 }
 

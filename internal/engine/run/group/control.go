@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
@@ -132,7 +133,7 @@ func (g *work) stopJobs(cause stopCause, reason string, now time.Time) {
 		}
 	}
 	g.engine.Stop(now, state, reason)
-	if cause == stopCanceled || cause == stopLost || cause == stopDeadline && !g.cfg.drains() {
+	if cause == stopCanceled || cause == stopLost || cause == stopDeadline && !clock.Drains(g.cfg.Policy) {
 		g.engine.CancelRunning(now, reason)
 	}
 }
@@ -140,8 +141,7 @@ func (g *work) stopJobs(cause stopCause, reason string, now time.Time) {
 // endPause ends a pause. Meanwhile max_runtime did not run out.
 func (g *times) endPause(now time.Time) {
 	if pause := g.engine.Resume(); pause.On() {
-		g.pausedFor += now.Sub(instant.Later(pause.At, g.turnAt))
-		g.setDeadline()
+		g.clock.Resume(pause.At, now, g.cfg.Policy)
 	}
 }
 
@@ -161,18 +161,9 @@ func (v PolicySet) apply(g *Group, now time.Time) {
 	g.cfg.Policy = v.Policy
 	g.engine.SetLimit(max(v.Policy.GlobalExecutionConcurrency, 1))
 	g.engine.SetWork(now, theWork, g.cfg.work())
-	g.setDeadline()
+	g.clock.Bound(v.Policy)
 	if g.stopping == stopWindow && v.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
 		g.engine.CancelRunning(now, g.why.String()) // It closed under another policy.
-	}
-}
-
-// setDeadline works out when max_runtime is over.
-func (g *times) setDeadline() {
-	g.deadline = g.turnAt.Add(g.pausedFor + g.cfg.Policy.MaxRuntime.Std())
-	g.hardStop = g.deadline
-	if g.cfg.drains() {
-		g.hardStop = g.deadline.Add(g.cfg.Policy.DrainGrace.Std())
 	}
 }
 
@@ -193,10 +184,10 @@ func (g *course) ownWake() time.Time {
 	var next time.Time
 	if !g.paused() {
 		switch {
-		case g.stopping == stopNone || g.stopping == stopBudget && !g.cfg.drains():
-			next = g.deadline
-		case g.stopping == stopDeadline && g.cfg.drains():
-			next = g.hardStop
+		case g.stopping == stopNone || g.stopping == stopBudget && !clock.Drains(g.cfg.Policy):
+			next = g.clock.Deadline
+		case g.stopping == stopDeadline && clock.Drains(g.cfg.Policy):
+			next = g.clock.HardStop
 		}
 	}
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
@@ -210,14 +201,14 @@ func (g *course) ownWake() time.Time {
 	case closes.IsZero():
 	case g.stopping == stopNone:
 		next = instant.Earlier(next, closes)
-	case g.stopping == stopWindow && g.engine.InFlight() > 0 && !g.drainOver:
+	case g.stopping == stopWindow && g.engine.InFlight() > 0 && !g.clock.DrainOver:
 		next = instant.Earlier(next, g.drained())
 	}
 	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
 		next = time.Time{}
 	}
 	if (g.phase == PhaseDetecting || g.mayDetectLate()) && !g.paused() {
-		next = instant.Earlier(next, g.detectAgainAt(g.lastTick))
+		next = instant.Earlier(next, g.detectAgainAt(g.clock.LastTick))
 	}
 	return next
 }
@@ -230,16 +221,16 @@ func (g *course) turnWake() time.Time {
 	case stepAfter:
 		return g.after.Wake()
 	case stepWindow:
-		if g.lastTick.Before(g.turn.HoldUntil) {
+		if g.clock.LastTick.Before(g.turn.HoldUntil) {
 			return g.turn.HoldUntil
 		}
-		if opens, closed := g.window.ClosedUntil(g.lastTick); closed && !g.window.Asking {
+		if opens, closed := g.window.ClosedUntil(g.clock.LastTick); closed && !g.window.Asking {
 			return instant.Earlier(opens, g.windowDeadline())
 		}
 	case stepWorker:
 		return g.workerDeadline()
 	case stepLane:
-		if span := g.window.At(g.lastTick); span != nil && g.cfg.Windows {
+		if span := g.window.At(g.clock.LastTick); span != nil && g.cfg.Windows {
 			return instant.Earlier(g.laneDeadline(), span.Closes)
 		}
 		return g.laneDeadline()
@@ -250,23 +241,23 @@ func (g *course) turnWake() time.Time {
 
 // fireTimers does what the time has come for.
 func (g *course) fireTimers(now time.Time) {
-	g.lastTick = now
+	g.clock.LastTick = now
 	if g.turn.active() || g.phase == PhaseEnded {
 		return
 	}
-	if !g.paused() && !now.Before(g.deadline) {
+	if !g.paused() && !now.Before(g.clock.Deadline) {
 		g.reachDeadline(now)
 	}
-	if !g.paused() && g.stopping == stopDeadline && g.cfg.drains() && !now.Before(g.hardStop) && !g.drainOver {
-		g.drainOver = true
+	if !g.paused() && g.stopping == stopDeadline && clock.Drains(g.cfg.Policy) && !now.Before(g.clock.HardStop) && !g.clock.DrainOver {
+		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, explain.TextDrained)
 	}
 	closes := g.closes()
 	if !closes.IsZero() && g.stopping == stopNone && !now.Before(closes) && g.phase != PhaseEnded {
 		g.closeWindow(now)
 	}
-	if !closes.IsZero() && g.stopping == stopWindow && !now.Before(g.drained()) && !g.drainOver {
-		g.drainOver = true
+	if !closes.IsZero() && g.stopping == stopWindow && !now.Before(g.drained()) && !g.clock.DrainOver {
+		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, explain.TextWindowDrained)
 	}
 }
@@ -276,8 +267,8 @@ func (g *course) fireTimers(now time.Time) {
 func (g *course) reachDeadline(now time.Time) {
 	why := explain.TextMaxRuntime(g.cfg.Policy.MaxRuntime)
 	switch {
-	case g.stopping == stopBudget && !g.cfg.drains() && !g.drainOver:
-		g.drainOver = true
+	case g.stopping == stopBudget && !clock.Drains(g.cfg.Policy) && !g.clock.DrainOver:
+		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, why)
 	case g.stopping == stopNone || g.leaving:
 		g.stop(stopDeadline, reason{Detail: why}, now)

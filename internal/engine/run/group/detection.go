@@ -174,12 +174,7 @@ func (g *search) cancelDetections() {
 }
 
 // timeLeft is how long the group may still run.
-func (g *times) timeLeft(now time.Time) time.Duration {
-	if closes := g.closes(); !closes.IsZero() && closes.Before(g.deadline) {
-		return closes.Sub(now)
-	}
-	return g.deadline.Sub(now)
-}
+func (g *times) timeLeft(now time.Time) time.Duration { return g.clock.Left(g.closes(), now) }
 
 // resetProposals drops everything that was found.
 func (g *work) resetProposals() {

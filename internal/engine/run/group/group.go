@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
@@ -34,7 +35,7 @@ const (
 // [run.Tick].
 func New(cfg Config, now time.Time) *Group {
 	g := &Group{}
-	g.cfg, g.engine, g.phase, g.createdAt, g.turnAt = cfg, run.New(cfg.engine(), now), PhasePreparing, now, now
+	g.cfg, g.engine, g.phase, g.clock = cfg, run.New(cfg.engine(), now), PhasePreparing, clock.New(now)
 	g.tally, g.jobs = tally.New(), openjobs.New(cfg.window(), cfg.Resources)
 	g.chunks = chunks.New(&g.jobs, chunks.Claimer{})
 	g.detect.Avoid = cfg.AvoidDetector

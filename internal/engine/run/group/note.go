@@ -64,7 +64,7 @@ func (g *times) noteSkip(why reason, now time.Time) {
 	if !why.Until.IsZero() {
 		detail = reasons.Joined(": ", "until "+reasons.At(why.Until), detail)
 	}
-	g.note(run.Rejected, why.Code, detail, now.Sub(g.createdAt))
+	g.note(run.Rejected, why.Code, detail, now.Sub(g.clock.CreatedAt))
 }
 
 // ClosedUntil is the opening until which the group was skipped, for the next run's

@@ -1,14 +1,13 @@
 package group
 
 import (
-	"time"
-
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/after"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
@@ -46,20 +45,8 @@ type times struct {
 
 	window spans.Known
 	// closing is the window that the group runs in; zero: there is none.
-	closing   Window
-	createdAt time.Time
-	// startedAt is when the group began; zero before. turnAt is when max_runtime
-	// began to count.
-	startedAt, turnAt time.Time
-	// pausedFor does not count against max_runtime.
-	pausedFor time.Duration
-	deadline  time.Time
-	// hardStop is when jobs still running after the deadline are canceled.
-	hardStop time.Time
-	// drainOver: the attempts beyond the end were canceled. lastTick is the time of the last
-	// event.
-	drainOver bool
-	lastTick  time.Time
+	closing Window
+	clock   clock.Clock
 }
 
 // work has the jobs, from their proposals to their ends.

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/breaks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
@@ -29,32 +30,27 @@ const snapshotVersion = 1
 const maxSnapshotBytes = 512 << 20
 
 type snapshot struct {
+	clock.Clock
 	tally.Tally
 
-	Version   int           `json:"version"`
-	Config    Config        `json:"config"`
-	Engine    run.Snapshot  `json:"engine"`
-	Phase     Phase         `json:"phase"`
-	Turn      turn          `json:"turn"`
-	After     after.Wait    `json:"after,omitzero"`
-	Window    spans.Known   `json:"window,omitzero"`
-	Closing   Window        `json:"closing,omitzero"`
-	CreatedAt time.Time     `json:"created_at"`
-	StartedAt time.Time     `json:"started_at,omitzero"`
-	TurnAt    time.Time     `json:"turn_at,omitzero"`
-	PausedFor time.Duration `json:"paused_for,omitempty"`
-	Stopping  stopCause     `json:"stopping,omitempty"`
-	Why       reason        `json:"why,omitzero"`
-	Away      bool          `json:"away,omitempty"`
-	Unplaced  bool          `json:"unplaced,omitempty"`
-	Leaving   bool          `json:"leaving,omitempty"`
-	Lane      breaks.Break  `json:"lane,omitzero"`
-	Begun     bool          `json:"begun,omitempty"`
-	DrainOver bool          `json:"drain_over,omitempty"`
-	LastTick  time.Time     `json:"last_tick,omitzero"`
-	Detect    detection     `json:"detect"`
-	Open      []*job        `json:"open,omitempty"`
-	Last      int           `json:"last,omitempty"`
+	Version  int          `json:"version"`
+	Config   Config       `json:"config"`
+	Engine   run.Snapshot `json:"engine"`
+	Phase    Phase        `json:"phase"`
+	Turn     turn         `json:"turn"`
+	After    after.Wait   `json:"after,omitzero"`
+	Window   spans.Known  `json:"window,omitzero"`
+	Closing  Window       `json:"closing,omitzero"`
+	Stopping stopCause    `json:"stopping,omitempty"`
+	Why      reason       `json:"why,omitzero"`
+	Away     bool         `json:"away,omitempty"`
+	Unplaced bool         `json:"unplaced,omitempty"`
+	Leaving  bool         `json:"leaving,omitempty"`
+	Lane     breaks.Break `json:"lane,omitzero"`
+	Begun    bool         `json:"begun,omitempty"`
+	Detect   detection    `json:"detect"`
+	Open     []*job       `json:"open,omitempty"`
+	Last     int          `json:"last,omitempty"`
 	// Backlog has the jobs of pages that are not open, or to which nothing has happened.
 	Backlog *backlog.Saved `json:"backlog,omitempty"`
 	Chunks  chunks.Claimer `json:"chunks,omitzero"`
@@ -74,8 +70,8 @@ type snapshot struct {
 func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, After: g.after, Window: g.window, Closing: g.closing,
-		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
-		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun, DrainOver: g.drainOver, LastTick: g.lastTick,
+		Clock: g.clock, Stopping: g.stopping, Why: g.why,
+		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun,
 		Detect: g.detect,
 		Last:   g.jobs.Last, Bytes: g.jobs.Bytes, Failures: g.jobs.Failures, Pages: g.jobs.Record.Pages(),
 		Tally: g.tally, Endings: g.endings, Carried: g.carried, Phases: g.phases,
@@ -121,10 +117,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, begun: s.Begun,
 		stopping: s.Stopping, why: s.Why, away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving,
 	}
-	g.times = times{
-		base: g.base, window: s.Window, closing: s.Closing, createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt,
-		pausedFor: s.PausedFor, drainOver: s.DrainOver, lastTick: s.LastTick,
-	}
+	g.window, g.closing, g.clock = s.Window, s.Closing, s.Clock
 	g.jobs, g.tally, g.endings, g.carried = openjobs.New(s.Config.window(), s.Config.Resources), s.Tally, s.Endings, s.Carried
 	g.detect, g.after, g.lane, g.phases = s.Detect, s.After, s.Lane, s.Phases
 	g.turn.begun = true
@@ -152,7 +145,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	if g.jobs.Record, err = record.Unpack(packed, s.Pages); err != nil {
 		return nil, err
 	}
-	g.setDeadline()
+	g.clock.Bound(g.cfg.Policy)
 	g.offerRest()
 	return g, nil
 }
@@ -167,7 +160,7 @@ func (g *work) offerRest() {
 	}
 	for _, j := range g.jobs.Sorted() {
 		if _, known := g.engine.View(j.N); !known && !j.Late && !j.Claiming {
-			g.engine.Offer(g.turnAt, g.cfg.item(j))
+			g.engine.Offer(g.clock.TurnAt, g.cfg.item(j))
 		}
 	}
 }

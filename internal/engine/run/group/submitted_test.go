@@ -207,7 +207,7 @@ func TestASubmittedGroupComesBack(t *testing.T) {
 	s.roll()
 
 	s.comeBack(time.Hour)
-	assert.Equal(t, s.now.Add(2*time.Hour), s.g.deadline, "max_runtime counts again")
+	assert.Equal(t, s.now.Add(2*time.Hour), s.g.clock.Deadline, "max_runtime counts again")
 	require.Equal(t, []string{"2@a"}, started(s.last))
 	assert.EqualValues(t, 1<<31, startOf(s.last, 2).Fence)
 	s.end(2, FailureNone)

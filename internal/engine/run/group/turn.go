@@ -285,11 +285,7 @@ func (g *course) leaveTurn() {
 // begin starts the group's work: max_runtime counts from here.
 func (g *course) begin(now time.Time) {
 	g.turn.Step, g.turn.HoldUntil = stepNone, time.Time{}
-	g.turnAt, g.pausedFor, g.drainOver = now, 0, false
-	if g.startedAt.IsZero() {
-		g.startedAt = now
-	}
-	g.setDeadline()
+	g.clock.Begin(now, g.cfg.Policy)
 	g.engine.SetFences(g.turn.Fence, g.turn.Fences)
 	if g.away {
 		g.comeBack(now)
@@ -366,6 +362,3 @@ func (g *course) workersChanged(now time.Time) {
 	}
 	g.loseDetections(now)
 }
-
-// drains: running jobs may end after max_runtime.
-func (c Config) drains() bool { return c.Policy.OnDeadline == jobtype.DeadlineDrain }

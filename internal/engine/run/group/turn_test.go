@@ -51,7 +51,7 @@ func TestTheTurnIsTakenWhenAWorkerComes(t *testing.T) {
 	s.step(TurnGranted{Fence: 1000, Fences: 10})
 	_, detects := find[StartDetection](s.last)
 	assert.True(t, detects)
-	assert.Equal(t, s.now, s.g.startedAt)
+	assert.Equal(t, s.now, s.g.clock.StartedAt)
 }
 
 // TestAWorkerThatLeavesGivesTheTurnBack: between the request and the grant the last

@@ -127,12 +127,12 @@ func (g *views) viewOf(j *job, now time.Time) contract.JobView {
 func (g *views) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
-		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused(), PauseNote: g.engine.Paused().Note, StartedAt: g.startedAt,
+		JobType: g.cfg.JobType, DAG: g.cfg.DAG, Phase: string(g.phase), Paused: g.paused(), PauseNote: g.engine.Paused().Note, StartedAt: g.clock.StartedAt,
 		Counts: g.tally.Counts, Pending: g.jobs.Left() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
 		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.tally.Deduped, HeldBack: g.tally.Holds(g.cfg.JobType), Policy: g.cfg.Policy,
 	}
 	if !g.turn.active() {
-		s.Deadline = g.deadline
+		s.Deadline = g.clock.Deadline
 	}
 	if g.cfg.Turn {
 		s.Lane, s.LaneReleasedAt = g.cfg.Lane, g.lane.Since
@@ -199,11 +199,7 @@ func (g *work) Proposals(limit, bytes int) []jobtype.Proposal {
 
 // Result is what the group's workflow returns, but for what only the workflow knows.
 func (g *views) Result(now time.Time) contract.JobGroupResult {
-	from := g.startedAt
-	if from.IsZero() {
-		from = g.createdAt
-	}
-	s := g.Summary(now)
+	from, s := g.clock.From(), g.Summary(now)
 	result := contract.JobGroupResult{
 		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.tally.Counts,
 		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, Explanations: g.detect.Explained, ByWorker: g.ByWorker(),

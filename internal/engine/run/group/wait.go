@@ -48,7 +48,7 @@ func (g *work) laneDeadline() time.Time {
 func (g *work) windowDeadline() time.Time {
 	switch {
 	case g.away && g.cfg.Submitted:
-		return g.createdAt.Add(MaxAway)
+		return g.clock.CreatedAt.Add(MaxAway)
 	case g.cfg.Submitted:
 		return g.lastStart()
 	}
@@ -64,7 +64,7 @@ func (g *times) workerDeadline() time.Time {
 	}
 	at := g.turn.Since.Add(wait)
 	if g.engine.Incomplete() { // The registry was just rebuilt.
-		at = instant.Later(at, g.lastTick.Add(run.RebuildPause))
+		at = instant.Later(at, g.clock.LastTick.Add(run.RebuildPause))
 	}
 	return at
 }

@@ -30,9 +30,9 @@ func (g *views) waitOf(j *job, now time.Time) run.Wait {
 	case g.turn.active():
 		return g.turnWait(now)
 	case g.phase == PhaseDetecting:
-		return run.Wait{Code: contract.CodeDetecting, Since: g.startedAt, Detail: explain.TextDetecting}
+		return run.Wait{Code: contract.CodeDetecting, Since: g.clock.StartedAt, Detail: explain.TextDetecting}
 	case g.phase == PhaseClaiming:
-		return g.turn.claimsWait(g.turnAt, explain.TextGroupClaims)
+		return g.turn.claimsWait(g.clock.TurnAt, explain.TextGroupClaims)
 	case g.paused():
 		return g.engine.Paused().Wait()
 	case g.leaving:
@@ -71,14 +71,14 @@ func (g *views) Wait(now time.Time) run.Wait {
 	case detecting && g.detect.CannotStart != "" && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeCannotStart, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: explain.TextCannotStart + g.detect.CannotStart}
 	case detecting && now.Before(g.detect.RetryAt):
-		return run.Wait{Code: contract.CodeBackoff, Object: g.detect.Worker, Since: g.startedAt, Until: g.detect.RetryAt, Detail: g.textDetectsAgain()}
+		return run.Wait{Code: contract.CodeBackoff, Object: g.detect.Worker, Since: g.clock.StartedAt, Until: g.detect.RetryAt, Detail: g.textDetectsAgain()}
 	case detecting && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: explain.TextDetectorsBusy}
 	case detecting:
 		code, detail := explain.Lacking(g.engine.Incomplete(), g.missing())
-		return run.Wait{Code: code, Object: g.cfg.wanted(), Since: g.startedAt, Detail: detail + explain.TextCannotDetect}
+		return run.Wait{Code: code, Object: g.cfg.wanted(), Since: g.clock.StartedAt, Detail: detail + explain.TextCannotDetect}
 	case g.phase == PhaseClaiming:
-		return g.turn.claimsWait(g.turnAt, explain.TextClaims)
+		return g.turn.claimsWait(g.clock.TurnAt, explain.TextClaims)
 	default:
 		return g.laneWait()
 	}
@@ -184,7 +184,7 @@ func (g *views) Waits(now time.Time) []contract.WaitReason {
 	unknown(g.lateJobs())
 	unknown(g.chunks.Asked())
 	if first, n := g.jobs.Backlog.List(0, 0, 1); n > 0 && g.begun {
-		one := &job{N: first[0].Number, CreatedAt: g.turnAt}
+		one := &job{N: first[0].Number, CreatedAt: g.clock.TurnAt}
 		add(reasonOf(g.waitOf(one, now), one.N), one.N, n)
 	}
 	return list

@@ -55,7 +55,7 @@ func (g *course) stayIfOpen(now time.Time) {
 			g.engine.Unsuspend(now)
 		}
 		g.setClosing(now)
-	case opens.IsZero() || !opens.Before(g.createdAt.Add(MaxAway)):
+	case opens.IsZero() || !opens.Before(g.clock.CreatedAt.Add(MaxAway)):
 		g.stayAway(g.why, now)
 	}
 }
@@ -115,7 +115,7 @@ func (g *course) shut(why reason, now time.Time) {
 // submitted is wanted, and no detection will find it again.
 func (g *times) comesBack() bool {
 	next := g.closing.Next
-	return g.cfg.Submitted && !next.IsZero() && next.Before(g.createdAt.Add(MaxAway)) &&
+	return g.cfg.Submitted && !next.IsZero() && next.Before(g.clock.CreatedAt.Add(MaxAway)) &&
 		g.stopping == stopNone && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
 }
 

@@ -40,7 +40,7 @@ func (g *work) takePaged(s *session, p contract.ProposalPage, answer *PageAnswer
 
 // refill brings jobs of the backlog into the window. more reports whether something has changed.
 func (g *work) refill(now time.Time) (more bool) {
-	if !g.begun || g.jobs.Backlog.Len() == 0 || g.stopping != stopNone && !g.leaving {
+	if !g.begun || g.jobs.Backlog.Len() == 0 || g.halt.On() && !g.halt.Leaving {
 		return false
 	}
 	for g.filled.jobs < refillStep {

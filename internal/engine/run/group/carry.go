@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 )
 
 // resumeFrom gives a job the checkpoint that an earlier group left for it.
@@ -23,7 +24,7 @@ func (g *work) carryOver(j *job, r *run.Report, now time.Time) {
 		at = left.At // It was not touched.
 	}
 	g.carried.Remove(key)
-	if len(j.Checkpoint) == 0 || !g.cfg.Windows && !unspent || g.stopping == stopLost || !continues(r) {
+	if len(j.Checkpoint) == 0 || !g.cfg.Windows && !unspent || g.halt.Cause == halt.Lost || !continues(r) {
 		return
 	}
 	g.carried.Put(carry.Checkpoint{Key: key, Checkpoint: j.Checkpoint, Done: j.Done, At: at})

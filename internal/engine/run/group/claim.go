@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 )
 
 // ChunkAnswered passes an answer to a command of package chunks.
@@ -15,21 +16,21 @@ func (v ChunkAnswered) apply(g *Group, now time.Time) {
 	result := g.chunks.Apply(v.Event, g.turn.Number, now)
 	g.takeClaims(result, now)
 	if r := result.Refused; r != nil {
-		g.stop(stopWindow, reason{Code: r.Code, Detail: explain.TextClaimsRefused(r.Reason)}, now)
+		g.stop(halt.Window, reason{Code: r.Code, Detail: explain.TextClaimsRefused(r.Reason)}, now)
 	}
 }
 
 // claimMore takes the next step of the claims, or repeats one that admission had no room for.
 func (g *search) claimMore(now time.Time) {
 	switch late := g.detect.Late; {
-	case g.paused() || g.stopping != stopNone:
+	case g.paused() || g.halt.On():
 	case g.claiming() && g.turn.Full.Again(now):
 		claim := ClaimKeys{Turn: g.turn.Number}
 		if late.Claiming {
 			claim.Late = late.Claims
 		}
 		g.do(claim)
-	case g.phase == PhaseRunning && g.begun && !g.away && g.cfg.Claims:
+	case g.phase == PhaseRunning && g.begun && !g.halt.Away && g.cfg.Claims:
 		g.jobs.Backlog.Running(g.engine.InFlight())
 		g.do(g.chunks.More(g.turn.Number, now))
 	}

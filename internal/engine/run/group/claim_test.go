@@ -409,7 +409,7 @@ func (r *rivals) end(p *party) {
 	delete(p.running, job.Item)
 	delete(r.running, p.hashOf(job))
 	failure := []run.Failure{FailureNone, FailureNone, FailurePermanent, FailureFailed}[r.rng.IntN(4)]
-	if p.g.stopping != stopNone {
+	if p.g.halt.On() {
 		failure = FailureCanceled
 	}
 	r.step(p, run.Ended{Item: job.Item, Attempt: job.Attempt, Ending: run.Ending{Failure: failure}})
@@ -597,7 +597,7 @@ func (p *party) checkClaims() {
 
 // checkWaits: each job that does not run has one of the reasons.
 func (p *party) checkWaits() {
-	if p.g.Phase() != PhaseRunning || p.g.stopping != stopNone {
+	if p.g.Phase() != PhaseRunning || p.g.halt.On() {
 		return
 	}
 	quiet := p.reads == nil && !p.prepares && !p.sends && len(p.waiting)+len(p.inbox)+len(p.running) == 0

@@ -8,6 +8,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
 )
 
@@ -144,7 +145,7 @@ func (v ClaimsRefused) apply(g *Group, now time.Time) {
 	}
 	if g.begun {
 		g.phase = PhaseRunning
-		g.stop(stopWindow, why, now)
+		g.stop(halt.Window, why, now)
 		return
 	}
 	g.giveUp(contract.OutcomeFailed, why, now) // What was found is counted as not started.
@@ -171,5 +172,5 @@ func (v KeyStopped) apply(g *Group, now time.Time) {
 func (v TypeStopped) apply(g *Group, now time.Time) {
 	why := reason{Code: v.Code, Detail: v.Reason}
 	g.note(run.Terminated, contract.CodeStopped, why.String(), 0)
-	g.stop(stopBudget, why, now)
+	g.stop(halt.Budget, why, now)
 }

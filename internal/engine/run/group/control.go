@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
@@ -48,51 +49,49 @@ func (g *base) forJobs() bool { return g.begun && g.phase != PhaseEnded }
 
 // cancel cancels the group.
 func (g *course) cancel(detail string, now time.Time) {
-	if g.stopping == stopCanceled {
+	if g.halt.Cause == halt.Canceled {
 		return
 	}
 	why := reason{Detail: cmp.Or(detail, explain.TextGroupCanceled)}
-	if g.turn.active() && !g.away {
+	if g.turn.active() && !g.halt.Away {
 		g.giveUp(contract.OutcomeCanceled, why, now)
 		return
 	}
-	g.stopping = stopNone
-	g.stop(stopCanceled, why, now)
+	g.halt.Cause = halt.None
+	g.stop(halt.Canceled, why, now)
 }
 
 // lostWorker fails the whole group, because one of its jobs lost its worker under
 // recovery: fail. Nothing of it continues in the next group.
 func (g *course) lostWorker(j *job, r *run.Report, now time.Time) {
-	if g.stopping == stopCanceled || g.stopping == stopLost {
+	if g.halt.Cause == halt.Canceled || g.halt.Cause == halt.Lost {
 		return
 	}
-	g.stopping = stopNone
-	g.stop(stopLost, lostWith(j.N, r), now)
+	g.halt.Cause = halt.None
+	g.stop(halt.Lost, lostWith(j.N, r), now)
 }
 
 // stop keeps everything from starting. A job that does not run ends here; one that runs is
 // canceled, or left to drain after a deadline under on_deadline drain.
-func (g *course) stop(cause stopCause, why reason, now time.Time) {
+func (g *course) stop(cause halt.Cause, why reason, now time.Time) {
 	switch {
-	case g.stopping != stopNone && (!g.leaving || cause == stopWindow):
+	case !g.halt.Takes(cause):
 		return
-	case g.turn.active() && !g.away:
+	case g.turn.active() && !g.halt.Away:
 		g.giveUp(contract.OutcomeSkipped, why, now)
 		return
 	}
-	if g.away || g.leaving {
-		g.away, g.unplaced, g.leaving, g.turn.Step = false, false, false, stepNone
-		g.phase = PhaseRunning
+	if g.halt.Stop(cause, why) {
+		g.turn.Step, g.phase = stepNone, PhaseRunning
 	}
-	g.stopping, g.why = cause, why
 	switch cause {
-	case stopDeadline:
+	case halt.Deadline:
 		g.note(run.Terminated, contract.CodeDeadline, why.String(), 0)
-	case stopWindow:
+	case halt.Window:
 		g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
-	case stopLost:
+	case halt.Lost:
 		g.note(run.Terminated, contract.CodeWorkerLost, why.Detail, 0)
-	case stopNone, stopCanceled, stopBudget:
+	case halt.None, halt.Canceled, halt.Budget:
 	}
 	if g.phase == PhaseDetecting {
 		g.cancelDetections()
@@ -104,36 +103,25 @@ func (g *course) stop(cause stopCause, why reason, now time.Time) {
 	if !g.begun {
 		g.beginRunning(now) // Every proposal is counted where it ends.
 	}
-	g.endBacklog(openjobs.StateOf(cause.ends(), false), why.String(), now)
+	g.endBacklog(openjobs.StateOf(cause.Ends(), false), why.String(), now)
 	g.phase = PhaseRunning
 }
 
-// ends is the state in which jobs end that do not run.
-func (c stopCause) ends() run.State {
-	switch c { //nolint:exhaustive // the others only keep jobs from starting
-	case stopCanceled:
-		return run.Canceled
-	case stopLost:
-		return run.Failed
-	}
-	return run.NotStarted
-}
-
 // stopJobs ends what does not run, and cancels what does where the cause wants it.
-func (g *work) stopJobs(cause stopCause, reason string, now time.Time) {
-	state := cause.ends()
+func (g *work) stopJobs(cause halt.Cause, reason string, now time.Time) {
+	state := cause.Ends()
 	for _, j := range g.jobs.Sorted() {
 		view, known := g.engine.View(j.N)
 		switch {
 		case !known:
-		case cause == stopBudget && view.Retries > 0:
+		case cause == halt.Budget && view.Retries > 0:
 			g.engine.End(now, j.N, run.Failed, reason)
-		case view.Phase == run.PhaseLate && cause != stopLost:
+		case view.Phase == run.PhaseLate && cause != halt.Lost:
 			g.engine.End(now, j.N, state, g.unfitText(j))
 		}
 	}
 	g.engine.Stop(now, state, reason)
-	if cause == stopCanceled || cause == stopLost || cause == stopDeadline && !clock.Drains(g.cfg.Policy) {
+	if cause == halt.Canceled || cause == halt.Lost || cause == halt.Deadline && !clock.Drains(g.cfg.Policy) {
 		g.engine.CancelRunning(now, reason)
 	}
 }
@@ -162,8 +150,8 @@ func (v PolicySet) apply(g *Group, now time.Time) {
 	g.engine.SetLimit(max(v.Policy.GlobalExecutionConcurrency, 1))
 	g.engine.SetWork(now, theWork, g.cfg.work())
 	g.clock.Bound(v.Policy)
-	if g.stopping == stopWindow && v.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
-		g.engine.CancelRunning(now, g.why.String()) // It closed under another policy.
+	if g.halt.Cause == halt.Window && v.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
+		g.engine.CancelRunning(now, g.halt.Why.String()) // It closed under another policy.
 	}
 }
 
@@ -184,14 +172,14 @@ func (g *course) ownWake() time.Time {
 	var next time.Time
 	if !g.paused() {
 		switch {
-		case g.stopping == stopNone || g.stopping == stopBudget && !clock.Drains(g.cfg.Policy):
+		case !g.halt.On() || g.halt.Cause == halt.Budget && !clock.Drains(g.cfg.Policy):
 			next = g.clock.Deadline
-		case g.stopping == stopDeadline && clock.Drains(g.cfg.Policy):
+		case g.halt.Cause == halt.Deadline && clock.Drains(g.cfg.Policy):
 			next = g.clock.HardStop
 		}
 	}
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
-	if !g.paused() && g.stopping == stopNone {
+	if !g.paused() && !g.halt.On() {
 		next = instant.Earlier(next, g.chunks.RetryAt)
 		if g.claiming() {
 			next = instant.Earlier(next, g.turn.Full.RetryAt)
@@ -199,9 +187,9 @@ func (g *course) ownWake() time.Time {
 	}
 	switch closes := g.closes(); {
 	case closes.IsZero():
-	case g.stopping == stopNone:
+	case !g.halt.On():
 		next = instant.Earlier(next, closes)
-	case g.stopping == stopWindow && g.engine.InFlight() > 0 && !g.clock.DrainOver:
+	case g.halt.Cause == halt.Window && g.engine.InFlight() > 0 && !g.clock.DrainOver:
 		next = instant.Earlier(next, g.drained())
 	}
 	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
@@ -248,15 +236,15 @@ func (g *course) fireTimers(now time.Time) {
 	if !g.paused() && !now.Before(g.clock.Deadline) {
 		g.reachDeadline(now)
 	}
-	if !g.paused() && g.stopping == stopDeadline && clock.Drains(g.cfg.Policy) && !now.Before(g.clock.HardStop) && !g.clock.DrainOver {
+	if !g.paused() && g.halt.Cause == halt.Deadline && clock.Drains(g.cfg.Policy) && !now.Before(g.clock.HardStop) && !g.clock.DrainOver {
 		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, explain.TextDrained)
 	}
 	closes := g.closes()
-	if !closes.IsZero() && g.stopping == stopNone && !now.Before(closes) && g.phase != PhaseEnded {
+	if !closes.IsZero() && !g.halt.On() && !now.Before(closes) && g.phase != PhaseEnded {
 		g.closeWindow(now)
 	}
-	if !closes.IsZero() && g.stopping == stopWindow && !now.Before(g.drained()) && !g.clock.DrainOver {
+	if !closes.IsZero() && g.halt.Cause == halt.Window && !now.Before(g.drained()) && !g.clock.DrainOver {
 		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, explain.TextWindowDrained)
 	}
@@ -267,10 +255,10 @@ func (g *course) fireTimers(now time.Time) {
 func (g *course) reachDeadline(now time.Time) {
 	why := explain.TextMaxRuntime(g.cfg.Policy.MaxRuntime)
 	switch {
-	case g.stopping == stopBudget && !clock.Drains(g.cfg.Policy) && !g.clock.DrainOver:
+	case g.halt.Cause == halt.Budget && !clock.Drains(g.cfg.Policy) && !g.clock.DrainOver:
 		g.clock.DrainOver = true
 		g.engine.CancelRunning(now, why)
-	case g.stopping == stopNone || g.leaving:
-		g.stop(stopDeadline, reason{Detail: why}, now)
+	case !g.halt.On() || g.halt.Leaving:
+		g.stop(halt.Deadline, reason{Detail: why}, now)
 	}
 }

@@ -121,9 +121,9 @@ func (c Config) runsDAG(p *jobtype.Proposal) bool { return c.DAG != "" || p.DAG 
 // advanceDetection starts a detection when a worker can do it.
 func (g *search) advanceDetection(now time.Time) {
 	switch {
-	case g.detect.running() && (!g.cfg.DetectEvery || g.stopping != stopNone):
+	case g.detect.running() && (!g.cfg.DetectEvery || g.halt.On()):
 		return
-	case g.stopping != stopNone:
+	case g.halt.On():
 		g.resetProposals() // A part of the workers may have detected.
 		g.phase = PhaseRunning
 		return
@@ -189,19 +189,19 @@ func (g *search) detectionEnded(v DetectionEnded, now time.Time) {
 	if s == nil {
 		return
 	}
-	if v.Failure == contract.FailureNone && v.Pages == 0 && len(v.Proposals) > 0 && g.stopping == stopNone {
+	if v.Failure == contract.FailureNone && v.Pages == 0 && len(v.Proposals) > 0 && !g.halt.On() {
 		g.takePage(s, Page{Attempt: v.Attempt, Proposals: v.Proposals, BatchKeys: v.BatchKeys}, now)
 		v.Pages = 1
 	}
 	d.Open = slices.DeleteFunc(d.Open, func(open *session) bool { return open == s })
 	lost := v.Failure == contract.FailureNone && v.Pages != len(s.Answers)
-	if g.stopping == stopNone && (v.Failure == contract.FailureNotTaken || v.Failure == contract.FailureWorkerLost) {
+	if !g.halt.On() && (v.Failure == contract.FailureNotTaken || v.Failure == contract.FailureWorkerLost) {
 		g.engine.Suspect(now, s.Worker, s.Instance)
 	}
 	switch {
-	case g.stopping != stopNone && g.begun:
+	case g.halt.On() && g.begun:
 		g.drop(s)
-	case g.stopping != stopNone:
+	case g.halt.On():
 		g.resetProposals()
 	case g.cfg.DetectEvery:
 		g.targetDetected(s, v, lost, now)

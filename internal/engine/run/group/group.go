@@ -20,17 +20,6 @@ import (
 // not safe for concurrent use. Its parts are in parts.go.
 type Group struct{ views }
 
-type stopCause string
-
-const (
-	stopNone     stopCause = ""
-	stopDeadline stopCause = "deadline"
-	stopWindow   stopCause = "window"
-	stopCanceled stopCause = "canceled"
-	stopBudget   stopCause = "budget"
-	stopLost     stopCause = "lost" // a worker, under recovery: fail
-)
-
 // New returns a group that was created at now. Its first event is [Submitted] or
 // [run.Tick].
 func New(cfg Config, now time.Time) *Group {
@@ -99,7 +88,7 @@ func (g *Group) advance(now time.Time) {
 		g.shareLane(now)
 		g.settle(now)
 	}
-	if g.phase == PhaseRunning || g.begun && (g.away || g.phase == PhaseClaiming) {
+	if g.phase == PhaseRunning || g.begun && (g.halt.Away || g.phase == PhaseClaiming) {
 		g.endIfDone(now)
 	}
 }

@@ -35,7 +35,7 @@ func (g *course) laneBack(v TurnGranted, now time.Time) {
 	g.noteWait(contract.CodeLaneBusy, explain.TextLaneAwaited(g.cfg.Lane), g.lane.AskedAt, now)
 	g.lane.Granted()
 	g.engine.SetFences(v.Fence, v.Fences)
-	if !g.leaving {
+	if !g.halt.Leaving {
 		g.engine.Unsuspend(now)
 	}
 }

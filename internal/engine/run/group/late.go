@@ -25,7 +25,7 @@ func (g *search) ClaimingLate() bool { return g.detect.Late.Claiming }
 
 // mayDetectLate reports whether workers may detect while the group runs.
 func (g *search) mayDetectLate() bool {
-	return g.cfg.DetectEvery && !g.cfg.DryRun && g.begun && g.phase == PhaseRunning && g.stopping == stopNone
+	return g.cfg.DetectEvery && !g.cfg.DryRun && g.begun && g.phase == PhaseRunning && !g.halt.On()
 }
 
 // detectLate starts detections that have become possible, and claims what they have found.

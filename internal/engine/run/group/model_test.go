@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -213,7 +214,7 @@ func (m *model) check() {
 			require.Nil(m.t, view.Wait)
 			continue
 		}
-		if m.g.begun && m.g.phase != PhaseEnded && m.g.stopping == stopNone && !m.g.turn.active() {
+		if m.g.begun && m.g.phase != PhaseEnded && m.g.halt.Cause == halt.None && !m.g.turn.active() {
 			require.NotNil(m.t, view.Wait, "job %d is %s and waits for nothing", j.N, view.State)
 			require.NotEmpty(m.t, view.Wait.Detail, view.Wait.Code)
 		}

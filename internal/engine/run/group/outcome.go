@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/reasons"
 )
 
@@ -17,8 +18,8 @@ func (g *course) endIfDone(now time.Time) {
 		g.countTargets(true)
 	}
 	g.phase, g.turn.Step = PhaseEnded, stepNone
-	g.outcome, g.why = g.judge()
-	g.do(End{Outcome: g.outcome, Reason: g.why.String()})
+	g.outcome, g.halt.Why = g.judge()
+	g.do(End{Outcome: g.outcome, Reason: g.halt.Why.String()})
 }
 
 // judge says how the group ended, and why where the counts do not tell.
@@ -30,30 +31,30 @@ func (g *course) judge() (Outcome, reason) {
 		undone += active + disabled + c.Surplus
 	}
 	switch {
-	case g.stopping == stopCanceled:
-		return contract.OutcomeCanceled, g.why
-	case g.stopping == stopLost:
-		return contract.OutcomeFailed, g.why
+	case g.halt.Cause == halt.Canceled:
+		return contract.OutcomeCanceled, g.halt.Why
+	case g.halt.Cause == halt.Lost:
+		return contract.OutcomeFailed, g.halt.Why
 	case g.detect.Failed != "":
 		return contract.OutcomeFailed, reason{Code: g.detect.FailedCode, Detail: g.detect.Failed}
-	case g.stopping == stopWindow && c.Done() > 0 && undone > 0:
-		return contract.OutcomePartial, g.why
-	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done()+undone == 0:
+	case g.halt.Cause == halt.Window && c.Done() > 0 && undone > 0:
+		return contract.OutcomePartial, g.halt.Why
+	case g.chunks.TakenBy != "" && !g.halt.On() && c.Done()+undone == 0:
 		return contract.OutcomeSkipped, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
-	case g.chunks.TakenBy != "" && g.stopping == stopNone && c.Done() > 0:
+	case g.chunks.TakenBy != "" && !g.halt.On() && c.Done() > 0:
 		return contract.OutcomePartial, backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
-	case g.outOfTime() && g.detect.Attempt == 0 && g.cfg.detects():
-		why := g.why
+	case g.halt.OutOfTime() && g.detect.Attempt == 0 && g.cfg.detects():
+		why := g.halt.Why
 		why.Detail += explain.TextNeverDetected(g.cfg.Handler)
 		return contract.OutcomeTimeout, why
-	case g.outOfTime() && (c.NotStarted > 0 || c.Canceled > 0 || c.Accepted == 0):
-		return contract.OutcomeTimeout, g.why
-	case g.stopping == stopBudget && c.Accepted == 0:
-		return contract.OutcomeSkipped, g.why
-	case g.stopping == stopBudget && undone > 0 && c.Done() > 0:
-		return contract.OutcomePartial, g.why
-	case g.stopping == stopBudget && undone > 0:
-		return contract.OutcomeFailed, g.why
+	case g.halt.OutOfTime() && (c.NotStarted > 0 || c.Canceled > 0 || c.Accepted == 0):
+		return contract.OutcomeTimeout, g.halt.Why
+	case g.halt.Cause == halt.Budget && c.Accepted == 0:
+		return contract.OutcomeSkipped, g.halt.Why
+	case g.halt.Cause == halt.Budget && undone > 0 && c.Done() > 0:
+		return contract.OutcomePartial, g.halt.Why
+	case g.halt.Cause == halt.Budget && undone > 0:
+		return contract.OutcomeFailed, g.halt.Why
 	case c.MissedWorkers > 0 && c.MissedWorkers == c.Workers:
 		return contract.OutcomeFailed, reason{Detail: g.textMissed()}
 	case undone == 0 && c.MissedWorkers > 0:
@@ -82,6 +83,3 @@ func everyCanceled() reason { return reason{Detail: explain.TextEveryCanceled} }
 func (g *course) undone() reason {
 	return reason{Detail: reasons.Joined("; ", g.tally.Counts.Undone(g.cfg.Submitted), g.textMissed())}
 }
-
-// outOfTime: max_runtime or the window is over.
-func (g *base) outOfTime() bool { return g.stopping == stopDeadline || g.stopping == stopWindow }

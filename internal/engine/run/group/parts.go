@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
@@ -28,15 +29,7 @@ type base struct {
 	turn  turn
 	// begun: the proposals have become jobs, and their numbers are known outside.
 	begun bool
-	// stopping is the cause for which nothing new starts; empty while jobs may start.
-	stopping stopCause
-	why      reason
-	// away: the group has given its turn back and waits for another: its window has closed.
-	away bool
-	// unplaced: it is away because no worker exists for any of its jobs.
-	unplaced bool
-	// leaving: the window has closed, and attempts still run.
-	leaving bool
+	halt  halt.Halt
 }
 
 // times has the bounds of the work in time: the maintenance window and max_runtime.

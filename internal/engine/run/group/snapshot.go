@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/clock"
 	"github.com/roundsman/roundsman/internal/engine/run/group/endings"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/openjobs"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/run/group/tally"
@@ -31,26 +32,22 @@ const maxSnapshotBytes = 512 << 20
 
 type snapshot struct {
 	clock.Clock
+	halt.Halt
 	tally.Tally
 
-	Version  int          `json:"version"`
-	Config   Config       `json:"config"`
-	Engine   run.Snapshot `json:"engine"`
-	Phase    Phase        `json:"phase"`
-	Turn     turn         `json:"turn"`
-	After    after.Wait   `json:"after,omitzero"`
-	Window   spans.Known  `json:"window,omitzero"`
-	Closing  Window       `json:"closing,omitzero"`
-	Stopping stopCause    `json:"stopping,omitempty"`
-	Why      reason       `json:"why,omitzero"`
-	Away     bool         `json:"away,omitempty"`
-	Unplaced bool         `json:"unplaced,omitempty"`
-	Leaving  bool         `json:"leaving,omitempty"`
-	Lane     breaks.Break `json:"lane,omitzero"`
-	Begun    bool         `json:"begun,omitempty"`
-	Detect   detection    `json:"detect"`
-	Open     []*job       `json:"open,omitempty"`
-	Last     int          `json:"last,omitempty"`
+	Version int          `json:"version"`
+	Config  Config       `json:"config"`
+	Engine  run.Snapshot `json:"engine"`
+	Phase   Phase        `json:"phase"`
+	Turn    turn         `json:"turn"`
+	After   after.Wait   `json:"after,omitzero"`
+	Window  spans.Known  `json:"window,omitzero"`
+	Closing Window       `json:"closing,omitzero"`
+	Lane    breaks.Break `json:"lane,omitzero"`
+	Begun   bool         `json:"begun,omitempty"`
+	Detect  detection    `json:"detect"`
+	Open    []*job       `json:"open,omitempty"`
+	Last    int          `json:"last,omitempty"`
 	// Backlog has the jobs of pages that are not open, or to which nothing has happened.
 	Backlog *backlog.Saved `json:"backlog,omitempty"`
 	Chunks  chunks.Claimer `json:"chunks,omitzero"`
@@ -70,8 +67,8 @@ type snapshot struct {
 func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, After: g.after, Window: g.window, Closing: g.closing,
-		Clock: g.clock, Stopping: g.stopping, Why: g.why,
-		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Lane: g.lane, Begun: g.begun,
+		Clock: g.clock, Halt: g.halt,
+		Lane: g.lane, Begun: g.begun,
 		Detect: g.detect,
 		Last:   g.jobs.Last, Bytes: g.jobs.Bytes, Failures: g.jobs.Failures, Pages: g.jobs.Record.Pages(),
 		Tally: g.tally, Endings: g.endings, Carried: g.carried, Phases: g.phases,
@@ -114,8 +111,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	}
 	g := &Group{}
 	g.base = base{
-		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, begun: s.Begun,
-		stopping: s.Stopping, why: s.Why, away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving,
+		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, begun: s.Begun, halt: s.Halt,
 	}
 	g.window, g.closing, g.clock = s.Window, s.Closing, s.Clock
 	g.jobs, g.tally, g.endings, g.carried = openjobs.New(s.Config.window(), s.Config.Resources), s.Tally, s.Endings, s.Carried

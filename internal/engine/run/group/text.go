@@ -35,7 +35,7 @@ func (c Config) wanted() string {
 
 // missing names the handler, label or state without which no worker can serve the group.
 func (g *base) missing() string {
-	if g.unplaced {
+	if g.halt.Unplaced {
 		return g.engine.Lacks()
 	}
 	missing := g.engine.Shortage(explain.Wanted{JobType: g.cfg.JobType, Handler: g.cfg.Handler, Labels: g.cfg.Labels})
@@ -128,7 +128,7 @@ func (g *times) textHold() string {
 
 // tooLate is why a group does not wait for a window that opens then.
 func (g *times) tooLate(opens time.Time) reason {
-	if g.away && !opens.IsZero() {
+	if g.halt.Away && !opens.IsZero() {
 		return reason{Code: contract.CodeWindowEnd, Detail: explain.TextAwayTooLong(MaxAway)}
 	}
 	closed := ""

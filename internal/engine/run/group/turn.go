@@ -77,7 +77,7 @@ func (g *course) advanceTurn(now time.Time) {
 			return
 		}
 	}
-	for before := stepNone; g.turn.Step != before && g.phase != PhaseEnded && g.stopping == stopNone; {
+	for before := stepNone; g.turn.Step != before && g.phase != PhaseEnded && !g.halt.On(); {
 		before = g.turn.Step
 		g.takeStep(now)
 	}
@@ -181,7 +181,7 @@ func (g *course) awaitWorker(now time.Time) {
 // served reports whether a worker can serve the group: detect for it, or execute
 // what was submitted.
 func (g *course) served() bool {
-	if g.unplaced {
+	if g.halt.Unplaced {
 		return g.engine.Placeable()
 	}
 	if g.cfg.spreads() && !g.cfg.Submitted {
@@ -287,7 +287,7 @@ func (g *course) begin(now time.Time) {
 	g.turn.Step, g.turn.HoldUntil = stepNone, time.Time{}
 	g.clock.Begin(now, g.cfg.Policy)
 	g.engine.SetFences(g.turn.Fence, g.turn.Fences)
-	if g.away {
+	if g.halt.Away {
 		g.comeBack(now)
 		return
 	}
@@ -308,7 +308,7 @@ func (g *course) begin(now time.Time) {
 
 // skip ends a group that has not begun, or has left and does not come back.
 func (g *course) skip(why reason, now time.Time) {
-	if g.away {
+	if g.halt.Away {
 		g.stayAway(why, now)
 		return
 	}
@@ -318,7 +318,7 @@ func (g *course) skip(why reason, now time.Time) {
 
 // giveUp ends a group before it has begun: nothing of it was done.
 func (g *course) giveUp(outcome Outcome, why reason, now time.Time) {
-	if g.away {
+	if g.halt.Away {
 		g.stayAway(why, now)
 		return
 	}
@@ -339,7 +339,7 @@ func (g *course) giveUp(outcome Outcome, why reason, now time.Time) {
 	if !g.turn.AskedAt.IsZero() {
 		g.leaveTurn()
 	}
-	g.turn.Step, g.phase, g.outcome, g.why = stepNone, PhaseEnded, outcome, why
+	g.turn.Step, g.phase, g.outcome, g.halt.Why = stepNone, PhaseEnded, outcome, why
 	g.do(End{Outcome: outcome, Reason: why.String()})
 }
 

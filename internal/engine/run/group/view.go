@@ -201,7 +201,7 @@ func (g *work) Proposals(limit, bytes int) []jobtype.Proposal {
 func (g *views) Result(now time.Time) contract.JobGroupResult {
 	from, s := g.clock.From(), g.Summary(now)
 	result := contract.JobGroupResult{
-		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.tally.Counts,
+		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.halt.Why.Code, Reason: g.halt.Why.String(), DryRun: g.cfg.DryRun, Counts: g.tally.Counts,
 		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, Explanations: g.detect.Explained, ByWorker: g.ByWorker(),
 		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.tally.Deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
 	}

@@ -47,7 +47,7 @@ func (g *work) laneDeadline() time.Time {
 // windowDeadline is the same for the window.
 func (g *work) windowDeadline() time.Time {
 	switch {
-	case g.away && g.cfg.Submitted:
+	case g.halt.Away && g.cfg.Submitted:
 		return g.clock.CreatedAt.Add(MaxAway)
 	case g.cfg.Submitted:
 		return g.lastStart()

@@ -35,8 +35,8 @@ func (g *views) waitOf(j *job, now time.Time) run.Wait {
 		return g.turn.claimsWait(g.clock.TurnAt, explain.TextGroupClaims)
 	case g.paused():
 		return g.engine.Paused().Wait()
-	case g.leaving:
-		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
+	case g.halt.Leaving:
+		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.halt.Why.Detail}
 	case j.Late:
 		return g.turn.claimsWait(j.CreatedAt, explain.TextLateClaims)
 	case j.Claiming, !offered && g.chunks.AwaitsBacklog():
@@ -59,7 +59,7 @@ func (g *views) waitOf(j *job, now time.Time) run.Wait {
 // Wait is the wait of the group as a whole.
 func (g *views) Wait(now time.Time) run.Wait {
 	late := g.phase == PhaseRunning && g.jobs.Open.Len() == 0 && g.awaitsLate(now)
-	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && g.stopping == stopNone
+	detecting := (g.phase == PhaseDetecting || late) && !g.detect.running() && !g.halt.On()
 	switch {
 	case g.phase == PhaseEnded:
 	case g.paused():
@@ -127,8 +127,8 @@ func (g *views) turnWait(now time.Time) run.Wait {
 
 func (g *views) waitingText(wait run.Wait) string {
 	switch {
-	case g.stopping != stopNone && g.phase != PhaseEnded:
-		return "stopping: " + g.why.String()
+	case g.halt.On() && g.phase != PhaseEnded:
+		return "stopping: " + g.halt.Why.String()
 	case wait.Code == contract.CodeSlots:
 		return explain.TextDetectSlot(wait.Object)
 	case wait.Code == contract.CodeLaneBusy:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/spans"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
@@ -37,9 +38,9 @@ func (v CalendarSet) apply(g *Group, now time.Time) {
 func (g *course) windowChanged(now time.Time) {
 	switch {
 	case g.turn.active():
-	case g.leaving:
+	case g.halt.Leaving:
 		g.stayIfOpen(now)
-	case g.stopping != stopNone:
+	case g.halt.On():
 	default:
 		g.setClosing(now)
 	}
@@ -50,13 +51,13 @@ func (g *course) stayIfOpen(now time.Time) {
 	opens, closed := g.window.ClosedUntil(now)
 	switch {
 	case !closed:
-		g.stopping, g.why, g.leaving = stopNone, reason{}, false
+		g.halt.Stay()
 		if !g.lane.Away {
 			g.engine.Unsuspend(now)
 		}
 		g.setClosing(now)
 	case opens.IsZero() || !opens.Before(g.clock.CreatedAt.Add(MaxAway)):
-		g.stayAway(g.why, now)
+		g.stayAway(g.halt.Why, now)
 	}
 }
 
@@ -87,7 +88,7 @@ func (g *times) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGr
 // endIfNothingFits ends the group if no job runs or waits in the backlog, and no open job can start before the closing.
 // A wait would hold the lane for nothing.
 func (g *course) endIfNothingFits(now time.Time) {
-	if late := g.engine.Late(); late > 0 && late == g.jobs.Left() && g.stopping == stopNone {
+	if late := g.engine.Late(); late > 0 && late == g.jobs.Left() && !g.halt.On() {
 		g.shut(g.nothingFits(g.misfits()), now)
 	}
 }
@@ -108,7 +109,7 @@ func (g *course) shut(why reason, now time.Time) {
 		g.suspend(why, now)
 		return
 	}
-	g.stop(stopWindow, why, now)
+	g.stop(halt.Window, why, now)
 }
 
 // comesBack reports whether the closing of the window is not the end: what a person
@@ -116,13 +117,13 @@ func (g *course) shut(why reason, now time.Time) {
 func (g *times) comesBack() bool {
 	next := g.closing.Next
 	return g.cfg.Submitted && !next.IsZero() && next.Before(g.clock.CreatedAt.Add(MaxAway)) &&
-		g.stopping == stopNone && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
+		!g.halt.On() && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
 }
 
 // suspend is stop for a group that comes back. A job that waits continues to wait, but for
 // jobs that no window is long enough for.
 func (g *course) suspend(why reason, now time.Time) {
-	g.stopping, g.why, g.leaving = stopWindow, why, true
+	g.halt.Suspend(why)
 	g.note(run.Delayed, contract.CodeWindowEnd, why.String(), 0)
 	if g.phase == PhaseClaiming {
 		g.phase = PhaseRunning
@@ -140,11 +141,10 @@ func (g *course) suspend(why reason, now time.Time) {
 // leave gives everything back once nothing runs any more, and waits for the next
 // window.
 func (g *course) leave(now time.Time) {
-	if !g.leaving || g.engine.InFlight() > 0 || g.jobs.Open.Len() == 0 {
+	if !g.halt.Leaving || g.engine.InFlight() > 0 || g.jobs.Open.Len() == 0 {
 		return
 	}
-	g.leaving, g.away = false, true
-	g.stopping, g.why = stopNone, reason{}
+	g.halt.Leave(false)
 	g.giveBack(now, g.closing.Next)
 }
 
@@ -161,7 +161,7 @@ func (g *course) giveBack(now, holdUntil time.Time) {
 // unplacedUntil returns when a group that holds its lane for nothing leaves it; zero: it works,
 // or holds none.
 func (g *course) unplacedUntil() time.Time {
-	if !g.cfg.Turn || g.cfg.Lane == "" || len(g.chunks.Jobs) > 0 || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused() || g.leaving || g.away || g.stopping != stopNone {
+	if !g.cfg.Turn || g.cfg.Lane == "" || len(g.chunks.Jobs) > 0 || g.detect.running() || g.detect.Late.Claiming || g.phase != PhaseRunning || g.paused() || g.halt.On() || g.halt.Away {
 		return time.Time{}
 	}
 	since, all := g.engine.Unplaced()
@@ -177,7 +177,7 @@ func (g *course) leaveUnplaced(now time.Time) {
 	if until.IsZero() || now.Before(until) {
 		return
 	}
-	g.away, g.unplaced = true, true
+	g.halt.Leave(true)
 	g.note(run.Delayed, contract.CodeNoWorker, g.missing(), 0)
 	g.engine.Suspend(now)
 	g.giveBack(now, time.Time{})
@@ -186,7 +186,7 @@ func (g *course) leaveUnplaced(now time.Time) {
 // comeBack continues with what is left: the window is open, and it is the group's
 // turn again.
 func (g *course) comeBack(now time.Time) {
-	g.away, g.unplaced = false, false
+	g.halt.Return()
 	g.setClosing(now)
 	if g.jobs.Open.Len() > 0 && g.claims() {
 		g.phase = PhaseClaiming
@@ -210,11 +210,11 @@ func (g *course) resume(now time.Time) {
 // stayAway ends what was to continue with the next window.
 func (g *course) stayAway(why reason, now time.Time) {
 	code := contract.CodeWindowEnd
-	if g.unplaced {
+	if g.halt.Unplaced {
 		code = contract.CodeNoWorker
 	}
-	g.leaving, g.away, g.unplaced, g.turn.Step = false, false, false, stepNone
-	g.stopping, g.why, g.phase = stopWindow, why, PhaseRunning
+	g.halt.Stop(halt.Window, why)
+	g.turn.Step, g.phase = stepNone, PhaseRunning
 	g.note(run.Terminated, code, why.String(), 0)
 	g.engine.Stop(now, run.NotStarted, why.String())
 	if !g.begun {

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/halt"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/internal/engine/window"
@@ -96,7 +97,7 @@ func TestALongerWindowBringsBackWhatDidNotFit(t *testing.T) {
 	s.now = s.now.Add(20 * time.Minute)
 	assert.Equal(t, []string{"1@a"}, started(s.end(2, FailureNone)))
 	s.step(known(s.now, Window{Closes: s.now}))
-	assert.Equal(t, stopWindow, s.g.stopping, "a blackout from now on closes at once")
+	assert.Equal(t, halt.Window, s.g.halt.Cause, "a blackout from now on closes at once")
 	s.end(1, FailureNone)
 	outcome, _ := s.outcome()
 	assert.Equal(t, OutcomeCompleted, outcome, "it drained, and nothing was left out")

@@ -12,6 +12,5 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"testsuite/fakecluster.Cluster":   {0, 64},
 	"workers.Node":                    {23, 0},
 	"workflows/group.groupRun":        {0, 65},
-	"workflows/run.Link":              {21, 0},
 	"workflows/run.Runner":            {0, 63},
 }

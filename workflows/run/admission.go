@@ -1,11 +1,9 @@
 package run
 
 import (
-	"errors"
 	"slices"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -41,14 +39,10 @@ type Link struct {
 	// waiting are the items without an answer, held the granted ones.
 	waiting register[contract.AdmissionItem]
 	held    register[contract.AdmissionHeld]
-	// sending is the signal or, with calling, the call in transit, and sent its content.
-	// ensuring is the activity that sends it again after nothing received it.
-	sending, ensuring workflow.Future
-	calling           bool
+	// transit delivers one request after the other.
+	transit transit
 	// calls means that the run may call admission; atOnce, that the next request is a call.
 	calls, atOnce bool
-	answers       []contract.AdmissionAnswer
-	sent          contract.AdmissionRequest
 	repeat        backoff
 	lost          []contract.AdmissionEndings
 	released      []string
@@ -67,7 +61,7 @@ type Link struct {
 func newLink(ctx workflow.Context, base contract.AdmissionRequest, calls bool) *Link {
 	info := workflow.GetInfo(ctx)
 	base.Holder = contract.AdmissionHolder{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
-	return &Link{ctx: ctx, base: base, calls: calls, repeat: backoff{first: repeatFirst, most: repeatMost}}
+	return &Link{ctx: ctx, base: base, transit: transit{ctx: ctx}, calls: calls, repeat: backoff{first: repeatFirst, most: repeatMost}}
 }
 
 // DeclaredAt is the time at which the declared sizes of pools were read.
@@ -179,7 +173,7 @@ type Keys func(id string) []byte
 // reassert sends everything to an admission that has lost it. keys returns what names the keys of the
 // claims; it may be nil.
 func (l *Link) reassert(keys func() Keys) {
-	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
+	endings := once(l.recent, l.lost, l.transit.sent.Endings, l.next.Endings)
 	l.open = time.Time{}
 	l.next = contract.AdmissionRequest{
 		Reassert: true, Reset: l.next.Reset, Items: l.waiting.all(), Held: l.held.all(), Endings: endings,
@@ -199,7 +193,7 @@ func (l *Link) repeats() bool { return l.waiting.len()+len(l.lost)+len(l.release
 
 // wake returns the time of the next repeat; zero for none.
 func (l *Link) wake() time.Time {
-	if !l.repeats() || !l.idle() {
+	if !l.repeats() || !l.transit.idle() {
 		return time.Time{}
 	}
 	return l.repeat.at
@@ -207,7 +201,7 @@ func (l *Link) wake() time.Time {
 
 func (l *Link) sendAgain() {
 	now := workflow.Now(l.ctx)
-	if !l.repeat.due(now) || !l.repeats() || l.dirty || !l.idle() {
+	if !l.repeat.due(now) || !l.repeats() || l.dirty || !l.transit.idle() {
 		return
 	}
 	l.repeat.next(now)
@@ -221,23 +215,20 @@ func (l *Link) sendAgain() {
 
 // flush sends the next request, unless one is in transit.
 func (l *Link) flush() {
-	if !l.dirty || !l.idle() {
+	if !l.dirty || !l.transit.idle() {
 		return
 	}
-	l.sent = l.next
-	l.sent.Holder, l.sent.JobType, l.sent.Grace, l.sent.DeclaredAt = l.base.Holder, l.base.JobType, l.base.Grace, l.base.DeclaredAt
-	l.sent.Budget = l.base.Budget
+	l.transit.sent = l.next
+	l.transit.sent.Holder, l.transit.sent.JobType, l.transit.sent.Grace, l.transit.sent.DeclaredAt = l.base.Holder, l.base.JobType, l.base.Grace, l.base.DeclaredAt
+	l.transit.sent.Budget = l.base.Budget
 	l.next, l.dirty, l.open = contract.AdmissionRequest{}, false, time.Time{}
 	l.postpone()
-	l.results = newest(append(l.results, l.sent.Results...))
+	l.results = newest(append(l.results, l.transit.sent.Results...))
 	if now := workflow.Now(l.ctx); l.repeat.at.IsZero() || l.repeat.due(now) {
 		l.repeat.restart(now)
 	}
-	if l.calling, l.atOnce = l.atOnce, false; l.calling {
-		l.sending = callAdmission(l.ctx, l.sent)
-		return
-	}
-	l.sending = workflow.SignalExternalWorkflow(l.ctx, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, l.sent)
+	l.transit.start(l.atOnce)
+	l.atOnce = false
 }
 
 // maxResultBytes bounds the results of one message, and the results repeated to a new admission,
@@ -248,27 +239,27 @@ const maxResultBytes = 128 << 10
 // message.
 func (l *Link) postpone() {
 	size := 0
-	at := slices.IndexFunc(l.sent.Results, func(result contract.KeyResult) bool {
+	at := slices.IndexFunc(l.transit.sent.Results, func(result contract.KeyResult) bool {
 		size += len(result.Result) + len(result.Object)
 		return size > maxResultBytes
 	})
 	if at < 0 {
 		return
 	}
-	l.next.Results, l.dirty = slices.Clone(l.sent.Results[at:]), true
-	l.next.ReleaseAll, l.sent.ReleaseAll = l.sent.ReleaseAll, false
+	l.next.Results, l.dirty = slices.Clone(l.transit.sent.Results[at:]), true
+	l.next.ReleaseAll, l.transit.sent.ReleaseAll = l.transit.sent.ReleaseAll, false
 	later := make(map[string]bool, len(l.next.Results))
 	for _, result := range l.next.Results {
 		later[result.ID] = true
 	}
-	l.sent.Results = l.sent.Results[:at:at]
-	release := l.sent.Release
-	l.sent.Release = nil
+	l.transit.sent.Results = l.transit.sent.Results[:at:at]
+	release := l.transit.sent.Release
+	l.transit.sent.Release = nil
 	for _, id := range release {
 		if later[id] {
 			l.next.Release = append(l.next.Release, id)
 		} else {
-			l.sent.Release = append(l.sent.Release, id)
+			l.transit.sent.Release = append(l.transit.sent.Release, id)
 		}
 	}
 }
@@ -282,60 +273,18 @@ func newest(results []contract.KeyResult) []contract.KeyResult {
 	return results[first:]
 }
 
-func (l *Link) idle() bool { return l.sending == nil && l.ensuring == nil }
-
-func (l *Link) ready() bool {
-	return l.sending != nil && l.sending.IsReady() || l.ensuring != nil && l.ensuring.IsReady()
-}
-
-// collect handles the end of a delivery. If nothing received the signal, an activity sends it
-// and starts admission if that is missing. A release of everything is not worth a start.
+// collect handles the end of a delivery.
 func (l *Link) collect() {
-	if l.sending != nil && l.sending.IsReady() {
-		missing, err := l.sendingEnded()
-		if err != nil && !(missing && l.sent.ReleaseAll && !hasFailures(l.sent) && len(l.sent.Results) == 0) {
-			if missing {
-				l.sent.Endings = once(l.recent, l.sent.Endings)
-			}
-			l.ensuring = callEnsureAdmission(l.ctx, contract.EnsureAdmissionInput{Request: &l.sent})
-		}
+	if lost := l.transit.collect(l.recent); lost {
+		l.lost = append(l.lost, l.transit.sent.Endings...)
+		l.released = append(l.released, l.transit.sent.Release...)
 	}
-	if l.ensuring != nil && l.ensuring.IsReady() {
-		if err := l.ensuring.Get(l.ctx, nil); err != nil {
-			l.lost = append(l.lost, l.sent.Endings...)
-			l.released = append(l.released, l.sent.Release...)
-			workflow.GetLogger(l.ctx).Error("Admission was not reached; the request is repeated.", "error", err)
-		}
-		l.ensuring = nil
-	}
-}
-
-var errNoAdmission = errors.New("no admission runs")
-
-func (l *Link) sendingEnded() (missing bool, err error) {
-	sending, calling := l.sending, l.calling
-	l.sending, l.calling = nil, false
-	if !calling {
-		err = sending.Get(l.ctx, nil)
-		var unknown *temporal.UnknownExternalWorkflowExecutionError
-		return errors.As(err, &unknown), err
-	}
-	var result contract.CallAdmissionResult
-	switch err = sending.Get(l.ctx, &result); {
-	case err != nil:
-		return false, err
-	case result.Missing:
-		return true, errNoAdmission
-	case result.Answer != nil:
-		l.answers = append(l.answers, *result.Answer)
-	}
-	return false, nil
 }
 
 func (l *Link) settle() error {
-	for l.dirty || !l.idle() {
+	for l.dirty || !l.transit.idle() {
 		l.flush()
-		if err := workflow.Await(l.ctx, l.ready); err != nil {
+		if err := workflow.Await(l.ctx, l.transit.ready); err != nil {
 			return err
 		}
 		l.collect()

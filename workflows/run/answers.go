@@ -132,7 +132,7 @@ func (r *Runner) WasReset(keys func() Keys) bool {
 	if !l.noticeReset() {
 		return false
 	}
-	l.answers = nil
+	l.transit.answers = nil
 	for r.inbox.admission.ReceiveAsync(&contract.AdmissionAnswer{}) {
 	}
 	workflow.GetLogger(r.ctx).Warn("The workflow was reset; it sends again what it holds.")
@@ -152,7 +152,9 @@ func (r *Runner) WasReset(keys func() Keys) bool {
 	return true
 }
 
-func (r *Runner) renewalReady() bool { return r.inbox.admission.Len() > 0 || r.Admission.ready() }
+func (r *Runner) renewalReady() bool {
+	return r.inbox.admission.Len() > 0 || r.Admission.transit.ready()
+}
 
 // Answers returns the answers of admission. keys returns the keys of the claims; it is called
 // only for an admission that has lost them.
@@ -162,8 +164,8 @@ func (r *Runner) Answers(keys func() Keys) []Answer {
 	var list []Answer
 	for {
 		var answer contract.AdmissionAnswer
-		if len(l.answers) > 0 {
-			answer, l.answers = l.answers[0], l.answers[1:]
+		if len(l.transit.answers) > 0 {
+			answer, l.transit.answers = l.transit.answers[0], l.transit.answers[1:]
 		} else if !r.inbox.admission.ReceiveAsync(&answer) {
 			break
 		}

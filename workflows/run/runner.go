@@ -129,7 +129,7 @@ func (r *Runner) Ready() bool {
 			return true
 		}
 	}
-	if r.touched || !r.canceled && r.Canceled() || r.inbox.waiting() || r.Admission.ready() || r.Audit.Ready() || r.timers.Fired() {
+	if r.touched || !r.canceled && r.Canceled() || r.inbox.waiting() || r.Admission.transit.ready() || r.Audit.Ready() || r.timers.Fired() {
 		return true
 	}
 	for i := range r.probes {
@@ -148,7 +148,7 @@ func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 		wake = r.Now()
 	}
 	r.flush()
-	if r.Admission.calling {
+	if r.Admission.transit.calling {
 		return workflow.Await(r.ctx, ready)
 	}
 	wake = instant.Earlier(wake, r.fleet.renew.at)
@@ -185,7 +185,7 @@ func (r *Runner) Collect() (tick bool) {
 // Idle reports whether nothing is in transit that continue-as-new would lose. The engine repeats
 // a lost probe.
 func (r *Runner) Idle() bool {
-	return !r.touched && r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && !r.Now().Before(r.saveAt)
+	return !r.touched && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && !r.Now().Before(r.saveAt)
 }
 
 // CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of

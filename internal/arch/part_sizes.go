@@ -12,5 +12,4 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"testsuite/fakecluster.Cluster":   {0, 64},
 	"workers.Node":                    {23, 0},
 	"workflows/group.groupRun":        {0, 65},
-	"workflows/run.Runner":            {0, 63},
 }

@@ -19,11 +19,26 @@ const (
 	saveAgain = 10 * time.Second
 )
 
+// paging stores a large state in pages.
+type paging struct {
+	ctx workflow.Context
+	// saveAt is the time of the next attempt to store a state.
+	saveAt time.Time
+}
+
+// unsaved returns the time of the next attempt; zero if none waits.
+func (p *paging) unsaved() time.Time {
+	if workflow.Now(p.ctx).Before(p.saveAt) {
+		return p.saveAt
+	}
+	return time.Time{}
+}
+
 // Save divides a state that is larger than one payload. first is for the workflow's argument,
 // besides others of that many bytes; the rest is in pages. If the state has changed or messages
 // have arrived meanwhile, the run stays and calls [Runner.Drop]. saved is false if a page could
 // not be written: the run stays, and is not [Runner.Idle] for a while.
-func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, saved bool) {
+func (p *paging) Save(state []byte, others int) (first []byte, pages []string, saved bool) {
 	room := max(min(maxFirst, MaxArguments-others), 0)
 	if len(state) <= room {
 		return state, nil, true
@@ -33,10 +48,10 @@ func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, s
 		data := rest[:min(len(rest), contract.MaxPage)]
 		rest = rest[len(data):]
 		var page string
-		if err := r.PutPage(data).Get(r.ctx, &page); err != nil {
-			workflow.GetLogger(r.ctx).Warn("A part of the run's state was not stored. The run goes on and tries again.", "error", err)
-			r.saveAt = r.Now().Add(saveAgain)
-			r.Drop(pages)
+		if err := p.PutPage(data).Get(p.ctx, &page); err != nil {
+			workflow.GetLogger(p.ctx).Warn("A part of the run's state was not stored. The run goes on and tries again.", "error", err)
+			p.saveAt = workflow.Now(p.ctx).Add(saveAgain)
+			p.Drop(pages)
 			return nil, nil, false
 		}
 		pages = append(pages, page)
@@ -45,35 +60,35 @@ func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, s
 }
 
 // PutPage stores a page of the run. The future returns its name.
-func (r *Runner) PutPage(data []byte) workflow.Future {
-	return callPutPage(r.ctx, r.pageInput(""), data)
+func (p *paging) PutPage(data []byte) workflow.Future {
+	return callPutPage(p.ctx, p.pageInput(""), data)
 }
 
-func (r *Runner) pageInput(page string) contract.PageInput {
-	return contract.PageInput{Run: workflow.GetInfo(r.ctx).WorkflowExecution.ID, Page: page}
+func (p *paging) pageInput(page string) contract.PageInput {
+	return contract.PageInput{Run: workflow.GetInfo(p.ctx).WorkflowExecution.ID, Page: page}
 }
 
 // Drop closes unused pages without waiting. The keeper of the control plane closes any that
 // remain.
-func (r *Runner) Drop(pages []string) {
+func (p *paging) Drop(pages []string) {
 	if len(pages) > 0 {
-		callClosePages(r.ctx, contract.ClosePagesInput{Run: r.pageInput("").Run, Pages: pages})
+		callClosePages(p.ctx, contract.ClosePagesInput{Run: p.pageInput("").Run, Pages: pages})
 	}
 }
 
 // Load joins a state that the previous run has divided.
-func (r *Runner) Load(first []byte, pages []string) ([]byte, error) {
+func (p *paging) Load(first []byte, pages []string) ([]byte, error) {
 	if len(pages) == 0 {
 		return first, nil
 	}
 	state := append([]byte(nil), first...)
 	for _, page := range pages {
 		var data []byte
-		if err := callReadPage(r.ctx, r.pageInput(page)).Get(r.ctx, &data); err != nil {
+		if err := callReadPage(p.ctx, p.pageInput(page)).Get(p.ctx, &data); err != nil {
 			return nil, fmt.Errorf("read the state of the run before: %w", err)
 		}
 		state = append(state, data...)
 	}
-	r.Drop(pages)
+	p.Drop(pages)
 	return state, nil
 }

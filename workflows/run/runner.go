@@ -34,6 +34,8 @@ type Options struct {
 
 // Runner connects the core of one workflow run with Temporal.
 type Runner struct {
+	paging
+
 	// root is the workflow's own context. Its cancellation does not reach ctx, so that a
 	// canceled run can end its items in order.
 	root, ctx, noop workflow.Context
@@ -51,10 +53,8 @@ type Runner struct {
 	fleet     subscription
 	timers    entity.Timers
 	fenceAsks int
-	// saveAt is the time of the next attempt to store a state.
-	saveAt   time.Time
-	touched  bool
-	canceled bool
+	touched   bool
+	canceled  bool
 }
 
 // inbox has the signals that every run receives.
@@ -71,7 +71,8 @@ func New(ctx workflow.Context, options Options) *Runner {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	object := workflow.GetInfo(ctx).WorkflowExecution.ID
 	return &Runner{
-		root: ctx, ctx: detached, noop: noopContext(detached), options: options,
+		paging: paging{ctx: detached},
+		root:   ctx, ctx: detached, noop: noopContext(detached), options: options,
 		Audit:     recorder.New(detached, recorder.RunPace, contract.AuditEntry{JobType: options.JobType, Object: object}),
 		Admission: newLink(detached, options.Request, options.Calls),
 		inbox: inbox{
@@ -153,9 +154,7 @@ func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 	}
 	wake = instant.Earlier(wake, r.fleet.renew.at)
 	wake = instant.Earlier(wake, r.Admission.wake())
-	if r.Now().Before(r.saveAt) {
-		wake = instant.Earlier(wake, r.saveAt)
-	}
+	wake = instant.Earlier(wake, r.unsaved())
 	r.timers.SetBy(r.ctx, instant.Earlier(wake, r.Audit.Wake()))
 	return workflow.Await(r.ctx, ready)
 }
@@ -185,7 +184,7 @@ func (r *Runner) Collect() (tick bool) {
 // Idle reports whether nothing is in transit that continue-as-new would lose. The engine repeats
 // a lost probe.
 func (r *Runner) Idle() bool {
-	return !r.touched && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && !r.Now().Before(r.saveAt)
+	return !r.touched && r.fleet.sending == nil && r.Admission.transit.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && r.unsaved().IsZero()
 }
 
 // CarryOut carries out a decision, except Start, Adopt and Acquire, which depend on the kind of

@@ -11,5 +11,4 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"internal/seaweedfs/steps.Move":   {26, 0},
 	"testsuite/fakecluster.Cluster":   {0, 64},
 	"workers.Node":                    {23, 0},
-	"workflows/group.groupRun":        {0, 65},
 }

@@ -124,7 +124,7 @@ func (r *groupRun) leaveTurn(c group.LeaveTurn) {
 }
 
 // turnItem is the id of the group's first request.
-func (r *groupRun) turnItem() string {
+func (r *order) turnItem() string {
 	if r.hasLane() {
 		return itemLane
 	}
@@ -200,7 +200,7 @@ func commonOf(spec contract.JobTypeSpec) contract.RunCommon {
 }
 
 // common answers [contract.QueryCommon]. It never changes while the group runs.
-func (r *groupRun) common(id string) (contract.RunCommon, error) {
+func (r *order) common(id string) (contract.RunCommon, error) {
 	if common := commonOf(r.in.Spec); common.ID() == id {
 		return common, nil
 	}

@@ -36,9 +36,9 @@ func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (co
 
 // groupRun carries out the decisions of one group's core.
 type groupRun struct {
-	ctx    workflow.Context
+	order
+
 	loop   run.Loop
-	in     contract.JobGroupInput
 	record contract.RunRecord
 	core   *group.Group
 	runs   int
@@ -60,6 +60,12 @@ type groupRun struct {
 	reading *reading
 }
 
+// order is the input of the run. Its methods derive the kind of the run from it.
+type order struct {
+	ctx workflow.Context
+	in  contract.JobGroupInput
+}
+
 type detection struct {
 	attempt int
 	worker  string
@@ -78,7 +84,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 		Calls: true, Results: true,
 	})
 	loop := run.Loop{Runner: runner, Workflow: contract.JobGroupWorkflow, Noun: "run", CancelAction: "job.cancel", Resources: in.Spec.Resources, DryRun: in.DryRun}
-	r := &groupRun{ctx: runner.Context(), loop: loop, in: in}
+	r := &groupRun{order: order{ctx: runner.Context(), in: in}, loop: loop}
 	r.loop.Keys = func() run.Keys { return heldKeys(in.Spec.Name, r.core) }
 	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {
 		r.commonID = common.ID()
@@ -162,27 +168,27 @@ func maxWait(spec contract.JobTypeSpec) jobtype.Duration {
 }
 
 // adHoc reports whether the group's work was submitted with its start.
-func (r *groupRun) adHoc() bool { return r.in.Submission != nil }
+func (r *order) adHoc() bool { return r.in.Submission != nil }
 
 // apart reports whether the run is outside the Schedule, so it does not read or extend its record.
-func (r *groupRun) apart() bool { return r.adHoc() || r.in.OwnParams }
+func (r *order) apart() bool { return r.adHoc() || r.in.OwnParams }
 
 // hasLane reports whether the group must take a turn. Dry runs change nothing and wait for no other group.
-func (r *groupRun) hasLane() bool {
+func (r *order) hasLane() bool {
 	return r.in.Spec.Lane != "" && !r.in.Spec.LaneShared && !r.in.DryRun
 }
 
-func (r *groupRun) needsTurn() bool {
+func (r *order) needsTurn() bool {
 	budget := r.in.Spec.RetryBudget
 	return !r.in.DryRun && (r.hasLane() || budget != nil && budget.PerType != nil)
 }
 
 // ignoresWindow reports whether windows do not apply: to a dry run, or by an operator's request.
-func (r *groupRun) ignoresWindow() bool {
+func (r *order) ignoresWindow() bool {
 	return r.in.DryRun || r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 }
 
-func (r *groupRun) hasWindows() bool {
+func (r *order) hasWindows() bool {
 	return !r.ignoresWindow() && !(r.in.Spec.Calendar.Empty() && r.in.Spec.LaneCalendar.Empty())
 }
 

@@ -85,7 +85,7 @@ func (r *groupRun) about() jobtype.RunInfo {
 }
 
 // due returns the tick of the group, or started for a group without a Schedule.
-func (r *groupRun) due(started time.Time) time.Time {
+func (r *order) due(started time.Time) time.Time {
 	if tick, scheduled := workflow.GetTypedSearchAttributes(r.ctx).GetTime(temporal.NewSearchAttributeKeyTime(scheduledFor)); scheduled {
 		return tick.UTC()
 	}

@@ -40,7 +40,8 @@ type zstdCodec struct {
 
 func newZstdCodec() *zstdCodec {
 	// The options are constants, so neither constructor can fail.
-	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault),
+	// The encoder keeps a buffer of twice the window, which is 16 MiB by default.
+	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(1<<20),
 		zstd.WithAllLitEntropyCompression(true)) // Hashes in JSON have six bits per byte, and no sequences.
 	decoder, decoderErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
 	if err := errors.Join(encoderErr, decoderErr); err != nil {

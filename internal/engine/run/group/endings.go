@@ -31,7 +31,7 @@ func (g *work) noteDropped(key string, now time.Time) {
 // report tells what is due. Outcomes that are left when the group ends go with its end, see
 // [Group.TakeEndings].
 func (g *work) report(now time.Time) {
-	if g.phase != PhaseEnded && g.endings.Due(now) {
+	if g.phase != PhaseEnded && (g.endings.Due(now) || g.engine.ShouldContinueAsNew() && g.endings.Heavy()) {
 		g.do(ReportEndings{g.TakeEndings(now)})
 	}
 }

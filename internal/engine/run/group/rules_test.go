@@ -375,6 +375,26 @@ func TestContinueAsNewHappensWhenNothingIsInFlight(t *testing.T) {
 	assert.Equal(t, []string{"2@a"}, started(next.Next(s.now, run.Tick{})))
 }
 
+// TestManyEndingsAreReportedBeforeContinueAsNew: the state would have the keys once more. A few of them travel.
+func TestManyEndingsAreReportedBeforeContinueAsNew(t *testing.T) {
+	t.Parallel()
+	for _, jobs := range []int{100, 150} {
+		g := New(Config{Policy: wide(jobtype.Policy{}).WithDefaults(), Claims: true}, epoch)
+		g.endings.Ended(nil, 1, true, epoch)
+		for n := range jobs {
+			g.endings.Ended(nil, uint64(n+1), n%2 == 0, epoch) //nolint:gosec // small
+		}
+		g.phase = PhaseRunning
+		g.engine.Progressed()
+		g.engine.Observe(epoch, 20_000, 0, 0)
+		require.True(t, g.engine.ShouldContinueAsNew())
+		g.out = nil
+		g.report(epoch)
+		assert.Len(t, g.out, jobs/128)
+		assert.Equal(t, jobs < 128, g.endings.Heavy() || len(g.endings.Endings.DoneHashes) > 0)
+	}
+}
+
 func TestContinueAsNewDoesNotWaitForALongJob(t *testing.T) {
 	t.Parallel()
 	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 2)}, make([]jobtype.Proposal, 9)...)

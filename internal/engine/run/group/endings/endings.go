@@ -16,6 +16,8 @@ const (
 	// FailEvery is the least time between two reports of failures, which must be
 	// quick: a retry may have to be stopped.
 	FailEvery = time.Second
+	// heavy is a number of keys whose hashes need more than a message: 1 KB.
+	heavy = 128
 	// maxReported bounds the keys of the failures of one report; the oldest go first.
 	maxReported = 2000
 	// maxReportedError bounds the message of each. People read it next to a disabled key.
@@ -59,6 +61,11 @@ func (r *Reporter) due(at time.Time) { r.DueAt = instant.Earlier(r.DueAt, at) }
 
 // Due reports whether a report is due.
 func (r *Reporter) Due(now time.Time) bool { return !r.DueAt.IsZero() && !r.DueAt.After(now) }
+
+// Heavy reports whether the endings are worth a message before the group continues as new: they would travel in its state.
+func (r *Reporter) Heavy() bool {
+	return len(r.Endings.Done)+len(r.Endings.Settled)+len(r.Endings.DoneHashes)+len(r.Endings.SettledHashes) >= heavy
+}
 
 // Failed records an attempt that its handler failed.
 func (r *Reporter) Failed(failed FailedAttempt) {

@@ -3,21 +3,22 @@ package histories
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // Sum is the sum of the histories of all runs of a workflow.
 type Sum struct {
 	Runs, Events, Bytes float64
-	// OwnBytes are those of events that are not of activities.
+	// OwnBytes are those of events that are not of the jobs' activities.
 	OwnBytes float64
 	// LongestTask is the duration of the longest workflow task, FailedTasks counts those that failed or timed
 	// out.
@@ -49,12 +50,16 @@ func Measure(ctx context.Context, c client.Client, workflowID string) (Sum, erro
 // read reads one history and returns the run before it.
 func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowExecution) (before string, err error) {
 	var started time.Time
+	jobs := map[int64]bool{}
 	for events := c.GetWorkflowHistory(ctx, of.GetWorkflowId(), of.GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		event, err := events.Next()
 		if err != nil {
 			return "", err
 		}
-		if !strings.HasPrefix(event.GetEventType().String(), "ActivityTask") {
+		if call := event.GetActivityTaskScheduledEventAttributes(); call.GetActivityType().GetName() == contract.ExecuteActivity {
+			jobs[event.GetEventId()] = true
+		}
+		if !jobs[scheduledBy(event)] {
 			s.OwnBytes += float64(proto.Size(event))
 		}
 		switch event.GetEventType() {
@@ -74,6 +79,27 @@ func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowEx
 		}
 	}
 	return before, nil
+}
+
+// scheduledBy returns the id of the event that scheduled the activity of an event, 0 for other events.
+func scheduledBy(event *historypb.HistoryEvent) int64 {
+	switch event.GetEventType() {
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		return event.GetEventId()
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+		return event.GetActivityTaskStartedEventAttributes().GetScheduledEventId()
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		return event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		return event.GetActivityTaskFailedEventAttributes().GetScheduledEventId()
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		return event.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId()
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
+		return event.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId()
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		return event.GetActivityTaskCanceledEventAttributes().GetScheduledEventId()
+	}
+	return 0
 }
 
 // Span returns the time from the start of the first activity of this type to the end of the last one, by the server's clock.

@@ -83,8 +83,7 @@ type LaneGrant struct {
 type DAGCarry struct {
 	// Runs counts the workflow runs so far.
 	Runs int `json:"runs"`
-	// Pages hold the parts of the state that do not fit into its argument.
-	Pages []string `json:"pages,omitempty"`
+	StatePages
 	// FleetSeq is the number of the last view of the workers.
 	FleetSeq int64 `json:"fleet_seq,omitempty"`
 	// JobTypes are the definitions used by job_type tasks. They are looked up once, so an apply does

@@ -206,6 +206,7 @@ func wireTypes() []any {
 		SetPolicyResult{},
 		StandingInput{},
 		StandingResult{},
+		StatePages{},
 		Submission{},
 		SucceededInput{},
 		SucceededSignal{},

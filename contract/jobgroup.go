@@ -173,8 +173,7 @@ type JobGroupState struct {
 	// Workers is the last view of the fleet, WorkersSeq its number.
 	Workers    []WorkerView `json:"workers,omitempty"`
 	WorkersSeq int64        `json:"workers_seq,omitempty"`
-	// Pages hold the parts of the core that do not fit into its argument.
-	Pages []string `json:"pages,omitempty"`
+	StatePages
 	// Runs counts the workflow runs of this group so far.
 	Runs int `json:"runs"`
 	// Turns counts how often the group was suspended until its next window.

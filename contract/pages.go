@@ -24,19 +24,27 @@ const (
 	// PutPageActivity takes a PageInput and the bytes. It stores them and returns the
 	// name of the page.
 	PutPageActivity = "roundsman.PutPage"
-	// ReadPageActivity takes a PageInput and returns the bytes.
+	// ReadPageActivity takes a PageInput and returns the bytes. It is repeated until it can read them.
 	ReadPageActivity = "roundsman.ReadPage"
 	// ClosePagesActivity takes a ClosePagesInput. A closed page can be read until the
 	// retention of its namespace has passed.
 	ClosePagesActivity = "roundsman.ClosePages"
-	// PageLostError is the type of the error of a page that is not there.
-	PageLostError = "PageLost"
 )
 
 // PageInput names a page of a run; the page is empty where it is written.
 type PageInput struct {
 	Run  string `json:"run"`
 	Page string `json:"page,omitempty"`
+	// State says that the page has a part of a state.
+	State bool `json:"state,omitempty"`
+}
+
+// StatePages are the pages of a state that is too large for its argument.
+type StatePages struct {
+	// Pages has the whole state, in parts; empty if it is in its argument.
+	Pages []string `json:"pages,omitempty"`
+	// Former had the state from which the workflow run before began. They stay open as long as it does, for a reset of it.
+	Former []string `json:"former_pages,omitempty"`
 }
 
 // ClosePagesInput names pages of a run that nothing will read again.

@@ -2,10 +2,8 @@ package control
 
 import (
 	"context"
-	"errors"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/pages"
@@ -13,16 +11,15 @@ import (
 
 // PutPage is [contract.PutPageActivity]. A repeat changes nothing.
 func (c *Control) PutPage(ctx context.Context, in contract.PageInput, data []byte) (string, error) {
+	if in.State {
+		return c.pages(ctx).PutState(ctx, in.Run, data)
+	}
 	return c.pages(ctx).Put(ctx, in.Run, data)
 }
 
-// ReadPage is [contract.ReadPageActivity]. A lost page returns an error that is not retried.
+// ReadPage is [contract.ReadPageActivity]. A lost page is read again, too: a reset of the workflow run before it writes it once more.
 func (c *Control) ReadPage(ctx context.Context, in contract.PageInput) ([]byte, error) {
-	data, err := c.pages(ctx).Get(ctx, in.Run, in.Page)
-	if errors.Is(err, pages.ErrLost) {
-		return nil, temporal.NewNonRetryableApplicationError(err.Error(), contract.PageLostError, err)
-	}
-	return data, err
+	return c.pages(ctx).Get(ctx, in.Run, in.Page)
 }
 
 // ClosePages is [contract.ClosePagesActivity]. A repeat changes nothing.

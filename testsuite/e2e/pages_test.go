@@ -2,13 +2,18 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
@@ -107,4 +112,103 @@ func TestThirtyMegabytesOfProposals(t *testing.T) {
 			assert.Less(t, largest, int64(49<<20))
 		})
 	}
+}
+
+// TestAGroupIsResetToAnEarlierState: the state from which an earlier workflow run began is in a page that was closed since. The run is
+// reset to before it has read it, and ends with all its jobs. A state that was written and never used is closed while the group runs.
+func TestAGroupIsResetToAnEarlierState(t *testing.T) {
+	t.Parallel()
+	const jobs = 300
+	gate := &gatedFlood{gate: make(chan struct{})}
+	p := newInProcess(t, 10, gate)
+	c := p.client.Temporal()
+	spec := floodSpec("earlier", jobs, 400, jobtype.Policy{MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 10, PerWorkerExecutionConcurrency: 10})
+	spec.Params = fmt.Appendf(nil, `{"n":%d,"bytes":400,"noise":true}`, jobs)
+	store := pages.NewStore(c, p.client.Namespace(), starter.DataConverter())
+	run := p.launch(contract.JobGroupInput{RollEvents: 150, Spec: spec})
+	unused, err := store.PutState(t.Context(), run.GetID(), []byte("the process was killed before it continued as new"))
+	require.NoError(t, err)
+	testsuite.WaitFor(t, time.Minute, "jobs wait at the gate", func() bool { return gate.begun.Load() > 200 })
+	require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalPause, contract.PauseInput{By: "ann"}))
+	close(gate.gate)
+	testsuite.WaitFor(t, time.Minute, "the group is paused and has begun from a state", func() bool {
+		described, err := c.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+		return err == nil && len(described.GetPendingActivities()) == 0 && p.statesOf(run.GetID())[0].read > 0
+	})
+	chain := p.statesOf(run.GetID())
+	require.GreaterOrEqual(t, len(chain), 3)
+	require.Less(t, gate.begun.Load(), int64(jobs))
+
+	closed := func(page string) bool {
+		described, err := c.DescribeWorkflowExecution(t.Context(), contract.PageWorkflowID(run.GetID(), page), "")
+		return err == nil && described.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	}
+	testsuite.WaitFor(t, time.Minute, "the state of the run before is closed", func() bool { return closed(chain[1].page) })
+	assert.False(t, closed(chain[0].page), "a reset of the current run needs it")
+	assert.False(t, closed(unused))
+	testsuite.WaitFor(t, time.Minute, "the unused state is swept", func() bool {
+		_, err := pages.NewKeeper(store, c, testsuite.Quiet()).Sweep(t.Context(), time.Now())
+		return err == nil && closed(unused)
+	})
+	assert.False(t, closed(chain[0].page), "it is in force")
+
+	_, err = c.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: p.client.Namespace(), Reason: "test", RequestId: "reset", WorkflowTaskFinishEventId: chain[1].read,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: run.GetID(), RunId: chain[1].run},
+	})
+	require.NoError(t, err)
+	require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalResume, contract.PauseInput{By: "ann"}))
+	result := p.end(c.GetWorkflow(t.Context(), run.GetID(), ""))
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, jobs, result.Counts.Completed)
+	assert.Equal(t, jobs, result.Counts.Accepted)
+}
+
+// gatedFlood has jobs that wait at a gate, but for the first 200.
+type gatedFlood struct {
+	flood
+
+	begun atomic.Int64
+	gate  chan struct{}
+}
+
+func (g *gatedFlood) Execute(ctx context.Context, _ jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+	if g.begun.Add(1) > 200 {
+		select {
+		case <-g.gate:
+		case <-ctx.Done():
+		}
+	}
+	return jobtype.Result{}, ctx.Err()
+}
+
+// stateOfRun is the first page of the state from which a workflow run began, and the workflow task that ordered to read it.
+type stateOfRun struct {
+	run, page string
+	read      int64
+}
+
+// statesOf lists the workflow runs of a chain, newest first.
+func (p *inProcess) statesOf(workflowID string) (chain []stateOfRun) {
+	p.t.Helper()
+	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), workflowID, "")
+	require.NoError(p.t, err)
+	for run := described.GetWorkflowExecutionInfo().GetExecution().GetRunId(); run != ""; {
+		of := stateOfRun{run: run}
+		before := ""
+		for events := p.client.Temporal().GetWorkflowHistory(p.t.Context(), workflowID, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext() && of.read == 0; {
+			event, err := events.Next()
+			require.NoError(p.t, err)
+			if started := event.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+				before = started.GetContinuedExecutionRunId()
+			}
+			if call := event.GetActivityTaskScheduledEventAttributes(); call.GetActivityType().GetName() == contract.ReadPageActivity {
+				var in contract.PageInput
+				require.NoError(p.t, starter.DataConverter().FromPayloads(call.GetInput(), &in))
+				of.page, of.read = in.Page, call.GetWorkflowTaskCompletedEventId()
+			}
+		}
+		chain, run = append(chain, of), before
+	}
+	return chain
 }

@@ -116,21 +116,21 @@ func TestContinueAsNewAtEveryStep(t *testing.T) {
 // TestLargeStateContinuesAsNew: a state of several payloads survives repeated roll-overs.
 func TestLargeStateContinuesAsNew(t *testing.T) {
 	t.Parallel()
-	const jobs = 1600
+	const jobs = 400
 	var executed atomic.Int64
 	p := newInProcess(t, 20, flood{executed: &executed})
 	spec := floodSpec("heavy", jobs, 3000, jobtype.Policy{
 		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 20,
 	})
 	spec.Params = fmt.Appendf(nil, `{"n":%d,"bytes":3000,"noise":true}`, jobs)
-	result, run := p.groupOf(contract.JobGroupInput{RollEvents: 1500, Spec: spec})
+	result, run := p.groupOf(contract.JobGroupInput{RollEvents: 400, Spec: spec})
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
 	assert.Equal(t, jobs, result.Counts.Completed)
 	assert.EqualValues(t, jobs, executed.Load())
 	ofPages := fmt.Sprintf("WorkflowType = '%s'", contract.PageWorkflow)
 	open := func() int64 { return p.count(ofPages + " AND " + contract.QueryOpen) }
-	// The end of a workflow run drops a request to close pages that has not begun: that page is left for the sweep.
-	testsuite.WaitFor(t, time.Minute, "most pages are closed", func() bool { return open() <= 2 })
+	// The last state and, if the last workflow run was short, the one before it are left for the sweep. Each has at most three pages.
+	testsuite.WaitFor(t, time.Minute, "most pages are closed", func() bool { return open() <= 6 })
 	store := pages.NewStore(p.client.Temporal(), p.client.Namespace(), starter.DataConverter())
 	closed, err := pages.NewKeeper(store, p.client.Temporal(), testsuite.Quiet()).Sweep(t.Context(), time.Now())
 	require.NoError(t, err)

@@ -115,7 +115,7 @@ func (r *dagRun) open(encoded, state []byte) error {
 		encoded = compiled
 	}
 	if c := r.in.Carry; c != nil {
-		whole, err := r.loop.Load(state, c.Pages)
+		whole, err := r.loop.Load(state, c.StatePages)
 		if err != nil {
 			return invalid("the run cannot continue from the state it was given", err)
 		}
@@ -218,11 +218,11 @@ func (r *dagRun) name() {
 }
 
 // Arguments implements [run.Describer].
-func (r *dagRun) Arguments(pages []string) []any {
+func (r *dagRun) Arguments(pages contract.StatePages) []any {
 	in := r.in
 	in.DeclaredAt = r.loop.Admission.DeclaredAt()
 	in.Carry = &contract.DAGCarry{
-		Runs: r.runs + 1, FleetSeq: r.loop.Seen(), JobTypes: r.jobTypes, Admission: r.loop.Admission.State(), Audit: r.loop.Audit.State(), Pages: pages,
+		Runs: r.runs + 1, FleetSeq: r.loop.Seen(), JobTypes: r.jobTypes, Admission: r.loop.Admission.State(), Audit: r.loop.Audit.State(), StatePages: pages,
 	}
 	return []any{in, r.encoded}
 }

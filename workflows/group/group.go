@@ -194,7 +194,7 @@ func (r *order) hasWindows() bool {
 
 // restore continues from the state of the run before.
 func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
-	whole, err := r.loop.Load(state, carried.Pages)
+	whole, err := r.loop.Load(state, carried.StatePages)
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError("the group cannot continue after continue-as-new", "BadState", err)
 	}
@@ -214,10 +214,10 @@ func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
 }
 
 // Arguments implements [run.Describer].
-func (r *groupRun) Arguments(pages []string) []any {
+func (r *groupRun) Arguments(pages contract.StatePages) []any {
 	in := r.in.WithoutProposals()
 	in.State = &contract.JobGroupState{
-		Record: r.record, WorkersSeq: r.loop.Seen(), Runs: r.runs + 1, Admission: r.loop.Admission.State(), Audit: r.loop.Audit.State(), Pages: pages,
+		Record: r.record, WorkersSeq: r.loop.Seen(), Runs: r.runs + 1, Admission: r.loop.Admission.State(), Audit: r.loop.Audit.State(), StatePages: pages,
 	}
 	return []any{in}
 }

@@ -86,7 +86,7 @@ type Describer interface {
 	// Describe writes the text of the Web UI.
 	Describe()
 	// Arguments returns the arguments of the next workflow run, except its state. pages has the pages of the state.
-	Arguments(pages []string) []any
+	Arguments(pages contract.StatePages) []any
 }
 
 // Loop drives a run of any kind: it passes events to the core, and carries out its commands.
@@ -319,13 +319,16 @@ func (l *Loop) continueAsNew() error {
 	if err != nil {
 		return err
 	}
-	others, err := sizeOf(l.kind.Arguments(nil))
+	others, err := sizeOf(l.kind.Arguments(contract.StatePages{}))
 	if err != nil {
 		return err
 	}
 	state, pages, saved := l.Save(whole, others)
-	if !saved || len(pages) > 0 && !l.mayContinueAsNew() {
-		l.Drop(pages) // Messages came meanwhile.
+	if !saved {
+		return nil
+	}
+	if len(pages.Pages) > 0 && !l.mayContinueAsNew() {
+		l.Drop(pages.Pages) // Messages came meanwhile.
 		return nil
 	}
 	return workflow.NewContinueAsNewError(l.ctx, l.Workflow, append(l.kind.Arguments(pages), state)...)

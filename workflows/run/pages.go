@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -10,8 +11,9 @@ import (
 )
 
 const (
-	// maxFirst bounds the part of a state in the workflow's argument.
-	maxFirst = 1280 << 10
+	// maxInline bounds the state in the workflow's argument, which is in two histories: at the end of a workflow run, and at
+	// the start of the next. A page is in one of them, and costs 1.6 KB more.
+	maxInline = 16 << 10
 	// MaxArguments bounds all arguments of continue-as-new. The difference to the server's 2 MiB
 	// is for encoding.
 	MaxArguments = 1900 << 10
@@ -22,6 +24,8 @@ const (
 // paging stores a large state in pages.
 type paging struct {
 	ctx workflow.Context
+	// pages had the state from which the workflow run began.
+	pages []string
 	// saveAt is the time of the next attempt to store a state.
 	saveAt time.Time
 }
@@ -34,29 +38,27 @@ func (p *paging) unsaved() time.Time {
 	return time.Time{}
 }
 
-// Save divides a state that is larger than one payload. first is for the workflow's argument,
-// besides others of that many bytes; the rest is in pages. If the state has changed or messages
-// have arrived meanwhile, the run stays and calls [Runner.Drop]. saved is false if a page could
-// not be written: the run stays, and is not [Runner.Idle] for a while.
-func (p *paging) Save(state []byte, others int) (first []byte, pages []string, saved bool) {
-	room := max(min(maxFirst, MaxArguments-others), 0)
-	if len(state) <= room {
-		return state, nil, true
+// Save stores a state in pages that is too large for the workflow's argument, besides others of that many bytes. If the
+// state has changed or messages have arrived meanwhile, the run stays and calls [Runner.Drop]. saved is false if a page
+// could not be written: the run stays, and is not [Runner.Idle] for a while.
+func (p *paging) Save(state []byte, others int) (argument []byte, stored contract.StatePages, saved bool) {
+	stored.Former = p.pages
+	if len(state) <= min(maxInline, MaxArguments-others) {
+		return state, stored, true
 	}
-	first, rest := state[:room], state[room:]
-	for len(rest) > 0 {
-		data := rest[:min(len(rest), contract.MaxPage)]
-		rest = rest[len(data):]
+	for data := range slices.Chunk(state, contract.MaxPage) {
+		in := p.pageInput("")
+		in.State = true
 		var page string
-		if err := p.PutPage(data).Get(p.ctx, &page); err != nil {
+		if err := callPutPage(p.ctx, in, data).Get(p.ctx, &page); err != nil {
 			workflow.GetLogger(p.ctx).Warn("A part of the run's state was not stored. The run goes on and tries again.", "error", err)
 			p.saveAt = workflow.Now(p.ctx).Add(saveAgain)
-			p.Drop(pages)
-			return nil, nil, false
+			p.Drop(stored.Pages)
+			return nil, contract.StatePages{}, false
 		}
-		pages = append(pages, page)
+		stored.Pages = append(stored.Pages, page)
 	}
-	return first, pages, true
+	return nil, stored, true
 }
 
 // PutPage stores a page of the run. The future returns its name.
@@ -68,27 +70,26 @@ func (p *paging) pageInput(page string) contract.PageInput {
 	return contract.PageInput{Run: workflow.GetInfo(p.ctx).WorkflowExecution.ID, Page: page}
 }
 
-// Drop closes unused pages without waiting. The keeper of the control plane closes any that
-// remain.
+// Drop closes unused pages without waiting, but not those from which the run began. The keeper of the control plane closes
+// any that remain.
 func (p *paging) Drop(pages []string) {
-	if len(pages) > 0 {
-		callClosePages(p.ctx, contract.ClosePagesInput{Run: p.pageInput("").Run, Pages: pages})
+	unused := slices.DeleteFunc(slices.Clone(pages), func(page string) bool { return slices.Contains(p.pages, page) })
+	if len(unused) > 0 {
+		callClosePages(p.ctx, contract.ClosePagesInput{Run: p.pageInput("").Run, Pages: unused})
 	}
 }
 
-// Load joins a state that the previous run has divided.
-func (p *paging) Load(first []byte, pages []string) ([]byte, error) {
-	if len(pages) == 0 {
-		return first, nil
-	}
-	state := append([]byte(nil), first...)
-	for _, page := range pages {
+// Load returns the state that the previous run has saved. It waits until its pages can be read.
+func (p *paging) Load(argument []byte, stored contract.StatePages) ([]byte, error) {
+	p.pages = stored.Pages
+	state := argument
+	for _, page := range stored.Pages {
 		var data []byte
 		if err := callReadPage(p.ctx, p.pageInput(page)).Get(p.ctx, &data); err != nil {
 			return nil, fmt.Errorf("read the state of the run before: %w", err)
 		}
 		state = append(state, data...)
 	}
-	p.Drop(pages)
+	p.Drop(stored.Former)
 	return state, nil
 }

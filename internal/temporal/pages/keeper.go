@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
@@ -31,7 +32,7 @@ type Describer interface {
 	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
 }
 
-// Keeper closes pages whose run has ended.
+// Keeper closes pages whose run has ended, and pages of states that their run has left.
 type Keeper struct {
 	store  *Store
 	runs   Describer
@@ -61,10 +62,10 @@ func (k *Keeper) Keep(ctx context.Context) {
 	}
 }
 
-// Sweep closes the open pages whose run has ended or never began. A page that cannot be closed does not keep it from
-// the others; the error names the first ones.
+// Sweep closes the open pages whose run has ended or never began, and those of its states that a later one has replaced. A page
+// that cannot be closed does not keep it from the others; the error names the first ones.
 func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err error) {
-	over := map[string]bool{}
+	needs := map[string]need{}
 	var faults []error
 	failed := func(err error) {
 		if len(faults) < maxFaults {
@@ -85,15 +86,15 @@ func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err erro
 			if !ok {
 				continue
 			}
-			if _, known := over[run]; !known {
-				if over[run], err = k.isOver(ctx, run, now.Sub(info.GetStartTime().AsTime()) > young); err != nil {
+			if _, known := needs[run]; !known {
+				if needs[run], err = k.needsOf(ctx, run, now.Sub(info.GetStartTime().AsTime()) > young); err != nil {
 					failed(err)
 				}
 			}
-			if !over[run] {
+			if needs[run].has(info) {
 				continue
 			}
-			if err := k.store.end(ctx, id, "its run has ended"); err != nil {
+			if err := k.store.end(ctx, id, "its run does not need it any more"); err != nil {
 				failed(err)
 				continue
 			}
@@ -105,15 +106,42 @@ func (k *Keeper) Sweep(ctx context.Context, now time.Time) (closed int, err erro
 	}
 }
 
-// isOver describes the run, since visibility may lag.
-func (k *Keeper) isOver(ctx context.Context, run string, old bool) (bool, error) {
+// need is the need of a run for its pages.
+type need struct {
+	none bool
+	// since is the start of the workflow run before the current one. Earlier states are obsolete.
+	since time.Time
+}
+
+func (n need) has(page *workflowpb.WorkflowExecutionInfo) bool {
+	_, state := page.GetMemo().GetFields()[ofState]
+	return !n.none && !(state && page.GetStartTime().AsTime().Before(n.since))
+}
+
+// needsOf describes the run, since visibility may lag.
+func (k *Keeper) needsOf(ctx context.Context, run string, old bool) (need, error) {
 	described, err := k.runs.DescribeWorkflowExecution(ctx, run, "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		return old, nil
+		return need{none: old}, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look whether %s runs: %w", run, err)
+		return need{}, fmt.Errorf("look whether %s runs: %w", run, err)
 	}
-	status := described.GetWorkflowExecutionInfo().GetStatus()
-	return status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enums.WORKFLOW_EXECUTION_STATUS_PAUSED, nil
+	info := described.GetWorkflowExecutionInfo()
+	if status := info.GetStatus(); status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enums.WORKFLOW_EXECUTION_STATUS_PAUSED {
+		return need{none: true}, nil
+	}
+	first, err := k.store.firstEvent(ctx, info.GetExecution())
+	if err != nil {
+		return need{}, err
+	}
+	before := first.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+	if before == "" {
+		return need{}, nil
+	}
+	described, err = k.runs.DescribeWorkflowExecution(ctx, run, before)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
+		return need{}, fmt.Errorf("look when %s continued: %w", run, err)
+	}
+	return need{since: described.GetWorkflowExecutionInfo().GetStartTime().AsTime()}, nil
 }

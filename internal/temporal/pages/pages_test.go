@@ -41,6 +41,9 @@ type server struct {
 	ages   map[string]time.Duration
 	runs   map[string]enums.WorkflowExecutionStatus
 	faults map[string]error
+	// before has the workflow run before the current one of a run, states the pages of states.
+	before map[string]string
+	states map[string]bool
 	reads  int
 	// waiting is told of each read, which then waits for release or its own context.
 	waiting, release chan struct{}
@@ -91,12 +94,12 @@ func (s *server) GetWorkflowExecutionHistory(ctx context.Context, in *workflowse
 	switch {
 	case s.empty:
 		return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
-	case !known:
+	case !known && s.runs[in.GetExecution().GetWorkflowId()] == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
 		return nil, serviceerror.NewNotFound("deleted")
 	}
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: []*historypb.HistoryEvent{{
 		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
-			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: payloads},
+			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: payloads, ContinuedExecutionRunId: s.before[in.GetExecution().GetWorkflowId()]},
 		},
 	}}}}, nil
 }
@@ -108,9 +111,11 @@ func (s *server) ListWorkflowExecutions(_ context.Context, in *workflowservice.L
 	}
 	answer := &workflowservice.ListWorkflowExecutionsResponse{}
 	for _, id := range s.open[from:min(from+2, len(s.open))] {
-		answer.Executions = append(answer.Executions, &workflowpb.WorkflowExecutionInfo{
-			Execution: &commonpb.WorkflowExecution{WorkflowId: id}, StartTime: timestamppb.New(now.Add(-s.ages[id])),
-		})
+		info := &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{WorkflowId: id}, StartTime: timestamppb.New(now.Add(-s.ages[id]))}
+		if s.states[id] {
+			info.Memo = &commonpb.Memo{Fields: map[string]*commonpb.Payload{"state": {}}}
+		}
+		answer.Executions = append(answer.Executions, info)
 	}
 	if from+2 < len(s.open) {
 		answer.NextPageToken = []byte{byte(from + 2)}
@@ -130,7 +135,7 @@ func (s *server) TerminateWorkflowExecution(_ context.Context, in *workflowservi
 // describer looks up the runs of a server.
 type describer struct{ *server }
 
-func (s describer) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (s describer) DescribeWorkflowExecution(_ context.Context, id, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if err := s.faults[id]; err != nil {
 		return nil, err
 	}
@@ -138,7 +143,9 @@ func (s describer) DescribeWorkflowExecution(_ context.Context, id, _ string) (*
 	if !known {
 		return nil, serviceerror.NewNotFound("no such run")
 	}
-	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status}}, nil
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
+		Status: status, Execution: &commonpb.WorkflowExecution{WorkflowId: id}, StartTime: timestamppb.New(now.Add(-s.ages[id+runID])),
+	}}, nil
 }
 
 func TestAPageIsWhatWasWrittenOrLost(t *testing.T) {
@@ -297,4 +304,23 @@ func TestSweep(t *testing.T) {
 	}
 	assert.Equal(t, []string{"page/group/ended/c", "page/group/never/f", "page/group/sub/job-00001/h", "page/group/later/i"}, ended)
 	assert.Equal(t, len(ended), closed)
+}
+
+// TestSweepOfStates: a state is closed when it was written before the workflow run that wrote the one in force. Other pages stay
+// as long as their run.
+func TestSweepOfStates(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	s.runs = map[string]enums.WorkflowExecutionStatus{"group/runs": enums.WORKFLOW_EXECUTION_STATUS_RUNNING, "group/first": enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
+	s.before = map[string]string{"group/runs": "third"}
+	s.ages = map[string]time.Duration{
+		"group/runsthird": time.Hour, "page/group/runs/left": 2 * time.Hour, "page/group/runs/record": 2 * time.Hour, "page/group/runs/read": 30 * time.Minute,
+		"page/group/first/early": 2 * time.Hour,
+	}
+	s.open = []string{"page/group/runs/left", "page/group/runs/record", "page/group/runs/read", "page/group/first/early"}
+	s.states = map[string]bool{"page/group/runs/left": true, "page/group/runs/read": true, "page/group/first/early": true}
+	closed, err := pages.NewKeeper(s.store(), describer{s}, slog.New(slog.DiscardHandler)).Sweep(t.Context(), now)
+	require.NoError(t, err)
+	assert.Equal(t, 1, closed)
+	assert.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, s.runs["page/group/runs/left"])
 }

@@ -8,6 +8,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -42,13 +43,25 @@ func NewStore(client Client, namespace string, c converter.DataConverter) *Store
 
 // Put stores a page of a run and returns its name. A repetition has no effect.
 func (s *Store) Put(ctx context.Context, run string, data []byte) (string, error) {
+	return s.put(ctx, run, data, nil)
+}
+
+// ofState is the key in the memo of pages with parts of states.
+const ofState = "state"
+
+// PutState is [Store.Put] for a part of a state. Only the next workflow run reads it.
+func (s *Store) PutState(ctx context.Context, run string, data []byte) (string, error) {
+	return s.put(ctx, run, data, map[string]any{ofState: true})
+}
+
+func (s *Store) put(ctx context.Context, run string, data []byte, memo map[string]any) (string, error) {
 	page := contract.PageName(data)
 	_, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: contract.PageWorkflowID(run, page), TaskQueue: contract.PageQueue, StartDelay: never,
 		// A closed page is written again for a run that was reset.
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "a page of " + run,
+		StaticSummary:            "a page of " + run, Memo: memo,
 	}, contract.PageWorkflow, data)
 	if err != nil {
 		return "", fmt.Errorf("write a page of %s: %w", run, err)
@@ -59,21 +72,12 @@ func (s *Store) Put(ctx context.Context, run string, data []byte) (string, error
 // Get reads a page of a run, open or closed. The error for a missing page wraps [ErrLost].
 func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
 	id := contract.PageWorkflowID(run, page)
-	history, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: s.namespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id}, MaximumPageSize: 1,
-	})
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		return nil, fmt.Errorf("read %s: %w", id, ErrLost)
-	}
+	first, err := s.firstEvent(ctx, &commonpb.WorkflowExecution{WorkflowId: id})
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", id, err)
-	}
-	events := history.GetHistory().GetEvents()
-	if len(events) == 0 {
-		return nil, fmt.Errorf("read %s: the server returned no event", id)
+		return nil, err
 	}
 	var data []byte
-	input := events[0].GetWorkflowExecutionStartedEventAttributes().GetInput()
+	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
 	if err := s.converter.FromPayloads(input, &data); err != nil {
 		return nil, fmt.Errorf("read %s: %w", id, err)
 	}
@@ -81,6 +85,24 @@ func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: its bytes are not those that were written: %w", id, ErrLost)
 	}
 	return data, nil
+}
+
+// firstEvent reads the start of a workflow. The error for a missing one wraps [ErrLost].
+func (s *Store) firstEvent(ctx context.Context, of *commonpb.WorkflowExecution) (*historypb.HistoryEvent, error) {
+	history, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
+		Namespace: s.namespace, Execution: of, MaximumPageSize: 1,
+	})
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil, fmt.Errorf("read %s: %w", of.GetWorkflowId(), ErrLost)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", of.GetWorkflowId(), err)
+	}
+	events := history.GetHistory().GetEvents()
+	if len(events) == 0 {
+		return nil, fmt.Errorf("read %s: the server returned no event", of.GetWorkflowId())
+	}
+	return events[0], nil
 }
 
 // Close closes pages of a run. They can be read until the retention of the namespace has passed.

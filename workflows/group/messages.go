@@ -104,7 +104,8 @@ func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) e
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.core.CheckPolicy(policy), in.RetryBudget.WithDefaults().Validate())
+	budget := in.RetryBudget.WithDefaults()
+	return errors.Join(r.core.CheckPolicy(policy, budget), budget.Validate())
 }
 
 // setPolicy changes the policy and, if the message has one, the retry budget. The new budget applies to later

@@ -19,7 +19,7 @@ func TextRefusal(r contract.ItemRefusal) string {
 	case contract.CodeAlreadyEnded:
 		return text + TextEnded(r.Item, r.State) + ": there is nothing to cancel"
 	case contract.CodeCanceling:
-		return text + fmt.Sprintf("%s is being canceled; `roundsman show` has its progress", r.Item)
+		return text + fmt.Sprintf("%s is being canceled; `roundsman show` has its progress, `roundsman cancel --force` ends a job at once", r.Item)
 	case contract.CodeNoExpiry:
 		return text + fmt.Sprintf("%s is a task, which cannot expire: cancel it without --force", r.Item)
 	case contract.CodeDetecting:
@@ -27,6 +27,9 @@ func TextRefusal(r contract.ItemRefusal) string {
 	}
 	return text + TextRunNotBegun
 }
+
+// TextBudgetOfPages refuses a rule for keys that are known by their hashes.
+const TextBudgetOfPages = "retry_budget.per_key: it would not count the jobs of this group that lie in pages: set it for the job type, from its next run on"
 
 // TextEnded is the state of an item that has ended; the state may be unknown.
 func TextEnded(item, state string) string {

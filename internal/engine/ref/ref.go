@@ -59,13 +59,14 @@ const (
 const (
 	groupPrefix = "group/"
 	dagPrefix   = "dag/"
+	jobPrefix   = "job-"
 )
 
 // forms is the hint of a text that is no reference.
 const forms = "write NAME, NAME@, NAME@last, NAME@ID, RUN/ITEM, TYPE:KEY or KIND/NAME"
 
 var (
-	jobIDPattern = regexp.MustCompile(`^job-[0-9]+$`)
+	jobIDPattern = regexp.MustCompile(`^` + jobPrefix + `[0-9]+$`)
 	// ticked is the id of a run that a Schedule started, with the group/ left out.
 	ticked = regexp.MustCompile(`^([a-z0-9][a-z0-9_-]*-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z)(?:/(.*))?$`)
 	// called is the id of a submission or a dry run, with the group/ left out. No name of a job type has
@@ -186,12 +187,12 @@ func File(text string) bool {
 	return text == "-" || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || strings.HasPrefix(text, "/")
 }
 
-// ItemID returns the id of an item. In a group, a number is a job.
+// ItemID returns the id of an item. In a group, a number is a job, with any number of zeros before it.
 func ItemID(path string, group bool) string {
 	first, rest, below := strings.Cut(path, "/")
-	if group && digits.MatchString(first) {
-		n, _ := strconv.Atoi(first)
-		first = fmt.Sprintf("job-%05d", n)
+	if number := strings.TrimPrefix(first, jobPrefix); group && digits.MatchString(number) {
+		n, _ := strconv.Atoi(number)
+		first = fmt.Sprintf("%s%05d", jobPrefix, n)
 	}
 	if below {
 		return first + "/" + rest

@@ -67,6 +67,8 @@ func TestNumbersAreJobs(t *testing.T) {
 	assert.Equal(t, "job-123456", ref.ItemID("123456", true))
 	assert.Equal(t, "12", ref.ItemID("12", false))
 	assert.Equal(t, "job-00007", ref.ItemID("job-00007", true))
+	assert.Equal(t, "job-12345/gate", ref.ItemID("job-00012345/gate", true))
+	assert.Equal(t, "job-00012345", ref.ItemID("job-00012345", false))
 }
 
 // TestTimes: a short time is in the year before now.

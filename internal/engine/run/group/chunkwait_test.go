@@ -92,15 +92,20 @@ func TestAChunkExplainsItsWait(t *testing.T) {
 // releases the chunk.
 func TestACanceledJobKeepsTheChunkOfTheOthers(t *testing.T) {
 	t.Parallel()
-	s, _ := keyed(t, 3, 4)
-	s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{11, 12, 13}})
+	s, _ := keyed(t, 5, 6)
+	s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{11, 12, 13, 14, 15}})
 	s.step(source.CancelItem{Item: 1, Reason: "not now"})
-	none[chunks.LeaveChunk](t, s.answered(chunks.Claimed{Seq: 1, Fence: 1, Fences: 100}))
+	s.step(source.CancelItem{Item: 4, Force: true})
+	s.step(source.CancelItem{Item: 5, Force: true})
+	assert.Equal(t, contract.JobExpired, s.job(4).State, "before the answer")
+	none[chunks.LeaveChunk](t, s.answered(chunks.Claimed{Seq: 1, Fence: 1, Fences: 100, Taken: map[int]string{4: "group/other"}}))
 	assert.Equal(t, contract.JobCanceled, s.job(1).State)
+	assert.Equal(t, contract.JobExpired, s.job(4).State)
+	assert.Equal(t, contract.JobExpired, s.job(5).State, "another run has its key")
 	assert.Equal(t, []uint64{12, 13}, s.g.ChunkHashes(1))
 	none[chunks.LeaveChunk](t, s.end(2, FailureNone))
 	assert.Equal(t, chunks.LeaveChunk{Turn: s.g.turn.Number, Seq: 1}, only[chunks.LeaveChunk](t, s.end(3, FailureNone)))
-	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, Completed: 2, Canceled: 1}, s.g.Counts())
+	assert.Equal(t, contract.GroupCounts{Detected: 5, Accepted: 5, Completed: 2, Canceled: 1, Expired: 2}, s.g.Counts())
 }
 
 // TestAJobOfALostPageFails, for it would begin without a claim. Duplicates, and keys that others have, do not begin.

@@ -24,7 +24,7 @@ func (g *course) endJobs(c source.CancelItem, now time.Time) {
 	}
 	g.reach(c.Item)
 	for _, j := range g.jobs.Named(c.Item, g.cfg.JobType, c.Key) {
-		if text := why + j.ItemsText(); !g.notBegun(j, text) && g.forJobs() {
+		if text := why + j.ItemsText(); !g.notBegun(j, text, c.Force) && g.forJobs() {
 			end(now, j.N, text)
 		}
 	}
@@ -34,12 +34,14 @@ func (g *course) endJobs(c source.CancelItem, now time.Time) {
 }
 
 // notBegun remembers an operator's request about a job that is not one yet, because
-// its group has not claimed its keys: it ends as canceled once it has.
-func (g *work) notBegun(j *job, reason string) bool {
+// its group has not claimed its keys: it ends once it has. The first request counts.
+func (g *work) notBegun(j *job, reason string, expire bool) bool {
 	if !j.Late && !j.Claiming && (g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active())) {
 		return false
 	}
-	j.Canceling = cmp.Or(j.Canceling, reason)
+	if j.Canceling == "" {
+		j.Canceling, j.Expiring = reason, expire
+	}
 	return true
 }
 
@@ -135,10 +137,13 @@ func (g *times) endPause(now time.Time) {
 
 func (g *base) paused() bool { return g.engine.Paused().On() }
 
-// CheckPolicy says why a policy cannot replace the running one, or nil.
-func (g *base) CheckPolicy(p jobtype.Policy) error {
-	if g.phase == PhaseEnded {
+// CheckPolicy says why a policy and a retry budget cannot replace the running ones, or nil.
+func (g *work) CheckPolicy(p jobtype.Policy, b *contract.RetryBudget) error {
+	switch {
+	case g.phase == PhaseEnded:
 		return errors.New("the group has ended; change the job type with apply instead")
+	case b != nil && b.PerKey != nil && !g.cfg.NamesKeys && (!g.begun || len(g.jobs.Backlog.Table()) > 0):
+		return errors.New(explain.TextBudgetOfPages)
 	}
 	return p.Validate()
 }

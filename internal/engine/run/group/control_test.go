@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 	"github.com/roundsman/roundsman/jobtype"
@@ -38,6 +39,35 @@ func TestAnExpiredJobIsNotWaitedFor(t *testing.T) {
 	assert.Equal(t, OutcomeFailed, outcome)
 	counts := s.g.Counts()
 	assert.Equal(t, []int{2, 1}, []int{counts.Stale, counts.Expired})
+}
+
+// TestAJobEndsAsWasRequestedBeforeItsClaim: the first request counts.
+func TestAJobEndsAsWasRequestedBeforeItsClaim(t *testing.T) {
+	t.Parallel()
+	keys := []jobtype.Proposal{{DedupeKey: "a"}, {DedupeKey: "b"}, {DedupeKey: "c"}}
+	s := playWith(t, Config{Policy: wide(jobtype.Policy{}), Claims: true}, nodes(node("a", 8)), keys...)
+	s.step(source.CancelItem{Item: 1, Force: true})
+	s.step(source.CancelItem{Item: 2})
+	s.step(source.CancelItem{Item: 2, Force: true})
+	s.step(KeysClaimed{Fence: 1, Fences: 100})
+	assert.Equal(t, string(StateExpired), s.job(1).State)
+	assert.Equal(t, "expired by an operator", s.job(1).Error)
+	assert.Equal(t, string(StateCanceled), s.job(2).State)
+	s.end(3, FailureNone)
+	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, Completed: 1, Canceled: 1, Expired: 1}, s.g.Counts())
+}
+
+// TestARetryBudgetPerKeyNeedsTheKeys: those of jobs in pages are hashes.
+func TestARetryBudgetPerKeyNeedsTheKeys(t *testing.T) {
+	t.Parallel()
+	perKey, perType := &contract.RetryBudget{PerKey: &contract.RetryBudgetRule{}}, &contract.RetryBudget{PerType: &contract.RetryBudgetRule{}}
+	policy := jobtype.Policy{}.WithDefaults()
+	paged, _ := keyed(t, 4, 4)
+	require.ErrorContains(t, paged.g.CheckPolicy(policy, perKey), "retry_budget.per_key: it would not count the jobs of this group that lie in pages")
+	require.NoError(t, paged.g.CheckPolicy(policy, perType))
+	require.NoError(t, paged.g.CheckPolicy(policy, nil))
+	small := playWith(t, Config{Policy: wide(jobtype.Policy{})}, nodes(node("a", 8)), jobtype.Proposal{DedupeKey: "a"})
+	require.NoError(t, small.g.CheckPolicy(policy, perKey))
 }
 
 func TestAnExpiredJobWhoseAttemptTimedOutIsNotPlacedAgain(t *testing.T) {

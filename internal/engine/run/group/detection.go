@@ -265,7 +265,7 @@ func (g *work) offer(list []*job, now time.Time) {
 	for _, j := range list {
 		g.resumeFrom(j)
 		if j.Canceling != "" {
-			g.finish(j, &run.Report{Kind: run.Settled, Item: j.N, State: run.Canceled, Message: j.Canceling}, now)
+			g.finish(j, &run.Report{Kind: run.Settled, Item: j.N, State: j.Requested(), Message: j.Canceling}, now)
 			continue
 		}
 		g.engine.Offer(now, g.cfg.item(j))

@@ -356,9 +356,9 @@ func TestPolicyChangesTheRunningGroup(t *testing.T) {
 	s := play(t, jobtype.Policy{}, []Worker{node("a", 8)}, make([]jobtype.Proposal, 5)...)
 	require.Len(t, started(s.last), 1)
 	wider := wide(jobtype.Policy{}).WithDefaults()
-	require.NoError(t, s.g.CheckPolicy(wider))
+	require.NoError(t, s.g.CheckPolicy(wider, nil))
 	assert.Len(t, started(s.step(PolicySet{Policy: wider})), 4)
-	require.Error(t, s.g.CheckPolicy(jobtype.Policy{}))
+	require.Error(t, s.g.CheckPolicy(jobtype.Policy{}, nil))
 }
 
 func TestContinueAsNewHappensWhenNothingIsInFlight(t *testing.T) {

@@ -90,7 +90,7 @@ func TestSubmissionIsCanceledBeforeItsKeysAreClaimed(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 1, Accepted: 1, Canceled: 1}, s.g.Counts())
 }
 
-func TestACanceledJobOfARunThatWaitsForItsLaneIsCanceled(t *testing.T) {
+func TestAJobOfARunThatWaitsForItsLaneEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]func(job int) source.Event{
 		"cancel": func(job int) source.Event { return source.CancelItem{Item: job, Reason: "not this one"} },
@@ -103,7 +103,11 @@ func TestACanceledJobOfARunThatWaitsForItsLaneIsCanceled(t *testing.T) {
 			s.prepared()
 			require.Equal(t, PhaseWaiting, s.g.Phase())
 			s.step(request(1))
-			listed, err := s.g.Jobs(contract.JobsQueryInput{States: []string{contract.JobCanceled}}, s.now)
+			state, counts := contract.JobCanceled, contract.GroupCounts{Detected: 2, Accepted: 2, Canceled: 2}
+			if name == "expire" {
+				state, counts = contract.JobExpired, contract.GroupCounts{Detected: 2, Accepted: 2, Expired: 2}
+			}
+			listed, err := s.g.Jobs(contract.JobsQueryInput{States: []string{state}}, s.now)
 			require.NoError(t, err)
 			require.Len(t, listed.Jobs, 1)
 			assert.Equal(t, "not this one", listed.Jobs[0].Error)
@@ -111,7 +115,7 @@ func TestACanceledJobOfARunThatWaitsForItsLaneIsCanceled(t *testing.T) {
 			s.step(request(2))
 			outcome, _ := s.outcome()
 			assert.Equal(t, OutcomeCanceled, outcome)
-			assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 2, Canceled: 2}, s.g.Counts())
+			assert.Equal(t, counts, s.g.Counts())
 			assert.Equal(t, "not this one", jobAt(s.g, 2).Error)
 		})
 	}
@@ -133,8 +137,9 @@ func TestARequestWhileKeysAreClaimedIsKept(t *testing.T) {
 			g, err = Restore(data, epoch)
 			require.NoError(t, err)
 			g.Next(epoch, KeysClaimed{Fence: 1, Fences: 10})
-			assert.Equal(t, []string{"x", "z"}, jobAt(g, 1).Keys(), "the canceled one is in no batch")
-			assert.Equal(t, StateCanceled, jobAt(g, 2).State)
+			assert.Equal(t, []string{"x", "z"}, jobAt(g, 1).Keys(), "the one that is ended is in no batch")
+			assert.Equal(t, name == "expire", jobAt(g, 2).State == StateExpired)
+			assert.Equal(t, name == "cancel", jobAt(g, 2).State == StateCanceled)
 			assert.Equal(t, "not this one", jobAt(g, 2).Error)
 		})
 	}

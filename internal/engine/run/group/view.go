@@ -85,7 +85,7 @@ func (g *work) stateOf(j *job) State {
 	case j.Counted:
 		return j.State
 	case j.Canceling != "":
-		return StateCanceled // It is counted when the group has its claims.
+		return openjobs.StateOf(j.Requested(), false) // It is counted when the group has its claims.
 	}
 	view, _ := g.engine.View(j.N)
 	switch view.Phase {

@@ -48,10 +48,10 @@ type Ended struct {
 	Detail string
 }
 
-// Count counts the job as if it had not been accepted, unless an operator has canceled it.
+// Count counts the job as if it had not been accepted, unless an operator has ended it.
 func (e Ended) Count(counts *contract.GroupCounts) {
-	if e.State == openjobs.StateCanceled {
-		counts.Canceled++
+	if e.Canceling != "" {
+		*e.State.In(counts)++
 		return
 	}
 	counts.Accepted--

@@ -64,6 +64,28 @@ func StateOf(s run.State, warns bool) State {
 	return StatePending
 }
 
+// In returns the count of the jobs that have ended in this state; nil if a job in this state is open.
+func (s State) In(counts *contract.GroupCounts) *int {
+	switch s {
+	case StateCompleted:
+		return &counts.Completed
+	case StateWarning:
+		return &counts.Warning
+	case StateFailed:
+		return &counts.Failed
+	case StateCanceled:
+		return &counts.Canceled
+	case StateStale:
+		return &counts.Stale
+	case StateExpired:
+		return &counts.Expired
+	case StateNotStarted:
+		return &counts.NotStarted
+	case StatePending, StateRunning, StateRecalling, StateHeld:
+	}
+	return nil
+}
+
 // Job is a proposal or a batch of proposals, without the engine's item.
 type Job struct {
 	proposed.Work
@@ -85,8 +107,10 @@ type Job struct {
 	// Checkpoint and Done are the progress of an earlier group.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"dn,omitempty"`
-	// Canceling is the reason to end it once its key is claimed.
+	// Canceling is the reason to end it once its key is claimed: as expired if Expiring, else as
+	// canceled.
 	Canceling string `json:"x,omitempty"`
+	Expiring  bool   `json:"xe,omitempty"`
 	// The rest is of a job that has ended, or was started.
 	State     State     `json:"s,omitempty"`
 	Attempt   int       `json:"a,omitempty"`
@@ -168,10 +192,18 @@ func (j *Job) ItemsText() string {
 	return explain.TextItems(len(j.Items))
 }
 
-// End sets the end of a job that never began. One that was canceled is canceled.
+// End sets the end of a job that never began. One that an operator has ended ends so.
 func (j *Job) End(state State, at time.Time, why string) {
 	j.State, j.EndedAt, j.Error = state, at, why
 	if j.Canceling != "" {
-		j.State, j.Error = StateCanceled, j.Canceling
+		j.State, j.Error = StateOf(j.Requested(), false), j.Canceling
 	}
+}
+
+// Requested is the end of a job that an operator has ended before its claim.
+func (j *Job) Requested() run.State {
+	if j.Expiring {
+		return run.Expired
+	}
+	return run.Canceled
 }

@@ -77,23 +77,8 @@ func (t *Tally) Batch(fewer int) {
 
 // Ended counts jobs that ended in a state.
 func (t *Tally) Ended(state openjobs.State, n int) {
-	c := &t.Counts
-	switch state {
-	case openjobs.StateCompleted:
-		c.Completed += n
-	case openjobs.StateWarning:
-		c.Warning += n
-	case openjobs.StateFailed:
-		c.Failed += n
-	case openjobs.StateCanceled:
-		c.Canceled += n
-	case openjobs.StateStale:
-		c.Stale += n
-	case openjobs.StateExpired:
-		c.Expired += n
-	case openjobs.StateNotStarted:
-		c.NotStarted += n
-	case openjobs.StatePending, openjobs.StateRunning, openjobs.StateRecalling, openjobs.StateHeld:
+	if count := state.In(&t.Counts); count != nil {
+		*count += n
 	}
 }
 

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,6 +199,7 @@ func scenes() []scene {
 			p.MaxRuntime, p.DrainGrace, p.OnDeadline = jobtype.Duration(2*time.Second), jobtype.Duration(2*time.Second), jobtype.DeadlineDrain
 		})},
 		{name: "continued-as-new", params: `{"keys":["a","b","c","d","e","f","g","h","i","j"]}`, policy: wide, input: contract.JobGroupInput{RollEvents: 1}},
+		{name: "state-in-pages", params: longKeys(700), policy: wide, input: contract.JobGroupInput{RollEvents: 1500}},
 		{name: "chunks", params: `{"keys":["a"` + strings.Repeat(`,"a"`, 2*contract.MaxPageProposals+20) + `]}`, policy: jobtype.Policy{GlobalExecutionConcurrency: 8, PerWorkerExecutionConcurrency: 4}, input: contract.JobGroupInput{OpenJobs: 20, RollEvents: 2000}},
 		{name: "window-closed", params: `{"keys":["a"]}`, shut: [2]time.Duration{-time.Hour, 24 * time.Hour}},
 		{name: "window-opens", params: `{"keys":["a","b"]}`, shut: [2]time.Duration{-time.Hour, 2 * time.Second}, lane: "default"},
@@ -217,6 +219,15 @@ func scenes() []scene {
 		}},
 		{name: "operated", params: `{"keys":["long","a","b"]}`, policy: jobtype.Policy{}, act: operate},
 	}
+}
+
+// longKeys are params with so many keys that do not compress.
+func longKeys(n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("%x", sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+	}
+	return `{"keys":["` + strings.Join(keys, `","`) + `"]}`
 }
 
 // strict disables a key at its first failure.

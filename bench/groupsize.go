@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -131,7 +132,11 @@ func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n 
 // keyedGroup runs a group with dedupe keys that are claimed in chunks, and before it one of 10,000, which claims its keys
 // at once.
 func keyedGroup(ctx context.Context, b *bench) error {
-	return wholeGroups(ctx, b, "group_keyed", noop.Params{}, 10_000, cmp.Or(b.jobs, 200_000))
+	sizes := []int{10_000, 60_000, 100_000, 200_000}
+	if b.jobs > 0 {
+		sizes = []int{10_000, b.jobs}
+	}
+	return wholeGroups(ctx, b, "group_keyed", noop.Params{}, sizes...)
 }
 
 // millionGroup runs the largest valid group to its end, and before it a group of 10,000: its costs must not be lower.
@@ -166,6 +171,7 @@ func (c *cluster) wholeGroup(ctx context.Context, b *bench, row string, params n
 	if spec.Params, err = json.Marshal(params); err != nil {
 		return 0, err
 	}
+	debug.FreeOSMemory() // The peak of a group does not include the garbage of the one before.
 	if err := cputime.ResetPeak(os.Getpid()); err != nil {
 		return 0, err
 	}

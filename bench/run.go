@@ -49,7 +49,7 @@ func measurements() []measurement {
 		{"bytes", "bytes of history per job of a group of 1,000, without settings and with 1,100 bytes of them", bytesPerJob},
 		{"step_latency", "one activity step on the dev server: schedule, run, next workflow task", stepLatency},
 		{"group_size", "CPU of the control plane per job while 1,000, 10,000 and 60,000 jobs wait, 64 and 4 at once", groupSizes},
-		{"group_keyed", "10,000, then 200,000 (-jobs N) no-op jobs with dedupe keys, in one group, to its end; 15 minutes", keyedGroup},
+		{"group_keyed", "10,000, 60,000, 100,000 and 200,000 (10,000 and -jobs N) no-op jobs with dedupe keys, in one group, to its end; 20 minutes", keyedGroup},
 		{"group_million", "10,000, then 1,000,000 (-jobs N) no-op jobs without keys, in one group, to its end; an hour", millionGroup},
 		{"dag_layers", "DAGs of 1,000, 10,000 and 100,000 no-op tasks, neighbouring and random dependencies, against the bare SDK", dagLayersBench},
 		{"dag_chain", "a chain of 100 no-op tasks: one step", dagChainBench},

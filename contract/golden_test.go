@@ -200,6 +200,7 @@ func wireTypes() []any {
 		RunSummary{},
 		ScheduleSpec{},
 		ServerAwayInput{},
+		ServerAwayResult{},
 		SetCalendarInput{},
 		SetConcurrencyInput{},
 		SetPolicyInput{},

@@ -140,12 +140,12 @@ type ServerAwayInput struct {
 	Silent jobtype.Duration `json:"silent"`
 }
 
-// ServerAwayResult is what the control plane knows about a silent attempt.
+// ServerAwayResult is the knowledge of the control plane about a silent attempt.
 type ServerAwayResult struct {
 	// Away: the attempt may run, because the control plane saw the server fail, or did not run all that
 	// time, or the worker is remote.
 	Away bool `json:"away,omitempty"`
-	// Due is when the next heartbeat of the worker is late; without one the process is gone.
+	// Due is the time until the next heartbeat of the worker is late. Without one the process is gone.
 	Due jobtype.Duration `json:"due,omitempty"`
 }
 

@@ -2,10 +2,10 @@
 
 import { segment } from './api';
 import { useGet } from './data';
-import { isRun, Named, RunName, Said } from './names';
+import { isRun, Named, RunName, Said, sentence } from './names';
 import { Remedies } from './remedies';
 import { href, runHref } from './route';
-import { localized, Time } from './time';
+import { Time } from './time';
 import type { Explanation, Reason } from './types';
 import { Empty, Loaded, State } from './ui';
 
@@ -30,7 +30,7 @@ export function Explain({ thing }: { thing: string }) {
           <>
             <ul class="reasons">
               {reasons.map((reason) => (
-                <li key={`${reason.code}${reason.of}${reason.object}`}>
+                <li key={`${reason.code}${reason.of}${reason.object}`} class={reason.of || (reason.object && !isTold(reason, explanation)) ? '' : sentence(reason.detail)}>
                   <ReasonLine reason={reason} thing={explanation} />
                 </li>
               ))}
@@ -97,19 +97,9 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation
           until <Time at={reason.until} relative={false} />
         </small>
       )}
-      {reason.remedy && (
-        <p class="remedy">
-          <Prose text={reason.remedy} />
-        </p>
-      )}
-      <Remedies of={reason.actions} actor={reason.actor} />
+      <Remedies of={reason.actions} actor={reason.actor} text={reason.remedy} />
     </>
   );
-}
-
-// Prose shows text between backticks as code.
-export function Prose({ text }: { text: string }) {
-  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : localized(part)))}</>;
 }
 
 // isTold reports whether the object of a reason has no link and is already named on the page or in the

@@ -95,3 +95,11 @@ export function Said({ text }: { text: string }) {
     </>
   );
 }
+
+// sentence is the look of a sentence of the API. A name or the output of a program at its beginning keeps its letters.
+export const sentence = (text: string) => (/^(?:a|all|an|another|its?|job|no|none|nothing|one|only|task|the|waits)\b/.test(text) ? 'sentence' : '');
+
+// Prose shows text between backticks as code.
+export function Prose({ text }: { text: string }) {
+  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : localized(part)))}</>;
+}

@@ -2,36 +2,69 @@
 import { Action, Line } from './action';
 import { actOf } from './acts/remedy';
 import { segment } from './api';
+import { Prose } from './names';
 import { href, runHref } from './route';
 import { itemHref } from './runs';
 import type { Remedy } from './types';
 
+// joined are the words between commands.
+const joined = /^(?:wait|see|and|or|then|[,;\s])*$/;
+
+// Remedies has the buttons first; the commands are folded, unless there is no button. text is the remedy in words.
 // Without a button, actor is who can change the state.
-export function Remedies({ of, actor }: { of: Remedy[] | null | undefined; actor?: string | undefined }) {
+export function Remedies({ of, actor, text = '' }: { of: Remedy[] | null | undefined; actor?: string | undefined; text?: string | undefined }) {
   const actions = of ?? [];
-  if (actions.length === 0 && !actor) return null;
+  if (actions.length === 0 && !actor && !text) return null;
+  const buttons = actions.filter(isButton);
+  const lines = actions.filter((action) => !isButton(action));
+  const words = text && (
+    <p class="remedy">
+      <Prose text={text} />
+    </p>
+  );
+  const typed = (shown: Remedy[]) => shown.map((action) => <Line key={action.command} text={action.command} />);
+  if (buttons.length === 0) {
+    return (
+      <>
+        {words}
+        <div class="remedies">
+          {typed(lines)}
+          {actor && <p class="actor">Who can end it: {actor}.</p>}
+        </div>
+      </>
+    );
+  }
   return (
-    <div class="remedies">
-      {actions.map((action) => (
-        <One key={action.command} action={action} />
-      ))}
-      {actor && <p class="actor">Who can end it: {actor}.</p>}
-    </div>
+    <>
+      <div class="remedies">
+        {buttons.map((action) => (
+          <Button key={action.command} action={action} />
+        ))}
+        {actor && <p class="actor">Who can end it: {actor}.</p>}
+      </div>
+      {!joined.test(text.replace(/`[^`]*`/g, '')) && words}
+      {(text || lines.length > 0) && (
+        <details class="lines">
+          <summary>In a terminal</summary>
+          {typed(actions)}
+        </details>
+      )}
+    </>
   );
 }
 
-// One is a button that sends the request, a link to a page, or a line for a shell.
-function One({ action }: { action: Remedy }) {
-  const page = action.request?.method === 'GET' || action.operation === 'apply-configuration' ? pageOf(action) : undefined;
-  if (page !== undefined) {
-    return (
-      <a class="button small" href={page} title={action.command}>
-        {action.label}
-      </a>
-    );
-  }
-  if (!action.request || action.request.method === 'GET') return <Line text={action.command} />;
-  return <Action {...actOf(action)} small />;
+const isLink = (action: Remedy) => action.request?.method === 'GET' || action.operation === 'apply-configuration';
+const isButton = (action: Remedy) => (isLink(action) && pageOf(action) !== undefined) || (action.request && action.request.method !== 'GET');
+
+// Button sends the request, or is a link to a page.
+function Button({ action }: { action: Remedy }) {
+  const page = isLink(action) ? pageOf(action) : undefined;
+  if (page === undefined) return <Action {...actOf(action)} small />;
+  return (
+    <a class="button small" href={page} title={action.command}>
+      {action.label}
+    </a>
+  );
 }
 
 // pages of operations that read. A missing argument gives no page.

@@ -216,3 +216,21 @@ test('a run of many jobs: its map, its causes, and the retry of what failed', { 
   await until('its page', () => page.$eval('h1', (e) => e.textContent === 'job-00002'));
   assert.deepEqual(page.faults, []);
 });
+
+test('a graph of few tasks can be read at once at every width', { skip, timeout: 600_000 }, async () => {
+  const file = join(stage.dir, 'ladder.yaml');
+  const rung = (i) => `  - {id: rung-${i}, ${i > 0 ? `needs: rung-${i - 1}` : 'approval: {prompt: "Climb?"}'}${i > 0 ? ', command: ["true"]' : ''}}`;
+  writeFileSync(file, `version: 1\nname: ladder\ntasks:\n${Array.from({ length: 7 }, (_, i) => rung(i)).join('\n')}\n  - {id: beside, needs: rung-2, command: ["true"]}\n`);
+  await stage.shell(`roundsman dag run ${file} --as tall --detach`);
+  for (const width of [1440, 1024, 390]) {
+    await page.setViewport({ width, height: 960 });
+    await stage.open(page, 'runs/dag~ladder~tall');
+    await until(`all names at ${width} px`, () => page.$$eval('.graph .node text.t', (all) => all.length === 8));
+    assert.ok((await scale()) >= 85, `${width} px: ${await scale()} %`);
+    const cut = await page.$eval('.graph', (e) => {
+      const frame = e.getBoundingClientRect();
+      return [...e.querySelectorAll('.node .box')].map((box) => box.getBoundingClientRect()).filter((b) => b.left < frame.left || b.right > frame.right || b.top < frame.top || b.bottom > frame.bottom).length;
+    });
+    assert.equal(cut, 0, `boxes out of sight at ${width} px`);
+  }
+});

@@ -26,6 +26,10 @@ const (
 	keptShapes = 4
 	// graphGap is the minimum time between fetches: the map of 100,000 tasks has 130 kB.
 	graphGap = 2 * time.Second
+	// mostTurned bounds the boxes that are laid out in both directions.
+	mostTurned = 60
+	// graphHeight is the height in pixels that a page has for a graph.
+	graphHeight = 640
 )
 
 // The size of a box in pixels.
@@ -62,6 +66,7 @@ type graphInput struct {
 	At    int      `query:"at" minimum:"0" doc:"Only the task with this number in the map, counted from 1, and those next to it"`
 	Task  string   `query:"task" maxLength:"1000" doc:"Only this task and those next to it"`
 	Open  []string `query:"open" maxItems:"100" doc:"Fan-outs whose tasks have boxes of their own"`
+	Width int      `query:"width" minimum:"0" maximum:"10000" doc:"The pixels that are there: the drawing goes down where that is easier to read"`
 	Shape bool     `query:"shape" doc:"Only the places of all tasks in the map"`
 	Find  string   `query:"find" maxLength:"1000" doc:"Only the tasks whose id contains this text"`
 }
@@ -127,7 +132,7 @@ func addGraph(a *api.API) {
 		if in.At > 0 || in.Task != "" {
 			return answer, answer.around(view, *in)
 		}
-		return answer, answer.whole(view, in.Open)
+		return answer, answer.whole(view, *in)
 	})
 }
 
@@ -166,10 +171,10 @@ func (g *RunGraph) counted(picture starter.DAGPicture) {
 	}
 }
 
-func (g *RunGraph) whole(view *graphView, opened []string) error {
-	groups := groupsOf(view.picture, every(view.picture.Len()), opened)
+func (g *RunGraph) whole(view *graphView, in graphInput) error {
+	groups := groupsOf(view.picture, every(view.picture.Len()), in.Open)
 	if len(groups) <= mostBoxes {
-		if err := g.draw(view, groups, critical(view.picture, view.task)); err != nil {
+		if err := g.draw(view, groups, critical(view.picture, view.task), in.Width); err != nil {
 			return err
 		}
 	}
@@ -208,11 +213,11 @@ func (g *RunGraph) around(view *graphView, in graphInput) error {
 		groups[k] = group{name: picture.ID(i), tasks: []int{i}}
 	}
 	g.Task = &starter.Listed([]starter.Item{task})[0]
-	return g.draw(view, groups, nil)
+	return g.draw(view, groups, nil, in.Width)
 }
 
 // draw lays out one box for each group. It draws none if they are too many.
-func (g *RunGraph) draw(view *graphView, groups []group, path []int) error {
+func (g *RunGraph) draw(view *graphView, groups []group, path []int, width int) error {
 	boxes := map[int]int{}
 	for k, of := range groups {
 		for _, i := range of.tasks {
@@ -230,6 +235,16 @@ func (g *RunGraph) draw(view *graphView, groups []group, path []int) error {
 	laid, ok, err := drawn.Layout(draw.Never, mostBoxes)
 	if err != nil || !ok {
 		return err
+	}
+	if scale := scaleOf(laid, width); scale < 1 && len(groups) <= mostTurned {
+		drawn.Down = true
+		down, _, err := drawn.Layout(draw.Never, mostBoxes)
+		if err != nil {
+			return err
+		}
+		if scaleOf(down, width) > scale {
+			laid = down
+		}
 	}
 	on, steps := map[int]bool{}, map[[2]int]bool{}
 	for k, i := range path {
@@ -253,6 +268,14 @@ func (g *RunGraph) draw(view *graphView, groups []group, path []int) error {
 	}
 	view.subDAGs(groups, g.Drawing.Boxes)
 	return nil
+}
+
+// scaleOf is the scale at which all of a drawing is seen. Without a width it is 1.
+func scaleOf(of draw.Drawing, width int) float64 {
+	if width == 0 {
+		return 1
+	}
+	return min(float64(width)/of.Width, graphHeight/of.Height, 1)
 }
 
 // linesOf returns the boxes that each box needs, and the pairs in which a failed need keeps a task from

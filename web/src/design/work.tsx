@@ -8,6 +8,7 @@ export interface Task {
   what: ComponentChildren;
   code?: string | undefined;
   why?: ComponentChildren;
+  look?: string;
   age?: ComponentChildren;
   acts?: ComponentChildren;
 }
@@ -22,7 +23,7 @@ export const Work = ({ rows, fold }: { rows: Task[]; fold?: ComponentChildren })
             {row.what}
             {row.code && <span class="code">{row.code}</span>}
           </span>
-          {row.why && <p class="why">{row.why}</p>}
+          {row.why && <p class={`why ${row.look ?? ''}`}>{row.why}</p>}
         </div>
         <span class="age">{row.age}</span>
         <div class="acts actions">{row.acts}</div>

@@ -13,6 +13,8 @@ import { keyOf, type Looking, useView } from './view';
 import { Zoom } from './zoom';
 
 const near = 0.6; // The scale from which a box has its text.
+const readable = 0.85;
+const few = 60; // So many boxes are read one by one. Of more boxes the shape is seen first.
 const letters = 16;
 
 export const cut = (text: string, most: number) => {
@@ -65,12 +67,12 @@ export function Picture({ drawing, label, acting }: { drawing: Drawing; label: s
   const narrow = useNarrow();
   const now = useNow();
   const gravest = drawing.boxes.find((box) => isFailed(box.role as Role)) ?? drawing.boxes.find((box) => box.role === 'person') ?? drawing.boxes[0];
-  // A narrow screen begins at the gravest box, where its text can be read.
+  // Few boxes that are too small to read, and any on a narrow screen, begin at the gravest one.
   const looking = useView(frame, drawing, 1.6, (fitted, size) => {
-    if (!narrow || fitted.k >= near || !gravest) return { ...fitted, k: Math.min(fitted.k, 1), ...(fitted.k > 1 && { x: (drawing.width - size.width) / 2, y: (drawing.height - size.height) / 2 }) };
-    const k = 0.85;
+    if (fitted.k >= near || !gravest || !(narrow || drawing.boxes.length <= few)) return fitted;
+    const k = readable;
     return { k, x: Math.max(gravest.x + gravest.width / 2 - size.width / 2 / k, 0), y: Math.max(gravest.y + gravest.height / 2 - size.height / 2 / k, 0) };
-  });
+  }, 0, 1);
   const { view, size } = looking;
   const centered = useRef(0);
   useEffect(() => {
@@ -115,7 +117,7 @@ export function Picture({ drawing, label, acting }: { drawing: Drawing; label: s
     acting.choose(to.id);
     bring(looking, to);
   };
-  const height = Math.min(Math.max(drawing.height + 24, 160), 460);
+  const height = Math.min(Math.max(drawing.height * Math.min(size.width / drawing.width || 1, 1) + 24, 160), Math.max(innerHeight * 0.7, 460));
   return (
     <div class={`graph ${view.k > looking.fitted * 1.01 ? 'zoomed' : ''}`} ref={frame} style={{ height: `${height}px` }}>
       <svg

@@ -28,12 +28,13 @@ export interface Looking {
 const slop = 4; // Pixels that a pointer may move within a click.
 const step = 1.25;
 
-// useView looks at a picture of this size. most is the largest scale; begin returns the first view.
-export function useView(box: RefObject<HTMLElement | null>, world: Size, most: number, begin?: ((fitted: View, size: Size) => View) | undefined, margin = 0): Looking {
+// useView looks at a picture of this size. most is the largest scale, fits the largest one of the whole picture. begin returns
+// the first view.
+export function useView(box: RefObject<HTMLElement | null>, world: Size, most: number, begin?: ((fitted: View, size: Size) => View) | undefined, margin = 0, fits = most): Looking {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   const [chosen, setChosen] = useState<View>();
   const fitOf = (of: Size): View => {
-    const k = Math.min((of.width - 2 * margin) / Math.max(world.width, 1), (of.height - 2 * margin) / Math.max(world.height, 1), most);
+    const k = Math.min((of.width - 2 * margin) / Math.max(world.width, 1), (of.height - 2 * margin) / Math.max(world.height, 1), fits);
     return { k: k || 1, x: (world.width - of.width / (k || 1)) / 2, y: (world.height - of.height / (k || 1)) / 2 };
   };
   const fitted = fitOf(size);

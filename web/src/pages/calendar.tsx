@@ -113,7 +113,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                     show: (tick) => (
                       <State word={tick.state === 'runs' ? 'run' : tick.state} role={tick.state === 'runs' ? 'plan' : 'skipped'} />
                     ),
-                    width: '6rem',
+                    width: '7rem',
                   },
                   { name: 'Begins', show: (tick) => (tick.begins_at ? late(tick) : ''), width: '9rem' },
                   {
@@ -184,7 +184,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                   { name: 'Job type', show: jobType, wide: true },
                   { name: 'State', show: (tick) => <State word={tick.state} />, width: '6rem' },
                   { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, width: '13rem' },
-                  { name: 'Outcome', show: (tick) => tick.outcome && <State word={tick.outcome} />, width: '7rem' },
+                  { name: 'Outcome', show: (tick) => tick.outcome && <State word={tick.outcome} />, width: '8rem' },
                   {
                     name: 'Took',
                     show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />,

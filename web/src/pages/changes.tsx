@@ -3,7 +3,7 @@ import { Action } from '../action';
 import { actOf } from '../acts/remedy';
 import { query } from '../api';
 import { useGet } from '../data';
-import { Time } from '../time';
+import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
 import { Loaded, Section } from '../ui';
 import './changes.css';
@@ -53,7 +53,7 @@ export function WhoChanged({ of }: { of: { job_type: string } | { object: string
                       {entry.via && ` · ${entry.via}`}
                     </small>
                     {(entry.before || entry.after || entry.detail) && (
-                      <p>{[entry.before && entry.after ? `${entry.before} → ${entry.after}` : entry.before || entry.after, entry.detail].filter(Boolean).join('; ')}</p>
+                      <p>{localized([entry.before && entry.after ? `${entry.before} → ${entry.after}` : entry.before || entry.after, entry.detail].filter(Boolean).join('; '))}</p>
                     )}
                   </div>
                   {entry.put_back?.action && <Back entry={entry} />}

@@ -1,5 +1,5 @@
 import { useGet } from '../data';
-import { Prose } from '../explain';
+import { Prose } from '../names';
 import { Remedies } from '../remedies';
 import type { Doctor as DoctorReport, Version } from '../types';
 import { type Head, Loaded, Page, Section, State, Table } from '../ui';
@@ -45,7 +45,7 @@ export function Doctor() {
                 { name: 'Found', show: (check) => <Prose text={check.found} />, wide: true },
                 {
                   name: 'What to do',
-                  show: (check) => (check.fix ? <><Prose text={check.fix} /> <Remedies of={check.actions} /></> : undefined),
+                  show: (check) => check.fix && <Remedies of={check.actions} text={check.fix} />,
                   wide: true,
                 },
               ]}

@@ -1,6 +1,6 @@
 // The graph of a run of a DAG: boxes and lines, a map of all tasks, or a list. The server places the boxes.
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
 import { get, query } from '../api';
@@ -22,16 +22,29 @@ import '../graph/graph.css';
 const views = ['graph', 'map', 'list'] as const;
 type ViewName = (typeof views)[number];
 
+// useWidth returns the width of an element in steps of 50 pixels, for the layout of its graph.
+function useWidth() {
+  const of = useRef<HTMLElement>(null);
+  const [width, set] = useState(0);
+  useLayoutEffect(() => {
+    const sized = new ResizeObserver(([entry]) => entry && set(Math.max(Math.floor(entry.contentRect.width / 50) * 50, 50)));
+    if (of.current) sized.observe(of.current);
+    return () => sized.disconnect();
+  }, []);
+  return { of, width };
+}
+
 export function Graph({ run, params }: { run: Snapshot; params: URLSearchParams }) {
   const open = isOpen(run);
   const opened = (params.get('open') ?? '').split(',').filter(Boolean);
-  const found = useSettled<RunGraph>(`${runPath(run.workflow_id)}/graph${query({ open: opened.join(',') })}`, open);
+  const { of, width } = useWidth();
+  const found = useSettled<RunGraph>(width > 0 ? `${runPath(run.workflow_id)}/graph${query({ open: opened.join(','), width })}` : undefined, open);
   const graph = found.data;
   const able = graph ? views.filter((name) => (name === 'map' ? graph.map : graph.drawing)) : [];
   const asked = params.get('view') as ViewName;
   const view = able.includes(asked) ? asked : able[0];
   return (
-    <section class="graphs">
+    <section class="graphs" ref={of}>
       <h2>
         Graph <small>{graph && [plural(graph.tasks, 'task'), graph.drawing && graph.drawing.boxes.length < graph.tasks && plural(graph.drawing.boxes.length, 'box', 'boxes')].filter(Boolean).join(', ')}</small>
         {able.length > 1 && (

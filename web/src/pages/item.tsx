@@ -10,7 +10,7 @@ import { Artifacts } from '../output/artifacts';
 import { Output } from '../output/output';
 import { href, runHref } from '../route';
 import { itemHref, itemPath, runPath } from '../runs';
-import { Both, localized, span, Time, Took, useZone } from '../time';
+import { Both, duration, localized, span, Time, Took, useZone } from '../time';
 import type { ItemDetail, Snapshot } from '../types';
 import { Empty, Facts, type Head, Json, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
@@ -34,7 +34,7 @@ export function ItemPage({ run, id, params }: { run: string; id: string; params:
         {(item) => (
           <div class="cols">
             <div class="stack">
-              {(!item.standing.ended || item.standing.role === 'upstream' || isFailed(item.standing.role)) && workflow && (
+              {(!item.standing.ended || item.standing.role === 'upstream' || (isFailed(item.standing.role) && actsOnItem(item).length === 0)) && workflow && (
                 <Section title={item.standing.ended ? 'What can be done' : 'What it waits for'}>
                   <Explain thing={`${workflow}/${id}`} />
                 </Section>
@@ -83,7 +83,7 @@ function Now({ item }: { item: ItemDetail }) {
         of={[
           ['State', <State key="state" word={item.standing.state} role={item.standing.role} />],
           ['Key', item.dedupe_key],
-          ['Summary', item.summary],
+          ['Summary', item.summary !== item.dedupe_key && item.summary],
           ['Kind', item.kind !== 'job' && item.kind],
           ['Waits for', item.waiting && localized(item.waiting)],
           ['Until', item.until && <Time key="until" at={item.until} relative={false} />],
@@ -91,7 +91,7 @@ function Now({ item }: { item: ItemDetail }) {
           ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
           ['Stage', progress?.stage],
           ['Says', progress?.message],
-          ['Silent', item.active?.quiet && `no report, output, CPU or I/O for ${item.active.quiet}`],
+          ['Silent', item.active?.quiet && `no report, output, CPU or I/O for ${span(duration(item.active.quiet))}`],
           ['Last beat', item.active?.beat_at && <Time key="beat" at={item.active.beat_at} />],
           ['Worker', item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>],
           ['Created', item.created_at && <Time key="created" at={item.created_at} />],

@@ -8,7 +8,7 @@ import { Explain } from '../explain';
 import { later } from '../later';
 import { RunName } from '../names';
 import { href } from '../route';
-import { duration, place, span, Time, Took, useZone } from '../time';
+import { duration, place, span, spans, Time, Took, useZone } from '../time';
 import type { Backfilled, Calendar, Explanation, Holds, JobType, RunRef, ShownJobType } from '../types';
 import { Awaited, Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { WhoChanged } from './changes';
@@ -84,7 +84,7 @@ function Next({ type }: { type: ShownJobType }) {
   return (
     <Section title={next.length === mostNext ? 'Next five' : 'Next'} note={place(useZone())}>
       {next.length === 0 ? (
-        <Empty>It has no schedule.</Empty>
+        <Empty>{type.times ? 'Nothing is due.' : 'It has no schedule.'}</Empty>
       ) : (
         <ol class="instants" aria-label="When it is due">
           {next.map((at) => (
@@ -97,7 +97,7 @@ function Next({ type }: { type: ShownJobType }) {
           ))}
         </ol>
       )}
-      {type.times && <p class="fold2">{type.times}</p>}
+      {type.times && <p class="fold2">{spans(type.times)}</p>}
     </Section>
   );
 }
@@ -166,8 +166,9 @@ function Actions({ type }: { type: JobType }) {
   const name = type.name;
   return (
     <>
+      {type.paused && <Action {...resumeJobType(name)} />}
       <Action {...runJobType(name, type.paused, type.window?.open === false)} done={started} />
-      {type.paused ? <Action {...resumeJobType(name)} /> : <Action {...pauseJobType(name)} />}
+      {!type.paused && <Action {...pauseJobType(name)} />}
       <Action {...detect(name)} done={started} />
       <a class="button" href={href('submit', name)}>
         Submit a job

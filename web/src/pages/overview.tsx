@@ -5,9 +5,9 @@ import { retryRun } from '../acts/runs';
 import { useGet } from '../data';
 import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
-import { linkOfThing, Prose } from '../explain';
+import { linkOfThing } from '../explain';
 import { later } from '../later';
-import { isRun, Named, RunName, runName, Said } from '../names';
+import { isRun, Named, Prose, runName, RunName, Said, sentence } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
@@ -72,6 +72,7 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
       role: 'person',
       what: isRun(need.name) ? <Named object={need.name} /> : link ? <a href={link}>{need.name}</a> : need.name,
       code: need.code,
+      look: sentence(need.detail),
       why: (
         <>
           <Said text={need.detail} />
@@ -107,7 +108,13 @@ function Checks({ of, waits }: { of: DoctorReport | undefined; waits: boolean })
           what: check.name,
           why: (
             <>
-              <Prose text={check.found} /> {check.fix && <Prose text={check.fix} />}
+              <Prose text={check.found} />
+              {check.fix && !check.actions?.length && (
+                <>
+                  {'. '}
+                  <Prose text={check.fix} />
+                </>
+              )}
             </>
           ),
           acts: <Remedies of={check.actions} />,
@@ -235,6 +242,7 @@ const stoppedRow = (type: JobType): Task => ({
   role: roleOf(type.standing.state) ?? 'unknown',
   what: <a href={href('job-types', type.name)}>{type.name}</a>,
   why: localized(type.standing.detail || type.standing.state),
+  look: sentence(type.standing.detail ?? ''),
   code: type.standing.code,
   age: type.standing.since && <Time at={type.standing.since} />,
   acts: <Remedies of={type.standing.actions} actor={type.standing.actor} />,

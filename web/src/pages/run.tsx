@@ -6,11 +6,11 @@ import { actsOnRun } from '../acts/runs';
 import { get, query, segment } from '../api';
 import { useGet, useWindow } from '../data';
 import { isFailed, spoken } from '../design/state';
-import { Explain, Prose } from '../explain';
+import { Explain } from '../explain';
 import { Causes } from '../graph/causes';
 import { fewest, JobMap } from '../graph/jobs';
 import { later } from '../later';
-import { RunName, runName, Said } from '../names';
+import { Prose, runName, RunName, Said, sentence } from '../names';
 import { Remedies } from '../remedies';
 import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath } from '../runs';
@@ -50,6 +50,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
                   <Wrong run={snapshot} />
                   {isOpen(snapshot) && <Waits run={snapshot} />}
                   {snapshot.kind === 'dag' ? <Graph run={snapshot} params={params} /> : (snapshot.progress?.total ?? 0) >= fewest && <JobMap run={snapshot} />}
+                  <RunTimeline run={snapshot} params={params} />
                 </div>
                 <div class="stack">
                   {snapshot.kind === 'dag' && task > 0 && <Task key={task} run={snapshot} at={task} />}
@@ -58,7 +59,6 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
                   <Phases run={snapshot} />
                 </div>
               </div>
-              <RunTimeline run={snapshot} params={params} />
               {listed && <Items run={snapshot} params={params} />}
               <WhoChanged of={{ object: snapshot.workflow_id }} />
             </>
@@ -130,7 +130,7 @@ function Waits({ run }: { run: Snapshot }) {
       {asked.slice(0, mostAsked).map((reason) => (
         <section key={`${reason.of} ${reason.object} ${reason.detail}`} class="ask strip2" aria-label={reason.detail}>
           <div class="row1">
-            <b>{reason.detail}</b>
+            <b class={sentence(reason.detail)}>{reason.detail}</b>
             <small>
               {reason.of && (
                 <>
@@ -419,7 +419,7 @@ const keyOf = (item: Item) => (
 function saying(item: Item): string {
   const at = item.active?.progress;
   if (item.waiting) return localized(item.waiting);
-  if (item.active?.quiet) return `no report, output, CPU or I/O for ${item.active.quiet}`;
+  if (item.active?.quiet) return `no report, output, CPU or I/O for ${span(duration(item.active.quiet))}`;
   if (at) return [at.percent >= 0 && `${Math.round(at.percent)} %`, at.stage, at.message].filter(Boolean).join(' · ');
   return item.summary ?? '';
 }

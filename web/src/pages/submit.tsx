@@ -7,6 +7,7 @@ import { useGet } from '../data';
 import { SchemaForm } from '../form';
 import { RunName } from '../names';
 import { go, href } from '../route';
+import { duration, span } from '../time';
 import type { Handler, HandlerList, JobType, JobTypeList, Schema, SubmittedJobs } from '../types';
 import { Facts, Loaded, Page, Section } from '../ui';
 import { plural } from '../words';
@@ -119,7 +120,7 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
               ['Job type', <a key="type" href={href('job-types', type.name)}>{type.name}</a>],
               ['Handler', type.spec.handler ?? 'a DAG'],
               ['Lane', lane && <a href={`${href('locks')}?lane=${encodeURIComponent(lane)}`}>{lane}</a>],
-              ['Timeout', policy?.execution_timeout],
+              ['Timeout', policy?.execution_timeout && span(duration(policy.execution_timeout))],
               ['Window', type.window && (closed ? 'closed now' : 'open now')],
             ]}
           />

@@ -4,10 +4,10 @@ import { segment } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { later } from '../later';
-import { RunName } from '../names';
+import { Prose, RunName } from '../names';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
-import { Time, Took } from '../time';
+import { duration, span, Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
 import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
@@ -53,7 +53,7 @@ export function WorkerPage({ id }: { id: string }) {
                     ],
                     ['Version', worker.registration.version],
                     ['Only for', (worker.registration.job_types ?? []).join(', ')],
-                    ['Clock', worker.skew && `${worker.skew} ahead`],
+                    ['Clock', worker.skew && `${span(duration(worker.skew))} ahead`],
                     ['No answer', worker.silent],
                     ['Undelivered', worker.report?.undelivered ? `${worker.report.undelivered} outcomes` : ''],
                   ]}
@@ -149,13 +149,13 @@ function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
   return (
     <div class={`verdict ${tone}`}>
       <p>
-        <strong>{text}</strong> {verdict.text.replaceAll('`', '')}
+        <strong>{text}</strong> <Prose text={verdict.text.replace(`${verdict.code}: `, '')} /> <span class="code">{verdict.code}</span>
       </p>
       {verdict.running > 0 && drained && (
         <p>
           {drained.free_at && (
             <>
-              A drain is likely to take until <Time at={drained.free_at} />.{' '}
+              A drain is likely to end <Time at={drained.free_at} />.{' '}
             </>
           )}
           {drained.unknown > 0 && `The end of ${plural(drained.unknown, 'job')} is not known.`}

@@ -38,18 +38,18 @@ type HeldBack struct {
 	Job  int    `json:"-"`
 	Key  string `json:"key"`
 	Code string `json:"code"`
-	// Since and Until are the time for which it is.
+	// Since and Until bound the time of the hold.
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until"`
 	Detail string    `json:"detail"`
 }
 
-// Found is what was counted of an attempt of a detection.
+// Found has the counts of one attempt of a detection.
 type Found struct {
 	Accepted, Duplicates, Surplus, Invalid int
 }
 
-// Find counts more of an attempt.
+// Find adds to the counts of an attempt.
 func (t *Tally) Find(attempt *Found, more Found) {
 	attempt.Accepted += more.Accepted
 	attempt.Duplicates += more.Duplicates
@@ -58,7 +58,7 @@ func (t *Tally) Find(attempt *Found, more Found) {
 	t.add(more, 1)
 }
 
-// Drop takes back what an attempt has found.
+// Drop subtracts the counts of an attempt.
 func (t *Tally) Drop(attempt Found) { t.add(attempt, -1) }
 
 func (t *Tally) add(found Found, times int) {
@@ -99,7 +99,7 @@ func (t *Tally) Active(key, by string) {
 	}
 }
 
-// Hold keeps a proposal that was left out. With n it is one of those that the retry budget keeps back.
+// Hold records a disabled proposal. n is the number of jobs held by the retry budget.
 func (t *Tally) Hold(h HeldBack, n int) {
 	if len(t.HeldBack) < maxNamed {
 		t.HeldBack = append(t.HeldBack, h)
@@ -109,7 +109,7 @@ func (t *Tally) Hold(h HeldBack, n int) {
 	}
 }
 
-// AllDeduped names the runs that have what was submitted.
+// AllDeduped names the runs with the keys of all submitted jobs.
 func (t *Tally) AllDeduped() reasons.Reason {
 	if len(t.Deduped) == 0 {
 		return reasons.Reason{Code: contract.CodeDeduped, Detail: explain.TextEveryActive}
@@ -118,7 +118,7 @@ func (t *Tally) AllDeduped() reasons.Reason {
 	return reasons.Reason{Code: contract.CodeDeduped, Detail: text}
 }
 
-// AllHeldBack is the reason for which nothing of what was submitted is done.
+// AllHeldBack returns the reason if all submitted jobs are held.
 func (t *Tally) AllHeldBack() reasons.Reason {
 	if len(t.HeldBack) == 0 {
 		return reasons.Reason{Detail: explain.TextEveryHeld}
@@ -126,7 +126,7 @@ func (t *Tally) AllHeldBack() reasons.Reason {
 	return t.HeldBack[0].Reason(t.Counts.Disabled + t.Counts.AlreadyActive - 1)
 }
 
-// Failing names the first key that the retry budget keeps back.
+// Failing names the first key that the retry budget holds.
 func (t *Tally) Failing(jobType string) reasons.Reason {
 	key := ""
 	for _, h := range t.HeldBack {
@@ -143,7 +143,7 @@ func (h HeldBack) Reason(more int) reasons.Reason {
 	return reasons.Reason{Code: contract.Code(h.Code), Detail: explain.TextHeldKey(h.Key, h.Detail, more)}
 }
 
-// Holds lists the proposals that were left out, for a status.
+// Holds lists the disabled proposals, for a status.
 func (t *Tally) Holds(jobType string) (list []contract.AdmissionHold) {
 	for _, h := range t.HeldBack {
 		list = append(list, contract.AdmissionHold{JobType: jobType, DedupeKey: h.Key, Code: h.Code, Since: h.Since, Until: h.Until, Detail: h.Detail})

@@ -68,6 +68,8 @@ type Options struct {
 	Metrics client.MetricsHandler
 	// Render returns the command lines of attempts. Default: none.
 	Render Render
+	// Recall rebuilds the states of open runs without a control plane, see [WithMemory]. Default: none.
+	Recall Recall
 	// Intercept is called for every call to the server. Default: none.
 	Intercept grpc.UnaryClientInterceptor
 }
@@ -106,6 +108,7 @@ type Client struct {
 	heartbeat  time.Duration
 	connection Connection
 	render     Render
+	recall     Recall
 	askWithin  time.Duration
 	presence   *rpc.Presence
 	pages      *pagestore.Cache
@@ -151,7 +154,7 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 	c := New(temporal, options.Namespace, options.Logger)
 	c.identity = options.Identity
 	c.heartbeat = max(options.HeartbeatInterval, 0)
-	c.render = options.Render
+	c.render, c.recall = options.Render, options.Recall
 	if c.askWithin = options.AskWithin; c.askWithin > 0 {
 		c.presence = &rpc.Presence{Absent: func(err error) bool {
 			_, down := errors.AsType[*ControlPlaneDownError](err)

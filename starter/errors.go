@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
@@ -67,7 +68,11 @@ type ControlPlaneDownError struct {
 	// Later is true if the request may still be carried out: the server keeps an update for
 	// the next control plane.
 	Later bool
-	Cause error
+	// AsOf is the time of the state that is shown instead; zero: none.
+	AsOf time.Time
+	// Forgotten is the failure to read such a state; nil: none was wanted, or AsOf is set.
+	Forgotten error
+	Cause     error
 }
 
 // Error implements error.
@@ -82,7 +87,14 @@ func (e *ControlPlaneDownError) Error() string {
 
 // What returns the failure without the remedy.
 func (e *ControlPlaneDownError) What() string {
-	return e.Asked + " was not answered: no control plane serves this namespace"
+	text := e.Asked + " was not answered: no control plane serves this namespace"
+	if !e.AsOf.IsZero() {
+		text += "; this is the state of " + e.AsOf.UTC().Format(time.RFC3339) + ", from the history"
+	}
+	if e.Forgotten != nil {
+		text += "; the state of the run is unknown: " + e.Forgotten.Error()
+	}
+	return text
 }
 
 func (*ControlPlaneDownError) unanswered() {}

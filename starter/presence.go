@@ -17,8 +17,7 @@ func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, cont
 	if c.askWithin <= 0 {
 		return context.WithTimeout(ctx, answerTimeout)
 	}
-	switch ref.WorkflowID {
-	case contract.FleetWorkflowID, contract.AdmissionWorkflowID, contract.AuditWorkflowID, contract.NotificationsWorkflowID:
+	if isEntity(ref) {
 		return context.WithTimeout(ctx, c.askWithin)
 	}
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)

@@ -19,9 +19,17 @@ import (
 // milliseconds, or in a few seconds if it has to load a long history first.
 const answerTimeout = 10 * time.Second
 
-// query queries a workflow, open or closed, and decodes the answer.
-func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args ...any) (T, error) {
-	return queryUnless[T](ctx, c, rejectCondition(ref), ref, name, args...)
+// query queries a workflow, open or closed, and decodes the answer. With [WithMemory] it needs no
+// control plane.
+func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args ...any) (answer T, err error) {
+	memory := c.memoryOf(ctx, ref)
+	if !memory.absent() {
+		answer, err = queryUnless[T](ctx, c, rejectCondition(ref), ref, name, args...)
+		if !memory.absentNow(err) {
+			return answer, err
+		}
+	}
+	return remember[T](ctx, c, memory, ref, name, args...)
 }
 
 // queryUnless is query, except that the server rejects workflows in the given state.

@@ -102,8 +102,8 @@ type ActiveItem struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// Silence returns the reason why an open run did not answer. It is nil after an answer, and
-// for a run that has just started.
+// Silence returns the reason why an open run did not answer, also if its state was recalled. It
+// is nil after an answer, and for a run that has just started.
 func (s Snapshot) Silence() error { return s.silence }
 
 func (s Snapshot) unanswered(why error) Snapshot {
@@ -154,6 +154,9 @@ func (r Runs) show(ctx context.Context, ref RunRef) (Snapshot, error) {
 		snapshot.Unanswered, snapshot.silence = err.Error(), err
 	case err != nil:
 		return Snapshot{}, err
+	}
+	if down := RecallOf(ctx); down != nil {
+		snapshot.Unanswered, snapshot.silence = down.Error(), down
 	}
 	return snapshot, nil
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers/recall"
 )
 
 // ClientOptions converts connection settings to options of [starter.Dial]. It reads the certificates, so a
 // missing file is an error.
 func ClientOptions(settings config.Temporal) (starter.Options, error) {
-	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip", Render: render}
+	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip", Render: render, Recall: recall.Run}
 	switch {
 	case settings.TLS == nil && settings.APIKey == "":
 		return options, nil

@@ -92,6 +92,7 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 	if err != nil {
 		return explanation, err
 	}
+	noteDown(&facts, starter.RecallOf(ctx))
 	if facts.Down != "" {
 		facts.DownSince = e.lastPoll(ctx)
 	}

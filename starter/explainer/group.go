@@ -110,11 +110,8 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 	run := explain.RunFacts{
 		ID: ref.WorkflowID, JobType: shown.JobType, Open: shown.Open(), Outcome: string(shown.Outcome), StartedAt: shown.Started,
 	}
-	switch {
-	case !run.Open:
-		return run, nil
-	case shown.Group == nil:
-		noteDown(facts, shown.Silence())
+	noteDown(facts, shown.Silence())
+	if shown.Group == nil {
 		return run, nil
 	}
 	run.Answer = answerOf(*shown.Group)

@@ -30,7 +30,8 @@ Of an open run the answer begins with a summary: what runs, what has been silent
 when, how many wait for which code.
 
 The reasons are ordered: what to act on first. docs/explain.md describes every code. Nothing is
-changed. Without a control plane the first line says so, and the exit code is 1: facts are missing.
+changed. Without a control plane the first line says so, and the exit code is 1: facts are missing,
+and those of an open run are from its history.
 
 Examples:
   roundsman explain scrub
@@ -41,7 +42,7 @@ Examples:
   roundsman explain dag/nightly/20261120T090000-1f2e3d/load.7
   roundsman explain node-a --output json | jq -r '.reasons[].code'`,
 		Flags: ui.With(),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+		Action: ui.Recalling(c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			thing := strings.Join(ctx.Args().Slice(), "/")
 			explanation, err := explainer.Explain(ctx.Context, client, thing)
 			if err != nil {
@@ -59,12 +60,13 @@ Examples:
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, struct {
 					explainer.Explanation
-					Now *activity `json:"now,omitempty"`
-				}{explanation, now})
+					Now  *activity `json:"now,omitempty"`
+					AsOf time.Time `json:"as_of,omitzero"`
+				}{explanation, now, starter.AsOf(ctx.Context)})
 			}
 			c.printExplanation(explanation, append(now.lines(c.Env.Now()), receiverLines(explanation.Receiver, c.Env.Now())...)...)
 			return nil
-		}),
+		})),
 	}
 }
 

@@ -44,7 +44,7 @@ Examples:
 			jobTypeFlag(), runFlag(), c.itemSorting().Flag(),
 		}, ui.PeriodFlags()...)...),
 		Before: c.checkListJobs,
-		Action: c.Connected(c.listJobs),
+		Action: ui.Recalling(c.Connected(c.listJobs)),
 	}
 }
 
@@ -118,9 +118,14 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 		c.Note(err)
 		total = len(items)
 	}
+	c.Note(starter.RecallOf(ctx.Context))
 	c.itemSorting().Sort(ctx, items)
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, map[string]any{"items": ui.OrEmpty(items), "total": total}, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
+		answer := map[string]any{"items": ui.OrEmpty(items), "total": total}
+		if at := starter.AsOf(ctx.Context); !at.IsZero() {
+			answer["as_of"] = at
+		}
+		return c.Answer(ctx, answer, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
 	}
 	c.printItems(items, total, none, run == "")
 	return nil

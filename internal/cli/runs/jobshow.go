@@ -24,7 +24,7 @@ Examples:
   roundsman show compress_logs --key /var/log/app/big.log`,
 		Flags:  ui.ListFlags(runFlag(), jobKeyFlag()),
 		Before: checkJobRef,
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+		Action: ui.Recalling(c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			ref, err := jobOf(ctx, client)
 			if err != nil {
 				return err
@@ -35,13 +35,17 @@ Examples:
 			}
 			detail, err := client.Runs().Detail(ctx.Context, item)
 			c.Note(err)
+			c.Note(starter.RecallOf(ctx.Context))
 			if ui.WantsData(ctx) {
-				return c.Answer(ctx, detail, detail.Item.Ref().String())
+				return c.Answer(ctx, struct {
+					starter.ItemDetail
+					AsOf time.Time `json:"as_of,omitzero"`
+				}{detail, starter.AsOf(ctx.Context)}, detail.Item.Ref().String())
 			}
 			c.showJob(detail)
 			c.showHistory(detail)
 			return nil
-		}),
+		})),
 	}
 }
 

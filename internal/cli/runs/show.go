@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,7 +43,7 @@ Examples:
 			&cli.BoolFlag{Name: flagTree, Usage: "list the tasks of a DAG as a tree, with those of sub-DAGs: each below the need with the longest way to it"},
 		),
 		Before: checkItems(starter.ItemStates()),
-		Action: c.onRun(refs.Resolver.Run, c.showRun),
+		Action: ui.Recalling(c.onRun(refs.Resolver.Run, c.showRun)),
 	}
 }
 
@@ -77,6 +78,8 @@ type shownRun struct {
 	Item *starter.ItemDetail `json:"item,omitempty"`
 	// Inside has the tasks of a job type with a DAG, while the run is open.
 	Inside []insideRun `json:"inside,omitempty"`
+	// AsOf is the time of the state that is shown without a control plane.
+	AsOf time.Time `json:"as_of,omitzero"`
 }
 
 func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
@@ -113,6 +116,7 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 		}
 	}
 	if ui.WantsData(ctx) {
+		shown.AsOf = starter.AsOf(ctx.Context)
 		return c.Answer(ctx, shown, shown.WorkflowID)
 	}
 	c.printRun(snapshot)

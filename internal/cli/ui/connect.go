@@ -176,6 +176,15 @@ func (c *Program) Connected(action func(*cli.Context, *starter.Client) error) cl
 	}
 }
 
+// Recalling wraps an action that only reads: without a control plane, open runs are in the state of their
+// histories.
+func Recalling(action cli.ActionFunc) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		ctx.Context = starter.WithMemory(ctx.Context)
+		return action(ctx)
+	}
+}
+
 // Named is [Program.Connected] for an action on the one name that is the command's argument.
 func (c *Program) Named(action func(ctx *cli.Context, client *starter.Client, name string) error) cli.ActionFunc {
 	return func(ctx *cli.Context) error {

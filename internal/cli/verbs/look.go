@@ -66,6 +66,7 @@ Examples:
   roundsman jobs scrub --output json | jq '.items[] | select(.attempt > 1)'`,
 		Flags: lists(some(stateFlag("bad or the state of a job"), sortFlag(), limitFlag()), period()),
 		Action: func(ctx *cli.Context) error {
+			ctx.Context = starter.WithMemory(ctx.Context)
 			wanted, _ := states(ctx, contract.JobFailed, contract.JobStale, contract.JobExpired)
 			line := to("jobs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
 			for _, state := range wanted {
@@ -117,6 +118,7 @@ Examples:
 			if ref.File(ctx.Args().First()) {
 				return c.showFile(ctx, ctx.Args().First())
 			}
+			ctx.Context = starter.WithMemory(ctx.Context)
 			return c.on(accepts{
 				named: []ref.Kind{ref.JobType, ref.Worker, ref.DAG, ref.Pool, ref.Lane, ref.Object, ref.Receiver}, runs: true, items: true,
 			}, c.showLine)(ctx)

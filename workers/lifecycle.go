@@ -40,19 +40,12 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.endpoint.start(); err != nil {
 		return fmt.Errorf("worker %s: %w", n.options.ID, err)
 	}
-	loops, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	n.loops = cancel
-	beats, end := context.WithCancel(context.WithoutCancel(ctx))
-	n.beating = end
-	n.beats.Go(func() { n.heartbeat.run(beats) })
-	n.running.Go(func() { n.stayRegistered(loops) })
-	n.running.Go(func() { n.endpoint.stayOpen(loops) })
-	n.running.Go(func() { n.notifier.run(loops) })
-	n.running.Go(func() { n.pruneLogs(loops) })
-	n.running.Go(func() { n.watchDisk(loops) })
+	n.beats.begin(ctx, n.heartbeat.run)
+	rounds := []func(context.Context){n.stayRegistered, n.endpoint.stayOpen, n.notifier.run, n.pruneLogs, n.watchDisk}
 	if limit := n.options.ExitWhenIdle; limit > 0 {
-		n.running.Go(func() { n.watchIdle(loops, limit, time.Now()) })
+		rounds = append(rounds, func(ctx context.Context) { n.watchIdle(ctx, limit, time.Now()) })
 	}
+	n.loops.begin(ctx, rounds...)
 	n.options.Logger.Info("worker is polling", "worker", n.options.ID, "instance", n.instance,
 		"max_execute", n.options.MaxExecute, "max_detect", n.options.MaxDetect, "shared", n.options.Shared)
 	return nil
@@ -161,8 +154,7 @@ func (n *Node) Stop(ctx context.Context) error {
 
 func (n *Node) stop(ctx context.Context) error {
 	n.stopping.Store(true)
-	n.loops()
-	n.running.Wait()
+	n.loops.end()
 	said := n.deregister()
 	defer said()
 	stopped := n.stopPolling(ctx)
@@ -182,8 +174,7 @@ func (n *Node) stop(ctx context.Context) error {
 	}
 	n.jobs.Abandon()
 	<-stopped
-	n.beating()
-	n.beats.Wait()
+	n.beats.end()
 	n.endpoint.stop()
 	n.claim.release()
 	if len(left) > 0 {

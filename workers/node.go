@@ -29,18 +29,18 @@ const maxPollers = 5
 
 // Node is one node worker. Start it once and stop it once.
 type Node struct {
+	capacity
+
 	options  NodeOptions
 	instance string
 	jobs     *jobs.Activities
 	registry *registrar
 	claim    *claim
 
-	executeSlots, detectSlots *slots
-	gates                     *gates
-	workers                   []worker.Worker
-	endpoint                  *endpoint
-	notifier                  *notifier
-	heartbeat                 *heartbeat
+	workers   []worker.Worker
+	endpoint  *endpoint
+	notifier  *notifier
+	heartbeat *heartbeat
 
 	// accepted means that the registry listed this incarnation in its last answer; stopping
 	// means that the node refuses new work.
@@ -52,15 +52,19 @@ type Node struct {
 
 	// failed receives the reason why the node can no longer work.
 	failed chan error
-	// loops ends the registration loop; running waits for it.
-	loops   context.CancelFunc
-	running sync.WaitGroup
-	// beating ends the node's own heartbeats, after everything else: while it drains, its jobs
-	// are its own.
-	beating  context.CancelFunc
-	beats    sync.WaitGroup
+	// loops has the registration and all that ends with it.
+	loops loops
+	// beats has the node's own heartbeats. They end after everything else: while it drains, its
+	// jobs are its own.
+	beats    loops
 	stopOnce sync.Once
 	stopErr  error
+}
+
+// capacity bounds the work of a node.
+type capacity struct {
+	executeSlots, detectSlots *slots
+	gates                     *gates
 }
 
 // NewNode builds a node worker on c, which must outlive the node. It sends nothing yet, but it
@@ -79,7 +83,7 @@ func NewNode(c client.Client, options NodeOptions) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{options: options, instance: instance, failed: make(chan error, 1), refresh: make(chan struct{}, 1), loops: func() {}, beating: func() {}}
+	n := &Node{options: options, instance: instance, failed: make(chan error, 1), refresh: make(chan struct{}, 1)}
 	if err := n.assemble(c); err != nil {
 		n.claim.release()
 		return nil, err

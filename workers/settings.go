@@ -31,8 +31,8 @@ func (n *Node) obey(settings contract.WorkerSettings) {
 	n.executeSlots.Hold(held)
 }
 
-func (n *Node) caps() contract.WorkerCaps {
-	return contract.WorkerCaps{MaxDetect: n.detectSlots.MaxSlots(), MaxExecute: n.executeSlots.MaxSlots()}
+func (c *capacity) caps() contract.WorkerCaps {
+	return contract.WorkerCaps{MaxDetect: c.detectSlots.MaxSlots(), MaxExecute: c.executeSlots.MaxSlots()}
 }
 
 // keptFromWork reports whether an operator drains or cordons this worker. The sender may have

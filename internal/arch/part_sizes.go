@@ -10,5 +10,4 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"internal/seaweedfs/steps.Encode": {24, 0},
 	"internal/seaweedfs/steps.Move":   {26, 0},
 	"testsuite/fakecluster.Cluster":   {0, 64},
-	"workers.Node":                    {23, 0},
 }

@@ -9,5 +9,4 @@ var largeSizes = map[string]size{ //nolint:gochecknoglobals // constant table
 	"internal/engine/fleet.Registry":  {0, 71},
 	"internal/seaweedfs/steps.Encode": {24, 0},
 	"internal/seaweedfs/steps.Move":   {26, 0},
-	"testsuite/fakecluster.Cluster":   {0, 64},
 }

@@ -11,18 +11,16 @@ import (
 
 // Cluster is a master with its volume servers.
 type Cluster struct {
+	faults
+
 	mu      sync.Mutex
 	servers map[string]*Server
 	leases  map[string]*lease
 	clock   uint64
 	now     func() time.Time
 	limitMB uint64
-	fault   Fault
 	delay   func(method string) time.Duration
 	kv      map[string][]byte
-	calls   []string
-	// I/O limits of the copies so far, in bytes per second.
-	limits []int64
 }
 
 // Server is one volume server.

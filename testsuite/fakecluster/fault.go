@@ -3,6 +3,7 @@ package fakecluster
 import (
 	"context"
 	"slices"
+	"sync"
 )
 
 // Verdict is the effect of a fault on a call.
@@ -22,29 +23,38 @@ const (
 // for the master.
 type Fault func(ctx context.Context, method, server string) Verdict
 
+// faults decides about the calls, and records them.
+type faults struct {
+	mu    sync.Mutex
+	fault Fault
+	calls []string
+	// limits are the I/O limits of the copies so far, in bytes per second.
+	limits []int64
+}
+
 // SetFault sets the fault for all further calls; nil lets all pass.
-func (c *Cluster) SetFault(f Fault) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fault = f
+func (f *faults) SetFault(fault Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault = fault
 }
 
 // Calls returns the calls as "server method" in order, and clears the list.
-func (c *Cluster) Calls() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	calls := c.calls
-	c.calls = nil
+func (f *faults) Calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := f.calls
+	f.calls = nil
 	return calls
 }
 
-func (c *Cluster) judge(ctx context.Context, method, server string) Verdict {
-	c.mu.Lock()
-	fault := c.fault
-	if len(c.calls) < 1<<16 {
-		c.calls = append(c.calls, server+" "+method)
+func (f *faults) judge(ctx context.Context, method, server string) Verdict {
+	f.mu.Lock()
+	fault := f.fault
+	if len(f.calls) < 1<<16 {
+		f.calls = append(f.calls, server+" "+method)
 	}
-	c.mu.Unlock()
+	f.mu.Unlock()
 	if fault == nil {
 		return Pass
 	}
@@ -52,16 +62,16 @@ func (c *Cluster) judge(ctx context.Context, method, server string) Verdict {
 }
 
 // CopyLimits returns the I/O limits of all copies of volumes.
-func (c *Cluster) CopyLimits() []int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.limits)
+func (f *faults) CopyLimits() []int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.limits)
 }
 
-func (c *Cluster) limit(bytesPerSecond int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.limits) < 1<<16 {
-		c.limits = append(c.limits, bytesPerSecond)
+func (f *faults) limit(bytesPerSecond int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.limits) < 1<<16 {
+		f.limits = append(f.limits, bytesPerSecond)
 	}
 }

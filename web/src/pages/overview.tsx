@@ -32,8 +32,10 @@ export function Overview() {
     failed.data && (list.length === 0 ? 'No run failed since yesterday.' : `${list.length}${failed.data.next ? ' or more' : ''} ${list.length === 1 ? 'run' : 'runs'} failed since yesterday.`),
     needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
   ];
+  // The list stands below the cause, which may take several lines.
+  const cause = needs.isPending || failed.isPending ? <>{'\u00a0'}<Awaited /></> : says.filter(Boolean).join(' ');
   return (
-    <Page title="Overview" head={{ state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role }, cause: says.filter(Boolean).join(' ') || '\u00a0' }}>
+    <Page title="Overview" head={{ state: needs.data && { word: needs.data.standing.state, role: needs.data.standing.role }, cause }}>
       <div class="cols">
         <div class="stack">
           <Loaded of={needs} what="What needs a person">

@@ -27,8 +27,8 @@ MODULES := . $(NESTED)
 # A clone without tags gives the commit, a tree without git gives "dev".
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w
-# The binary that goes on every node: 49 MB, decimal, 0.4 of them the console. `make check` fails above it.
-MAX_BINARY_BYTES := 49200000
+# The binary that goes on every node, in decimal MB: 0.4 are the console, 0.5 the replay of ADR 109. `make check` fails above it.
+MAX_BINARY_BYTES := 49700000
 
 # --- How it is tested --------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ func TestEachHistoryIsRecalledAnywhere(t *testing.T) {
 // cutsOf lists where a history can end. The server writes the events of a workflow task's commands together.
 func cutsOf(events []*historypb.HistoryEvent) (cuts []int) {
 	for i, event := range events {
-		switch event.GetEventType() { //nolint:exhaustive // the others are written with these
+		switch event.GetEventType() {
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enums.EVENT_TYPE_WORKFLOW_TASK_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 			cuts = append(cuts, i+1)
 		}

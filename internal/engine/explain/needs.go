@@ -2,9 +2,10 @@ package explain
 
 import (
 	"cmp"
-	"github.com/roundsman/roundsman/contract"
 	"slices"
 	"strconv"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // Thing is a job type, run, worker or receiver with its facts.

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // TestNeedsOfAPerson: each code that waits for a person is listed once with its actions, others

@@ -11,8 +11,9 @@ import (
 // therefore shows the outcome, and the result is not lost.
 const RunFailedError = "RunFailed"
 
-// RunNotBegunError is the type of the application error with which a run refuses an update before its
-// first workflow task, as after continue-as-new. The client sends the update again.
+// RunNotBegunError is the type of the application error with which a run refuses updates before its
+// first workflow task, and updates and queries before it has read the state of the run before. The
+// client repeats them.
 const RunNotBegunError = "RunNotBegun"
 
 // RunFailure returns the error that fails a run with its result. message is the cause in one line.

@@ -185,5 +185,11 @@ func isUnanswered(err error) bool {
 func NotReady(err error) bool {
 	var notReady *serviceerror.WorkflowNotReady
 	refused, is := errors.AsType[*temporal.ApplicationError](err)
-	return errors.As(err, &notReady) || is && refused.Type() == contract.RunNotBegunError
+	return errors.As(err, &notReady) || is && refused.Type() == contract.RunNotBegunError || isContinuing(err)
+}
+
+// isContinuing reports whether a run refused a query because it reads its state. The server passes the text only.
+func isContinuing(err error) bool {
+	failed, is := errors.AsType[*serviceerror.QueryFailed](err)
+	return is && strings.Contains(failed.Error(), "(type: "+contract.RunNotBegunError)
 }

@@ -44,13 +44,18 @@ func queryUnless[T any](ctx context.Context, c *Client, reject enumspb.QueryReje
 func queryOnce[T any](ctx context.Context, c *Client, reject enumspb.QueryRejectCondition, ref RunRef, name string, args ...any) (answer T, err error) {
 	limited, cancel := c.patient(ctx, ref)
 	defer cancel()
-	response, err := c.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
+	request := &client.QueryWorkflowWithOptionsRequest{
 		WorkflowID:           ref.WorkflowID,
 		RunID:                ref.RunID,
 		QueryType:            name,
 		Args:                 args,
 		QueryRejectCondition: reject,
-	})
+	}
+	began := time.Now()
+	response, err := c.temporal.QueryWorkflowWithOptions(limited, request)
+	for isContinuing(err) && time.Since(began) < continuesWithin && c.unread(limited, ref) == nil && rpc.Wait(limited, updatePause) == nil {
+		response, err = c.temporal.QueryWorkflowWithOptions(limited, request)
+	}
 	if err != nil {
 		return answer, c.askError(ctx, ref, "query "+name, err)
 	}
@@ -72,8 +77,12 @@ func rejectCondition(ref RunRef) enumspb.QueryRejectCondition {
 	return enumspb.QUERY_REJECT_CONDITION_NONE
 }
 
-// updatePause is the pause before a dropped update is sent again.
-const updatePause = 50 * time.Millisecond
+const (
+	// updatePause is the pause before a dropped update, or a query to a run that reads its state, is sent again.
+	updatePause = 50 * time.Millisecond
+	// continuesWithin bounds the repetitions of a query.
+	continuesWithin = answerTimeout / 2
+)
 
 // update sends an update and waits for its answer. The server drops an update if it does not
 // accept its workflow task, for example when a signal arrives during a continue-as-new.

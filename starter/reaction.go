@@ -42,6 +42,9 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 				return fmt.Errorf("the request was sent, but the run does not react: %w", silent)
 			}
 		case status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, task == nil:
+			if unread := unreadOf(described); unread != nil {
+				return fmt.Errorf("the request was sent, but the run does not read it yet: %w", unread)
+			}
 			return nil
 		}
 		if at := rpc.Time(task.GetOriginalScheduledTime()); !at.Equal(scheduled) {

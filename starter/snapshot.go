@@ -127,6 +127,9 @@ func (s Snapshot) stand() Snapshot {
 		Paused: s.Paused, PauseNote: s.PauseNote, PausedBy: s.PausedBy, Phase: s.Phase, Waiting: s.Waiting,
 		Warnings: s.Counts[contract.JobWarning], Reason: s.Reason, Failure: s.Failure,
 	}
+	if stuck, is := errors.AsType[*StuckWorkflowError](s.silence); is {
+		facts.Waiting = stuck.What()
+	}
 	if s.Progress != nil {
 		facts.Running, facts.Failed = s.Progress.Running, s.Progress.Failed
 	}

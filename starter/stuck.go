@@ -15,20 +15,24 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // StuckWorkflowError reports that a control plane runs but its code cannot continue a workflow:
-// it panics, or differs from the workflow's history, for example after a change of version.
-// The server repeats the workflow task until it succeeds. Running jobs continue, and nothing is
+// it panics, or differs from the workflow's history, for example after a change of version; or the
+// state of the run cannot be read.
+// The server repeats the workflow task, or the read, until it succeeds. Running jobs continue, and nothing is
 // lost.
 type StuckWorkflowError struct {
 	WorkflowID string
 	// Message of the code's failure.
 	Message string
-	// Times counts the failures of the workflow task, Since is the first. Both are zero if only
-	// a query failed.
+	// Unread means that the run cannot read the state from which it continues. Its code is well.
+	Unread bool
+	// Times counts the failures of the workflow task or of the reads, Since is the first. Both are
+	// zero if only a query failed.
 	Times int
 	Since time.Time
 	// Version of the last control plane that completed a workflow task; empty if unknown.
@@ -58,11 +62,16 @@ func (e *StuckWorkflowError) often() string {
 	if e.Times == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (its workflow task failed %d times since %s)", e.Times, e.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf(" (%s %d times since %s)", explain.TextStuck(e.Unread), e.Times, e.Since.UTC().Format(time.RFC3339))
 }
 
 // Remedy returns the advice for the operator.
-func (e *StuckWorkflowError) Remedy() string { return explain.StuckRemedy(e.WorkflowID).Text() }
+func (e *StuckWorkflowError) Remedy() string {
+	if e.Unread {
+		return explain.UnreadRemedy(e.WorkflowID).Text()
+	}
+	return explain.StuckRemedy(e.WorkflowID).Text()
+}
 
 // nonDeterministic is the SDK's mark of code that differs from the history.
 const nonDeterministic = "[TMPRL1100]"
@@ -74,6 +83,8 @@ func (c *Client) silence(ctx context.Context, ref RunRef, err error) error {
 	switch {
 	case errors.As(err, &failed) && strings.Contains(failed.Error(), nonDeterministic):
 		return &StuckWorkflowError{WorkflowID: ref.WorkflowID, Message: failed.Error(), Version: versionBefore(c.newest(ctx, ref))}
+	case isContinuing(err):
+		return c.unread(ctx, ref)
 	case isUnanswered(err), NotReady(err), failed != nil: // A panic is a failed query as well.
 		return c.pausedOrStuck(ctx, ref)
 	}
@@ -100,6 +111,31 @@ func (c *Client) pausedOrStuck(ctx context.Context, ref RunRef) error {
 	}
 	stuck.Times = int(described.GetPendingWorkflowTask().GetAttempt()) - 1
 	return stuck
+}
+
+// unread returns the failure of a run to read the state from which it continues, or nil.
+func (c *Client) unread(ctx context.Context, ref RunRef) error {
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	described, err := c.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, ref.RunID)
+	if err != nil {
+		return nil
+	}
+	return unreadOf(described)
+}
+
+// unreadOf is unread. The read is the first act of a workflow run.
+func unreadOf(described *workflowservice.DescribeWorkflowExecutionResponse) error {
+	for _, call := range described.GetPendingActivities() {
+		if call.GetActivityType().GetName() == contract.ReadPageActivity && call.GetLastFailure() != nil {
+			info := described.GetWorkflowExecutionInfo()
+			return &StuckWorkflowError{
+				WorkflowID: info.GetExecution().GetWorkflowId(), Unread: true, Message: call.GetLastFailure().GetMessage(),
+				Times: int(call.GetAttempt()) - 1, Since: rpc.Time(info.GetStartTime()),
+			}
+		}
+	}
+	return nil
 }
 
 // newestEvents is enough to find the last workflow task behind later events.

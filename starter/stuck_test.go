@@ -1,14 +1,17 @@
 package starter_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
@@ -17,6 +20,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/workflows/callopts"
+	"github.com/roundsman/roundsman/workflows/run"
 )
 
 // serveVersion runs a control plane whose groups first call before and then wait. A version with
@@ -153,4 +158,91 @@ func TestARequestThatIsNeverRead(t *testing.T) {
 	shown, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err)
 	assert.False(t, shown.Open(), "the command ends it")
+}
+
+// TestARunThatCannotReadItsState names the cause, and answers once it has read it. A query waits for a read that takes a moment.
+func TestARunThatCannotReadItsState(t *testing.T) {
+	t.Parallel()
+	server, err := testsuite.Launch()
+	require.NoError(t, err)
+	t.Cleanup(server.Stop)
+	c := dialAt(t, server.Address())
+	var lost atomic.Bool
+	var refused atomic.Int64
+	reading := make(chan struct{})
+	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{WorkerStopTimeout: time.Second})
+	w.RegisterActivityWithOptions(func(context.Context, contract.PageInput) ([]byte, error) {
+		if lost.Load() {
+			return nil, errors.New("read page/1: the page is lost")
+		}
+		<-reading
+		return nil, nil
+	}, activity.RegisterOptions{Name: contract.ReadPageActivity})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ contract.JobGroupInput) error {
+		options := callopts.ControlOptions("")
+		options.TaskQueue = workflow.GetInfo(ctx).TaskQueueName
+		begun := false
+		err := workflow.SetQueryHandler(ctx, contract.QueryStatus, func() (status contract.GroupStatus, err error) {
+			if !begun {
+				refused.Add(1)
+				err = run.ErrNotBegun
+			}
+			return status, err
+		})
+		if err != nil {
+			return err
+		}
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.ReadPageActivity, contract.PageInput{}).Get(ctx, nil)
+		begun = true
+		return errors.Join(err, workflow.Await(ctx, func() bool { return false }))
+	}, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+
+	slow := start(t, c, "slow")
+	testsuite.WaitFor(t, time.Minute, "the read has begun", func() bool {
+		described, err := c.Temporal().DescribeWorkflowExecution(t.Context(), slow.WorkflowID, "")
+		return err == nil && len(described.GetPendingActivities()) == 1 && described.GetPendingActivities()[0].GetLastStartedTime() != nil
+	})
+	var asking errgroup.Group
+	asking.Go(func() error {
+		shown, err := c.Runs().Show(t.Context(), slow)
+		if err == nil && shown.Group == nil {
+			err = errors.New(shown.Unanswered)
+		}
+		return err
+	})
+	testsuite.WaitFor(t, time.Minute, "it is asked meanwhile", func() bool { return refused.Load() > 0 })
+	close(reading)
+	require.NoError(t, asking.Wait())
+
+	lost.Store(true)
+	ref := start(t, c, "unread")
+	var shown starter.Snapshot
+	testsuite.WaitFor(t, time.Minute, "a read has failed", func() bool {
+		shown, err = c.Runs().Show(t.Context(), ref)
+		return err == nil && strings.Contains(shown.Unanswered, "its state could not be read")
+	})
+	assert.Contains(t, shown.Unanswered, "WORKFLOW_STUCK: the control plane cannot continue with workflow "+ref.WorkflowID)
+	assert.Contains(t, shown.Unanswered, "the page is lost")
+	assert.Contains(t, shown.Unanswered, "reset the workflow run before this one")
+	assert.Equal(t, "waiting", shown.Standing.State)
+	assert.Contains(t, shown.Standing.Cause, "the page is lost")
+	explained, err := explainer.Explain(t.Context(), c, ref.WorkflowID)
+	require.NoError(t, err)
+	assert.Equal(t, "stuck", explained.State)
+	require.Len(t, explained.Reasons, 1)
+	assert.Equal(t, contract.CodeWorkflowStuck, explained.Reasons[0].Code)
+	assert.Contains(t, explained.Reasons[0].Detail, "the page is lost")
+	assert.Contains(t, explained.Reasons[0].Remedy, "it writes the state again")
+	var stuck *starter.StuckWorkflowError
+	testsuite.WaitFor(t, time.Minute, "a request that is not read", func() bool {
+		return errors.As(c.Runs().Cancel(t.Context(), ref, ""), &stuck)
+	})
+
+	lost.Store(false)
+	testsuite.WaitFor(t, time.Minute, "the run continues", func() bool {
+		shown, err = c.Runs().Show(t.Context(), ref)
+		return err == nil && shown.Group != nil
+	})
 }

@@ -266,7 +266,7 @@ func noteDown(facts *explain.Facts, err error) bool {
 		return true
 	}
 	if stuck, ok := errors.AsType[*starter.StuckWorkflowError](err); ok {
-		facts.Stuck = append(facts.Stuck, explain.StuckFacts{ID: stuck.WorkflowID, Message: stuck.Message, Times: stuck.Times, Since: stuck.Since, Version: stuck.Version})
+		facts.Stuck = append(facts.Stuck, explain.StuckFacts{ID: stuck.WorkflowID, Message: stuck.Message, Unread: stuck.Unread, Times: stuck.Times, Since: stuck.Since, Version: stuck.Version})
 		return true
 	}
 	return false

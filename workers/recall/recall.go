@@ -14,13 +14,14 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workflows"
 )
 
-var errNotBegun = errors.New("its first workflow task has not ended")
+var errNotBegun = errors.New("it has not begun")
 
-// Run implements [starter.Recall]. A run that has just continued as new is in the state of the run before.
+// Run implements [starter.Recall]. A run that has not read its state is in that of the run before.
 func Run(ctx context.Context, temporal client.Client, ref starter.RunRef) (starter.Recalled, error) {
 	for {
 		events, err := history(ctx, temporal, ref)
@@ -28,6 +29,11 @@ func Run(ctx context.Context, temporal client.Client, ref starter.RunRef) (start
 			return starter.Recalled{}, err
 		}
 		state, err := of(events)
+		if err == nil {
+			if _, refused := state.Query(contract.QueryStatus); starter.NotReady(refused) {
+				err = errNotBegun
+			}
+		}
 		if before := events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); errors.Is(err, errNotBegun) && before != "" {
 			ref.RunID = before
 			continue

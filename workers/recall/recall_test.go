@@ -1,15 +1,19 @@
 package recall
 
 import (
+	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
@@ -84,4 +88,50 @@ func TestAnotherHistoryIsAnError(t *testing.T) {
 	}
 	_, err = of(history.GetEvents())
 	require.ErrorContains(t, err, "its history does not replay with this version")
+}
+
+// chain has the histories of a run.
+type chain struct {
+	client.Client
+
+	runs map[string][]*historypb.HistoryEvent
+}
+
+func (c chain) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _ enums.HistoryEventFilterType) client.HistoryEventIterator {
+	return &read{c.runs[runID]}
+}
+
+type read struct{ left []*historypb.HistoryEvent }
+
+func (r *read) HasNext() bool { return len(r.left) > 0 }
+
+func (r *read) Next() (*historypb.HistoryEvent, error) {
+	next := r.left[0]
+	r.left = r.left[1:]
+	return next, nil
+}
+
+// TestARunThatHasNotReadItsState is in that of the run before: without one it would have no jobs.
+func TestARunThatHasNotReadItsState(t *testing.T) {
+	t.Parallel()
+	load := func(scenario string) []*historypb.HistoryEvent {
+		history, err := replay.Load(recorded, replay.Name{Workflow: contract.JobGroupWorkflow, Version: 1, Scenario: scenario})
+		require.NoError(t, err)
+		return history.GetEvents()
+	}
+	before, events := load("state-in-pages"), load("state-in-pages-2")
+	orders := slices.IndexFunc(events, func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskScheduledEventAttributes() != nil })
+	require.Equal(t, contract.ReadPageActivity, events[orders].GetActivityTaskScheduledEventAttributes().GetActivityType().GetName())
+	runs := map[string][]*historypb.HistoryEvent{
+		"": events[:orders+1], events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(): before,
+	}
+	state, err := Run(t.Context(), chain{runs: runs}, starter.RunRef{WorkflowID: "group/paged"})
+	require.NoError(t, err)
+	want, err := of(before)
+	require.NoError(t, err)
+	assert.Equal(t, want.At, state.At)
+	list, err := state.Query(contract.QueryJobs, contract.JobsQueryInput{Limit: 1})
+	require.NoError(t, err)
+	jobs, _ := list.(contract.JobsQueryResult)
+	assert.Equal(t, 700, jobs.Total)
 }

@@ -1,11 +1,15 @@
 package dagrun_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag/spec"
@@ -37,4 +41,32 @@ func TestDAGRenewsASubscriptionThatItNeverHeardOf(t *testing.T) {
 	require.NoError(t, b.GetWorkflowResult(&result))
 	assert.Equal(t, "node-a", result.Tasks["a"].Worker)
 	assert.Less(t, b.Now().Sub(began), 10*time.Minute)
+}
+
+// TestADAGThatHasNotReadItsStateRefusesQueries: it would answer that it has no tasks.
+func TestADAGThatHasNotReadItsStateRefusesQueries(t *testing.T) {
+	t.Parallel()
+	b := newDAGBench(t)
+	b.RegisterActivityWithOptions(func(context.Context, contract.PageInput) ([]byte, error) {
+		return nil, temporal.NewNonRetryableApplicationError("the test ends it", "", nil)
+	}, activity.RegisterOptions{Name: contract.ReadPageActivity})
+	refused := 0
+	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name != contract.ReadPageActivity {
+			return
+		}
+		for query, input := range map[string]any{contract.QueryStatus: nil, contract.QueryTasks: contract.TasksQueryInput{}, contract.QueryExplain: contract.ExplainQueryInput{}} {
+			args := []any{input}
+			if input == nil {
+				args = nil
+			}
+			_, err := b.QueryWorkflow(query, args...)
+			require.ErrorContains(t, err, contract.RunNotBegunError, query)
+			refused++
+		}
+	})
+	carry := contract.DAGCarry{Runs: 1, StatePages: contract.StatePages{Pages: []string{"lost"}}}
+	b.ExecuteWorkflow(contract.DAGWorkflow, contract.DAGInput{Name: "waits", Carry: &carry}, []byte(nil), []byte(nil))
+	require.ErrorContains(t, b.GetWorkflowError(), "the test ends it")
+	assert.Equal(t, 3, refused)
 }

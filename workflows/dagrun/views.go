@@ -54,8 +54,14 @@ func (r *dagRun) Phase() string {
 	return "running"
 }
 
+// continuing reports whether the run does not have the state of the run before yet.
+func (r *dagRun) continuing() bool { return r.core == nil && r.in.Carry != nil }
+
 func (r *dagRun) status() (contract.DAGStatus, error) {
-	if r.core == nil {
+	switch {
+	case r.continuing():
+		return contract.DAGStatus{}, run.ErrNotBegun
+	case r.core == nil:
 		return contract.DAGStatus{DAG: r.in.Name, Hash: r.in.Hash, Resumes: r.in.Resumes, Phase: "preparing", Runs: r.runs}, nil
 	}
 	run, s := r.core.Run(), r.core.Status(r.loop.Now())
@@ -78,7 +84,10 @@ func (r *dagRun) status() (contract.DAGStatus, error) {
 }
 
 func (r *dagRun) tasks(in contract.TasksQueryInput) (contract.TasksQueryResult, error) {
-	if r.core == nil {
+	switch {
+	case r.continuing():
+		return contract.TasksQueryResult{}, run.ErrNotBegun
+	case r.core == nil:
 		return contract.TasksQueryResult{}, nil
 	}
 	limit := in.Limit
@@ -99,7 +108,10 @@ func (r *dagRun) final() ([]byte, error) {
 }
 
 func (r *dagRun) explain(in contract.ExplainQueryInput) (contract.ExplainQueryResult, error) {
-	if r.core == nil {
+	switch {
+	case r.continuing():
+		return contract.ExplainQueryResult{}, run.ErrNotBegun
+	case r.core == nil:
 		return contract.ExplainQueryResult{State: "preparing", Waits: []contract.WaitReason{{
 			Code: string(contract.CodeStarting), Detail: "the run is being prepared: its graph is compiled",
 		}}}, nil

@@ -12,15 +12,15 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/carry"
 	"github.com/roundsman/roundsman/internal/engine/duration"
-	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/internal/engine/values"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/run"
 )
 
 func (r *groupRun) status() (contract.GroupStatus, error) {
 	if r.core == nil {
-		return contract.GroupStatus{JobType: r.in.Spec.Name, Phase: string(group.PhasePreparing), Policy: r.in.Spec.Policy}, nil
+		return contract.GroupStatus{}, run.ErrNotBegun
 	}
 	status := r.core.Status(r.loop.Now())
 	status.RetryBudget = r.in.Spec.RetryBudget
@@ -34,7 +34,7 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 
 func (r *groupRun) jobs(in contract.JobsQueryInput) (contract.JobsQueryResult, error) {
 	if r.core == nil {
-		return contract.JobsQueryResult{}, nil
+		return contract.JobsQueryResult{}, run.ErrNotBegun
 	}
 	return r.core.Jobs(in, r.loop.Now())
 }

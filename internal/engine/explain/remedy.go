@@ -212,6 +212,14 @@ func StuckRemedy(workflow string) Remedy {
 	}
 }
 
+// UnreadRemedy returns the help for a run whose state cannot be read.
+func UnreadRemedy(workflow string) Remedy {
+	return Remedy{
+		Hint:    "in Temporal, reset the workflow run before this one to its last workflow task: it writes the state again",
+		Actions: []action.Action{action.New(action.GetDoctor, nil), about(action.TerminateWorkflow, "workflow", workflow)},
+	}
+}
+
 // remedyIn returns the help that depends on the run and the item; ok is false if neither
 // matters.
 func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {

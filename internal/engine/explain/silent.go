@@ -15,10 +15,11 @@ type FrozenFacts struct {
 	Since        time.Time
 }
 
-// StuckFacts is a workflow whose workflow task fails repeatedly.
+// StuckFacts is a workflow whose workflow task fails repeatedly, or whose state cannot be read.
 type StuckFacts struct {
 	ID      string
 	Message string
+	Unread  bool
 	// Times and Since are zero if only the error of a query showed it.
 	Times int
 	Since time.Time
@@ -42,9 +43,21 @@ func (w StuckFacts) reason() Reason {
 		detail += ", which last continued under version " + w.Version
 	}
 	if w.Times > 0 {
-		detail += fmt.Sprintf(", its workflow task failed %d times", w.Times)
+		detail += fmt.Sprintf(", %s %d times", TextStuck(w.Unread), w.Times)
 	}
-	return reason(contract.CodeWorkflowStuck, w.ID, w.Since, time.Time{}, detail+": "+w.Message)
+	why := reason(contract.CodeWorkflowStuck, w.ID, w.Since, time.Time{}, detail+": "+w.Message)
+	if w.Unread {
+		why = why.with(UnreadRemedy(w.ID))
+	}
+	return why
+}
+
+// TextStuck is the failure that is repeated.
+func TextStuck(unread bool) string {
+	if unread {
+		return "its state could not be read"
+	}
+	return "its workflow task failed"
 }
 
 func (w FrozenFacts) reason() Reason {

@@ -81,7 +81,11 @@ func (p *paging) Drop(pages []string) {
 
 // Load returns the state that the previous run has saved. It waits until its pages can be read.
 func (p *paging) Load(argument []byte, stored contract.StatePages) ([]byte, error) {
-	p.pages = stored.Pages
+	if len(argument) == 0 {
+		p.pages = stored.Pages
+	} else { // An earlier version had one part in the argument, and closed the pages at once.
+		stored.Former = stored.Pages
+	}
 	state := argument
 	for _, page := range stored.Pages {
 		var data []byte

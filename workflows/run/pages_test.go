@@ -113,6 +113,25 @@ func TestAFormerStateIsClosed(t *testing.T) {
 	assert.Equal(t, first.Pages, s.closed)
 }
 
+// TestAStateOfAnEarlierVersion has its first part in the argument. Its pages are closed at once, as in the history of that version.
+func TestAStateOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	b, s := newBench(t), &shelf{}
+	s.register(b)
+	state := stateOf(100 << 10)
+	var rest contract.StatePages
+	b.play(time.Second, func(r *run.Runner) {
+		_, rest, _ = r.Save(state[1000:], 0)
+		whole, err := r.Load(state[:1000:1000], contract.StatePages{Pages: rest.Pages})
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(state, whole))
+		_, next, _ := r.Save(state, 0)
+		assert.Empty(t, next.Former, "they are closed")
+	}, nil)
+	require.NoError(t, b.GetWorkflowError())
+	assert.Equal(t, rest.Pages, s.closed)
+}
+
 // TestALostStateIsAwaited: a run does not end because its state cannot be read.
 func TestALostStateIsAwaited(t *testing.T) {
 	t.Parallel()

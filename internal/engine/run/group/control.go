@@ -142,11 +142,14 @@ func (g *work) CheckPolicy(p jobtype.Policy, b *contract.RetryBudget) error {
 	switch {
 	case g.phase == PhaseEnded:
 		return errors.New("the group has ended; change the job type with apply instead")
-	case b != nil && b.PerKey != nil && !g.cfg.NamesKeys && (!g.begun || len(g.jobs.Backlog.Table()) > 0):
+	case b != nil && b.PerKey != nil && !g.cfg.NamesKeys && (g.mayBePaged() || len(g.jobs.Backlog.Table()) > 0):
 		return errors.New(explain.TextBudgetOfPages)
 	}
 	return p.Validate()
 }
+
+// mayBePaged reports whether a detection to come may put jobs into pages.
+func (g *work) mayBePaged() bool { return !g.begun && g.cfg.detects() && g.cfg.keyedInGroup() > 0 }
 
 func (v BudgetSet) apply(g *Group, _ time.Time) { g.cfg.Budget = v.Counts }
 

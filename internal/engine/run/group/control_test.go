@@ -68,6 +68,10 @@ func TestARetryBudgetPerKeyNeedsTheKeys(t *testing.T) {
 	require.NoError(t, paged.g.CheckPolicy(policy, nil))
 	small := playWith(t, Config{Policy: wide(jobtype.Policy{})}, nodes(node("a", 8)), jobtype.Proposal{DedupeKey: "a"})
 	require.NoError(t, small.g.CheckPolicy(policy, perKey))
+	for name, cfg := range map[string]Config{"submitted": {Submitted: true}, "one for each worker": {EachWorker: true}, "batches": {BatchSize: 2}} {
+		require.NoError(t, New(cfg, epoch).CheckPolicy(policy, perKey), "%s: it has no pages", name)
+	}
+	require.Error(t, New(Config{}, epoch).CheckPolicy(policy, perKey), "its detection is to come")
 }
 
 func TestAnExpiredJobWhoseAttemptTimedOutIsNotPlacedAgain(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -111,11 +112,14 @@ type need struct {
 	none bool
 	// since is the start of the workflow run before the current one. Earlier states are obsolete.
 	since time.Time
+	// inForce are the ids of the pages of the current state. An earlier state may have had the same part.
+	inForce []string
 }
 
 func (n need) has(page *workflowpb.WorkflowExecutionInfo) bool {
 	_, state := page.GetMemo().GetFields()[ofState]
-	return !n.none && !(state && page.GetStartTime().AsTime().Before(n.since))
+	old := state && page.GetStartTime().AsTime().Before(n.since)
+	return !n.none && (!old || slices.Contains(n.inForce, page.GetExecution().GetWorkflowId()))
 }
 
 // needsOf describes the run, since visibility may lag.
@@ -135,13 +139,18 @@ func (k *Keeper) needsOf(ctx context.Context, run string, old bool) (need, error
 	if err != nil {
 		return need{}, err
 	}
-	before := first.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+	begun := first.GetWorkflowExecutionStartedEventAttributes()
+	before := begun.GetContinuedExecutionRunId()
 	if before == "" {
 		return need{}, nil
+	}
+	inForce, err := k.store.statePages(run, begun.GetInput())
+	if err != nil {
+		return need{}, err
 	}
 	described, err = k.runs.DescribeWorkflowExecution(ctx, run, before)
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); err != nil && !gone {
 		return need{}, fmt.Errorf("look when %s continued: %w", run, err)
 	}
-	return need{since: described.GetWorkflowExecutionInfo().GetStartTime().AsTime()}, nil
+	return need{since: described.GetWorkflowExecutionInfo().GetStartTime().AsTime(), inForce: inForce}, nil
 }

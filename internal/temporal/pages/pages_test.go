@@ -319,6 +319,17 @@ func TestSweepOfStates(t *testing.T) {
 	}
 	s.open = []string{"page/group/runs/left", "page/group/runs/record", "page/group/runs/read", "page/group/first/early"}
 	s.states = map[string]bool{"page/group/runs/left": true, "page/group/runs/read": true, "page/group/first/early": true}
+	for run, input := range map[string]any{
+		"group/runs": contract.JobGroupInput{State: &contract.JobGroupState{StatePages: contract.StatePages{Pages: []string{"read", "shared"}}}},
+		"dag/runs":   contract.DAGInput{Carry: &contract.DAGCarry{StatePages: contract.StatePages{Pages: []string{"shared"}}}},
+	} {
+		var err error
+		s.pages[run], err = converter.GetDefaultDataConverter().ToPayloads(input, []byte("the second argument"))
+		require.NoError(t, err)
+		s.runs[run], s.before[run], s.ages[run+"third"] = enums.WORKFLOW_EXECUTION_STATUS_RUNNING, "third", time.Hour
+		shared := contract.PageWorkflowID(run, "shared") // An earlier state had the same part.
+		s.open, s.ages[shared], s.states[shared] = append(s.open, shared), 2*time.Hour, true
+	}
 	closed, err := pages.NewKeeper(s.store(), describer{s}, slog.New(slog.DiscardHandler)).Sweep(t.Context(), now)
 	require.NoError(t, err)
 	assert.Equal(t, 1, closed)

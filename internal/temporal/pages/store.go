@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -103,6 +104,20 @@ func (s *Store) firstEvent(ctx context.Context, of *commonpb.WorkflowExecution) 
 		return nil, fmt.Errorf("read %s: the server returned no event", of.GetWorkflowId())
 	}
 	return events[0], nil
+}
+
+// statePages returns the ids of the pages in the input of a group or of a DAG.
+func (s *Store) statePages(run string, input *commonpb.Payloads) (ids []string, err error) {
+	var in struct{ State, Carry contract.StatePages }
+	if len(input.GetPayloads()) > 0 {
+		if err := s.converter.FromPayload(input.GetPayloads()[0], &in); err != nil {
+			return nil, fmt.Errorf("read the input of %s: %w", run, err)
+		}
+	}
+	for _, page := range slices.Concat(in.State.Pages, in.Carry.Pages) {
+		ids = append(ids, contract.PageWorkflowID(run, page))
+	}
+	return ids, nil
 }
 
 // Close closes pages of a run. They can be read until the retention of the namespace has passed.

@@ -1,4 +1,5 @@
-// The log-in, and every dialog and menu that a button opens: by axe, in both themes at three widths.
+// The log-in, and every dialog and menu that a button opens: by axe, at two looks; FULL=1: in both
+// themes at three widths.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { missing, sound, Stage, themes, until } from './stage.mjs';
@@ -19,17 +20,19 @@ after(() => stage?.down());
 
 const widths = [1440, 1024, 390];
 
-// judged returns the faults of what a selector finds, each with its width and theme.
-async function judged(within, at = widths) {
+// A quick run has the widest in light colors and the narrowest in dark ones.
+const looks = widths.flatMap((width) => themes.map((features) => ({ width, features }))).filter((_, n, all) => process.env.FULL || n === 0 || n === all.length - 1);
+
+// judged returns the faults of what a selector finds, each with its width and theme. A narrow screen may lack it.
+async function judged(within, least = 0) {
   const found = [];
-  for (const width of at) {
+  for (const { width, features } of looks) {
+    if (width < least) continue;
     await page.setViewport({ width, height: 800 });
-    for (const features of themes) {
-      await page.emulateMediaFeatures(features);
-      const faults = await sound(page, within, width !== widths[0] && features !== themes[0]);
-      const wide = await page.$eval(within, (e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth);
-      found.push(...[...faults, ...(wide ? ['it is wider than its frame'] : [])].map((fault) => `${width} px, ${features[0].value}: ${fault}`));
-    }
+    await page.emulateMediaFeatures(features);
+    const faults = await sound(page, within);
+    const wide = await page.$eval(within, (e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth);
+    found.push(...[...faults, ...(wide ? ['it is wider than its frame'] : [])].map((fault) => `${width} px, ${features[0].value}: ${fault}`));
   }
   await page.setViewport({ width: widths[0], height: 800 });
   return found;
@@ -52,35 +55,35 @@ test('the log-in, also refused', options, async () => {
   await page.waitForSelector('.work, main section');
 });
 
-// press clicks the nth button of a page, folds included, and returns its text. Log out is the one that acts without a dialog.
-const press = (n) => page.evaluate(async (n) => {
+// press clicks a button of a kind that was not tried yet, folds included, and returns its kind. Log out is the one that acts
+// without a dialog.
+const press = (tried) => page.evaluate(async (tried) => {
   for (const fold of document.querySelectorAll('main details')) fold.open = true;
-  const button = [...document.querySelectorAll('main button:not(:disabled, [role=tab], [aria-pressed], .copy)')].filter((e) => e.checkVisibility() && e.textContent !== 'Log out')[n];
+  const kindOf = (e) => e.textContent.trim().replace(/\d+/g, 'n');
+  const button = [...document.querySelectorAll('main button:not(:disabled, [role=tab], [aria-pressed], .copy)')].find((e) => e.checkVisibility() && kindOf(e) !== 'Log out' && !tried.includes(kindOf(e)));
+  const kind = button && kindOf(button);
   button?.click();
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return button?.textContent.trim();
-}, n);
+  return kind;
+}, tried);
 
 test('dialogs of all pages', options, async () => {
   const [seen, all] = [[], {}];
   for (const route of ['', 'job-types/compact', 'job-types/slow', 'runs/dag~steps~asked', 'runs/dag~steps~asked/items/go-ahead', 'runs/dag~steps~asked/items/broken', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'workers/node-a', 'locks', 'audit', 'access', 'submit/compact']) {
     await stage.open(page, route);
     const at = page.url();
-    for (let n = 0, text = ''; n < 60; n++) {
+    for (const tried = [...seen]; ; ) {
       if (page.url() !== at) await stage.open(page, route);
-      text = await press(n);
-      if (text === undefined) break;
-      const dialog = await page.$('dialog[open]');
-      const kind = text.replace(/\d+/g, 'n');
-      if (!dialog) continue;
-      if (!seen.includes(kind)) {
-        seen.push(kind);
-        if (process.env.TELL) console.log(route, kind);
-        await until('its preview', () => page.evaluate(() => !document.querySelector('dialog[open] [aria-busy=true]')));
-        await page.$$eval('dialog[open] details', (folds) => { for (const fold of folds) fold.open = true; });
-        const found = await judged('dialog[open]').catch((cause) => [`${cause.message}; at ${page.url()}`]);
-        if (found.length > 0) all[`${text} of #/${route}`] = found;
-      }
+      const kind = await press(tried);
+      if (kind === undefined) break;
+      tried.push(kind);
+      if (!(await page.$('dialog[open]'))) continue;
+      seen.push(kind);
+      if (process.env.TELL) console.log(route, kind);
+      await until('its preview', () => page.evaluate(() => !document.querySelector('dialog[open] [aria-busy=true]')));
+      await page.$$eval('dialog[open] details', (folds) => { for (const fold of folds) fold.open = true; });
+      const found = await judged('dialog[open]').catch((cause) => [`${cause.message}; at ${page.url()}`]);
+      if (found.length > 0) all[`${kind} of #/${route}`] = found;
       await closed();
     }
   }
@@ -108,10 +111,10 @@ test('search, keys, selected rows and menus', options, async () => {
   assert.deepEqual(await judged('dialog.many[open]'), []);
   await closed();
   // A narrow table has no columns.
-  for (const [menu, at] of [['.settings', widths], ['main details.columns', widths.slice(0, 2)]]) {
+  for (const [menu, least] of [['.settings'], ['main details.columns', 1024]]) {
     await page.$eval(`${menu} summary`, (e) => e.click());
     await page.waitForSelector(`${menu}[open]`);
-    assert.deepEqual(await judged(menu, at), [], menu);
+    assert.deepEqual(await judged(menu, least), [], menu);
     await page.keyboard.press('Escape');
   }
   assert.deepEqual(page.faults, []);

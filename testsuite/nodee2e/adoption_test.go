@@ -76,10 +76,14 @@ func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
 
 	s.Server.Kill()
 	killed := time.Now()
+	node.Signal(t, syscall.SIGSTOP) // Else a heartbeat can come before the server looks at its timers.
 	testsuite.WaitFor(t, time.Minute, "the heartbeat timeout has passed", func() bool { return time.Since(killed) > 4*time.Second })
 	s.Server.Restart(t)
 	for _, item := range items {
 		testsuite.WaitFor(t, time.Minute, item.ID+" is adopted", func() bool { return s.adoptions(item.Run) > 0 })
+	}
+	node.Signal(t, syscall.SIGCONT)
+	for _, item := range items {
 		adopted := s.attempts(item)
 		require.Len(t, adopted, 1, "%s: %+v", item.ID, adopted)
 		assert.Empty(t, adopted[0].EndedAs, item.ID)

@@ -127,26 +127,18 @@ func (in ExecuteInput) Proposed(p jobtype.Proposal) ExecuteInput {
 	return in
 }
 
-// ServerAwayActivity takes a [ServerAwayInput] and returns a [ServerAwayResult].
+// ServerAwayActivity takes a [ServerAwayInput]. It returns whether a silent attempt may still run: the
+// control plane saw the server fail, or did not run all that time, or its worker is remote or beats.
 const ServerAwayActivity = "roundsman.ServerAway"
 
 // ServerAwayInput is the argument of ServerAwayActivity.
 type ServerAwayInput struct {
 	Incarnation
 
-	// Within is the age up to which a failure of the server counts. Silent is the longest time between
-	// two heartbeats of the worker.
+	// Within is the age up to which a failure of the server counts. Silent is the same for a heartbeat of
+	// the worker.
 	Within jobtype.Duration `json:"within"`
 	Silent jobtype.Duration `json:"silent"`
-}
-
-// ServerAwayResult is the knowledge of the control plane about a silent attempt.
-type ServerAwayResult struct {
-	// Away: the attempt may run, because the control plane saw the server fail, or did not run all that
-	// time, or the worker is remote.
-	Away bool `json:"away,omitempty"`
-	// Due is the time until the next heartbeat of the worker is late. Without one the process is gone.
-	Due jobtype.Duration `json:"due,omitempty"`
 }
 
 // DefaultOrphanGrace gives a control plane that restarts with the server time to adopt attempts. The

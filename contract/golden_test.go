@@ -200,7 +200,6 @@ func wireTypes() []any {
 		RunSummary{},
 		ScheduleSpec{},
 		ServerAwayInput{},
-		ServerAwayResult{},
 		SetCalendarInput{},
 		SetConcurrencyInput{},
 		SetPolicyInput{},

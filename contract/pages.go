@@ -35,7 +35,7 @@ const (
 type PageInput struct {
 	Run  string `json:"run"`
 	Page string `json:"page,omitempty"`
-	// State says that the page has a part of a state.
+	// State marks a page with a part of a state.
 	State bool `json:"state,omitempty"`
 }
 

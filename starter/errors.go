@@ -70,7 +70,7 @@ type ControlPlaneDownError struct {
 	Later bool
 	// AsOf is the time of the state that is shown instead; zero: none.
 	AsOf time.Time
-	// Forgotten is the failure to read such a state; nil: none was wanted, or AsOf is set.
+	// Forgotten is the failure to read that state. It is nil if AsOf is set.
 	Forgotten error
 	Cause     error
 }

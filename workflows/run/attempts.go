@@ -98,9 +98,9 @@ func (r *Runner) collectAdoptions() {
 		if !a.adoption.answered() {
 			continue
 		}
-		known, call := contract.ServerAwayResult{}, a.adoption.call
-		if err := a.adoption.away.Get(r.ctx, &known); err == nil && !known.Away { // A lost answer is as if it was away.
-			call.takeTimeout = min(max(adoptGone, known.Due.Std()), adoptTimeout)
+		away, call := true, a.adoption.call // Also if the answer is lost.
+		if err := a.adoption.away.Get(r.ctx, &away); err == nil && !away {
+			call.takeTimeout = adoptGone
 		}
 		a.future, a.adoption = callExecute(a.adoption.ctx, call), nil
 	}

@@ -16,10 +16,10 @@ import (
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in docs/workers.md.
 const (
 	// adoptTimeout is [engine.TakeTimeout] for an adoption after an outage of the server, when
-	// workers come back one after the other, and for a worker that has a gateway.
+	// workers come back one after the other, and for a worker that beats or has a gateway.
 	adoptTimeout = 4 * time.Second
-	// adoptGone is the same for a worker whose heartbeat is late while the server was there: a live one
-	// waits at its queue, and takes the adoption in milliseconds. Before, the time to that is added.
+	// adoptGone is the same for a silent worker while the server was there: a live one waits at its
+	// queue, and takes the adoption in milliseconds.
 	adoptGone = 250 * time.Millisecond
 	// outageMargin is the longest time after an outage in which attempts still time out because of
 	// it, beyond their heartbeat timeout.

@@ -17,9 +17,13 @@ endif
 # --- What is built -----------------------------------------------------------------------------------
 
 MODULE  := github.com/roundsman/roundsman
+# Facts for debuggers cost a tenth of a compilation, and the linker drops them. `make test DWARF= TEST_LINK=` keeps them.
+DWARF   ?= -gcflags=all=-dwarf=false
+# Collecting garbage less often saves compilers a tenth of their time. Tests, and the servers they start, inherit it.
+MEMORY  := GOGC=$${GOGC:-400}
 # Every compilation of this file has the same flags, so each package is compiled once for all tools, and the
 # build cache also serves a clone in another directory.
-export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS 2>/dev/null)) -trimpath)
+export GOFLAGS := $(strip $(filter-out -trimpath $(DWARF),$(shell $(GO) env GOFLAGS 2>/dev/null)) -trimpath $(DWARF))
 # Modules of their own below the root: `./...` does not reach into them, so every gate visits each.
 NESTED  := $(patsubst %/go.mod,%,$(wildcard devserver/go.mod examples/*/go.mod))
 MODULES := . $(NESTED)
@@ -39,7 +43,7 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 40m
-# Go links each test binary in each run: a third of the time, and half with the race detector, is for a debugger.
+# Go links each test binary in each run: a third of the time, and half with the race detector, is for a debugger, see DWARF.
 TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores: some unit packages wait for servers.
 # Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
@@ -173,7 +177,7 @@ FIRST := $(if $(wildcard bin/roundsman),,packages)
 
 .PHONY: packages
 packages:
-	@GO="$(GO)" sh tools/gobuild.sh roundsman -trimpath .
+	@$(MEMORY) GO="$(GO)" sh tools/gobuild.sh roundsman -trimpath .
 
 # Listing the packages of the server downloads its modules, while others compile.
 .PHONY: modules
@@ -183,13 +187,13 @@ modules:
 # Go itself knows what is out of date, so it is always asked.
 .PHONY: bin/roundsman
 bin/roundsman: | $(FIRST) web
-	@$(GO) build -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/internal/lib/buildinfo.stamped=$(VERSION)" -o $@ ./cmd/roundsman
+	@$(MEMORY) $(GO) build -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/internal/lib/buildinfo.stamped=$(VERSION)" -o $@ ./cmd/roundsman
 
 # Linking 80 MB takes Go seconds even when only the version stamp differs, so this one is built when its own
 # module changed. Its stamp is the version of that moment.
 DEVSERVER_SOURCES := $(shell find devserver -name '*.go' ! -name '*_test.go') devserver/go.mod devserver/go.sum
 bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST) $(FIRST:packages=modules)
-	@GO="$(GO)" sh tools/gobuild.sh roundsman-devserver -C devserver -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/devserver.stamped=$(VERSION)" -o ../$@ ./cmd/roundsman-devserver
+	@$(MEMORY) GO="$(GO)" sh tools/gobuild.sh roundsman-devserver -C devserver -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/devserver.stamped=$(VERSION)" -o ../$@ ./cmd/roundsman-devserver
 	@touch $@
 
 ##@ Test
@@ -200,7 +204,7 @@ bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST) $(FIRST:packages=module
 E2E := $(MODULE)/testsuite/
 # These begin first, in this order: a package that takes minutes and begins last prolongs the step by its time.
 SLOWEST := consolee2e testsuite/e2e nodee2e gatewaye2e fleete2e weede2e internal/cli activities/command workers dag/spec
-TESTRUN = RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
+TESTRUN = $(MEMORY) RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
 .PHONY: test
 test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)

@@ -41,9 +41,7 @@ func beChild(ctx context.Context, o options) error {
 	for _, queue := range []string{bare.NodeQueue(o.childID), bare.SharedQueue} {
 		w := worker.New(dialed.Temporal(), queue, worker.Options{
 			DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: o.slots,
-			ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
-				InitialNumberOfPollers: 1, MinimumNumberOfPollers: 1, MaximumNumberOfPollers: min(o.slots, 5),
-			}),
+			ActivityTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: min(o.slots, 5)}),
 		})
 		w.RegisterActivityWithOptions(bare.Execute, activity.RegisterOptions{Name: bare.Activity})
 		if err := w.Start(); err != nil {

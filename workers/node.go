@@ -201,16 +201,14 @@ func (n *Node) newWorker(c client.Client, queue string, shared *slots) (worker.W
 		return nil, err
 	}
 	return worker.New(c, queue, worker.Options{
-		Identity:               n.Identity(),
-		DisableWorkflowWorker:  true,
-		DisableEagerActivities: true,
-		Tuner:                  tuner,
-		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
-			InitialNumberOfPollers: 1, MinimumNumberOfPollers: 1, MaximumNumberOfPollers: maxPollers,
-		}),
-		WorkerStopTimeout: n.StopBudget(),
-		Interceptors:      interceptors(n.gates),
-		OnFatalError:      n.fail,
+		Identity:                   n.Identity(),
+		DisableWorkflowWorker:      true,
+		DisableEagerActivities:     true,
+		Tuner:                      tuner,
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: maxPollers}),
+		WorkerStopTimeout:          n.StopBudget(),
+		Interceptors:               interceptors(n.gates),
+		OnFatalError:               n.fail,
 	}), nil
 }
 

@@ -2,8 +2,10 @@ package workers
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/worker"
 )
@@ -17,13 +19,20 @@ import (
 // only while all open polls together would still fit. So at most one task per further queue can
 // arrive above the cap, which the [gate] then holds or refuses.
 //
+// A queue may have one open poll more for each task that it gave within [pollWindow], at most
+// [maxPollers]. So an idle worker has one, and a busy queue has enough. The SDK's scaling of
+// pollers raises their number only while tasks come faster and faster: after an idle minute it
+// stays at two.
+//
 // The process's own queue is polled even without a free slot, see answer.
 type slots struct {
 	mu   sync.Mutex
 	cap  int
 	used int
 	// open counts reservations that are not in use yet, by queue.
-	open    map[string]int
+	open map[string]int
+	// came has the times of the last maxPollers-1 tasks, by queue.
+	came    map[string][]time.Time
 	waiting []chan struct{}
 	// own is the queue that a full worker polls, too, while fewer than maxWaiting tasks wait at
 	// its gate.
@@ -32,6 +41,9 @@ type slots struct {
 	// held is the queue prefix that must not be polled; empty for none.
 	held string
 }
+
+// pollWindow is short: one poll alone brings a task every 5 to 20 ms.
+const pollWindow = 100 * time.Millisecond
 
 // maxWaiting bounds the tasks that a full worker takes to refuse them. More tasks stay in the
 // queue until their turn or their timeout.
@@ -48,7 +60,9 @@ type permit struct {
 	used  bool
 }
 
-func newSlots(limit int) *slots { return &slots{cap: limit, open: make(map[string]int)} }
+func newSlots(limit int) *slots {
+	return &slots{cap: limit, open: make(map[string]int), came: make(map[string][]time.Time)}
+}
 
 // ReserveSlot implements [worker.SlotSupplier]; it waits until a poll makes sense.
 func (s *slots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo) (*worker.SlotPermit, error) {
@@ -98,11 +112,21 @@ func (s *slots) free(queue string) bool {
 	if s.open[queue] == 0 {
 		return true
 	}
+	if s.open[queue] > s.recent(queue) {
+		return false
+	}
 	total := s.used
 	for _, open := range s.open {
 		total += open
 	}
 	return total < s.cap
+}
+
+// recent counts the tasks of the queue within pollWindow.
+func (s *slots) recent(queue string) int {
+	since := time.Now().Add(-pollWindow)
+	s.came[queue] = slices.DeleteFunc(s.came[queue], since.After)
+	return len(s.came[queue])
 }
 
 // MarkSlotUsed implements [worker.SlotSupplier].
@@ -117,6 +141,7 @@ func (s *slots) MarkSlotUsed(info worker.SlotMarkUsedInfo) {
 		reserved.used = true
 		s.used++
 		s.closePoll(reserved.queue)
+		s.came[reserved.queue] = append(s.came[reserved.queue], time.Now())
 	}
 	s.wake()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,16 +42,43 @@ func TestSlotsIdleQueuesStarveNobody(t *testing.T) {
 	}
 }
 
+// TestSlotsPollsFollowTasks: a queue has one open poll, and one more for each task within pollWindow.
+func TestSlotsPollsFollowTasks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(20)
+		first := s.try("a")
+		require.NotNil(t, first)
+		assert.Nil(t, s.try("a"), "an idle queue has one poll")
+
+		s.markUsed(first)
+		second, third := s.try("a"), s.try("a")
+		require.NotNil(t, second)
+		require.NotNil(t, third, "a task came, so two polls are open")
+		assert.Nil(t, s.try("a"))
+		require.NotNil(t, s.try("b"))
+		assert.Nil(t, s.try("b"), "no task came from the other queue")
+
+		time.Sleep(pollWindow)
+		s.release(second)
+		second = s.try("a")
+		require.NotNil(t, second, "the task came within the window")
+		time.Sleep(time.Nanosecond)
+		s.release(second)
+		assert.Nil(t, s.try("a"), "the task came before the window, and a poll is open")
+	})
+}
+
 func TestSlotsOneQueueUsesAllOfThem(t *testing.T) {
 	t.Parallel()
 	s := newSlots(3)
-	first, second, third := s.try("a"), s.try("a"), s.try("a")
-	require.NotNil(t, first)
+	first := s.try("a")
+	s.markUsed(first)
+	second, third := s.try("a"), s.try("a")
 	require.NotNil(t, second)
 	require.NotNil(t, third)
-	assert.Nil(t, s.try("a"))
-	s.markUsed(first)
-	assert.Nil(t, s.try("a"), "one in use and two open are three")
+	s.markUsed(second)
+	assert.Nil(t, s.try("a"), "two in use and one open are three")
 	s.release(first)
 	assert.NotNil(t, s.try("a"))
 }
@@ -63,17 +91,23 @@ func TestSlotsWaitForAFreeSlotAResizeAndTheContext(t *testing.T) {
 		s.markUsed(held)
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error)
-		reserve := func() { _, err := s.ReserveSlot(ctx, slotCall{queue: "b"}); got <- err }
+		var permit *worker.SlotPermit
+		reserve := func() {
+			var err error
+			permit, err = s.ReserveSlot(ctx, slotCall{queue: "b"})
+			got <- err
+		}
 
 		go reserve()
 		synctest.Wait()
 		s.release(held)
 		require.NoError(t, <-got, "a released slot is taken")
+		s.markUsed(permit)
 
 		go reserve()
 		synctest.Wait()
 		s.Resize(3)
-		require.NoError(t, <-got, "a larger cap opens a second poll")
+		require.NoError(t, <-got, "a larger cap opens another poll")
 		assert.Equal(t, 3, s.MaxSlots())
 
 		s.Resize(1)

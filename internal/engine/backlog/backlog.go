@@ -13,6 +13,8 @@ import (
 const (
 	// Window is the number of jobs of the backlog that are open at once.
 	Window = 20_000
+	// KeyedInGroup is the number of proposals with keys that a group has itself. Each takes 1.7 KB of the control plane's memory.
+	KeyedInGroup = 10_000
 	// leastShare is the room of a queue in the window, however many queues there are.
 	leastShare = 2
 	// keyedWindow is the window of jobs with keys. It has room for keyedShare jobs of each queue, and for keyedAhead jobs

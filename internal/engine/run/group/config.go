@@ -122,7 +122,7 @@ func (c Config) keyedInGroup() int {
 	if c.DetectEvery || c.NamesKeys || c.BatchSize > 0 || c.DryRun {
 		return 0
 	}
-	return c.window()
+	return min(c.window(), backlog.KeyedInGroup)
 }
 
 func (c Config) engine() run.Config {

@@ -302,7 +302,7 @@ func TestDetectionWaitsForADetectSlot(t *testing.T) {
 	s.step(DetectionEnded{Attempt: s.g.detect.Attempt, Failure: FailureAtCapacity})
 	s.ran(run.WorkersChanged{Workers: []Worker{node("a", 4), node("b", 1)}})
 	again, _ := find[StartDetection](s.last)
-	require.Equal(t, StartDetection{Attempt: refused + 2, ID: "b", Instance: "i1", Timeout: s.g.Policy().DetectionTimeout.Std(), KeyedInGroup: backlog.Window}, again, "another worker is asked at once")
+	require.Equal(t, StartDetection{Attempt: refused + 2, ID: "b", Instance: "i1", Timeout: s.g.Policy().DetectionTimeout.Std(), KeyedInGroup: backlog.KeyedInGroup}, again, "another worker is asked at once")
 	s.detected(make([]jobtype.Proposal, 2)...)
 	assert.Equal(t, []string{"1@a", "2@a"}, started(s.last), "jobs have slots of their own")
 }

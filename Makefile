@@ -206,7 +206,10 @@ E2E := $(MODULE)/testsuite/
 SLOWEST := consolee2e testsuite/e2e nodee2e gatewaye2e fleete2e weede2e internal/cli activities/command workers dag/spec
 TESTRUN = $(MEMORY) RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
+# With the race detector a process sleeps for a second before it exits: races of goroutines that still run are found then. There are
+# 115 test binaries and the processes that they start; `make race` keeps the second.
 .PHONY: test
+test: export GORACE := atexit_sleep_ms=50 $(GORACE)
 test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
 	@[ "$(strip $(PKG))" = ./... ] || ! $(GO) list -deps -test $(strip $(PKG)) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"

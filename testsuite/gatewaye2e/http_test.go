@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,8 @@ type remote struct {
 	token string
 	// header has additional headers.
 	header http.Header
+	// pings counts the accepted pings, if it is set.
+	pings *atomic.Int64
 }
 
 // clients has enough connections for many workers in one process.
@@ -139,7 +142,10 @@ func (r *remote) pinging(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		_, _ = r.send(ctx, http.MethodPost, "/workers/"+r.id+"/ping", object{"executing": 0, "detecting": 0})
+		a, err := r.send(ctx, http.MethodPost, "/workers/"+r.id+"/ping", object{"executing": 0, "detecting": 0})
+		if err == nil && a.status == http.StatusOK && r.pings != nil {
+			r.pings.Add(1)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

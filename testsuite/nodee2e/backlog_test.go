@@ -216,7 +216,7 @@ func (s *site) pages() (ids []string) {
 // page that the group does not know. The next detection stores it again, and each job runs once.
 func TestADetectorDiesBetweenAPageAndItsUpdate(t *testing.T) {
 	t.Parallel()
-	const jobs = 2400
+	const jobs = 1400
 	s := newSite(t)
 	workers := s.plainWorkers("node-a", "node-b")
 	run := s.plainGroup(jobs, 300, ofKilledWorker)
@@ -237,12 +237,12 @@ func TestADetectorDiesBetweenAPageAndItsUpdate(t *testing.T) {
 // TestTheControlPlaneDiesWithABacklog while jobs come into the window, and the group continues as new.
 func TestTheControlPlaneDiesWithABacklog(t *testing.T) {
 	t.Parallel()
-	const jobs = 2400
+	const jobs = 1400
 	s := newSite(t)
 	s.letGo()
 	s.plainWorkers("node-a")
 	run := s.plainGroup(jobs, 0, ofBusyWorker)
-	for _, ended := range []int{50, 700, 1500} {
+	for _, ended := range []int{50, 400, 900} {
 		s.awaitBook(fmt.Sprintf("%d jobs have ended", ended), func(b book) bool { return len(b.of("end")) >= ended })
 		s.control.Kill()
 		s.control = s.Start("server")

@@ -48,7 +48,7 @@ func StartServer(t testing.TB, options ...Option) *Server {
 	}
 	t.Cleanup(func() {
 		log := server.Log()
-		server.Stop()
+		server.Kill() // An orderly stop takes seconds, and nobody reads its state any more.
 		for _, line := range server.FailedTasks() {
 			t.Errorf("workflow code could not continue: %s", line)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Workflow types.
@@ -27,6 +28,10 @@ const (
 
 // ControlQueue is the task queue of the control plane: all workflows and the control activities.
 const ControlQueue = "roundsman/control"
+
+// PollPatience is slightly longer than a poll. A process without a poll for that long has ended, although the server
+// lists it for five minutes.
+const PollPatience = 75 * time.Second
 
 // Search attributes of type Keyword. A completed run has no SearchAttributeOutcome: its status
 // Completed is enough. This saves an event and a visibility write in the most frequent run, which

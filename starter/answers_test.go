@@ -3,22 +3,55 @@ package starter
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/roundsman/roundsman/contract"
 )
 
 // silentClient is a server that reports every workflow as running.
-type silentClient struct{ client.Client }
+type silentClient struct {
+	client.Client
+
+	polls []time.Time
+}
 
 func (silentClient) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{}, nil
+}
+
+// DescribeTaskQueue returns the last polls of control planes.
+func (s silentClient) DescribeTaskQueue(context.Context, string, enumspb.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
+	answer := &workflowservice.DescribeTaskQueueResponse{}
+	for _, at := range s.polls {
+		answer.Pollers = append(answer.Pollers, &taskqueuepb.PollerInfo{LastAccessTime: timestamppb.New(at)})
+	}
+	return answer, nil
+}
+
+// A control plane that polls is slow: nobody is told to start one.
+func TestASlowControlPlaneIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	nobody := serviceerror.NewDeadlineExceeded("no answer")
+	ask := func(polls ...time.Time) string {
+		c := New(silentClient{polls: polls}, "", nil)
+		return c.askError(t.Context(), admissionRef(), "query admission", time.Now().Add(-10*time.Second), nobody).Error()
+	}
+	at := time.Now().Add(-3 * time.Second)
+	assert.Contains(t, ask(at.Add(-time.Hour), at), "query admission of admission has not been answered for 10 s: a control plane exists, its last poll was at "+
+		at.UTC().Format(time.RFC3339)+", and it is slow or has just ended; wait, or if it has ended start one with `roundsman server`")
+	for _, absent := range []string{ask(), ask(time.Now().Add(-contract.PollPatience))} {
+		assert.Contains(t, absent, "was not answered: no control plane serves this namespace; start one with `roundsman server`")
+	}
 }
 
 // The server keeps an unanswered update for the next control plane; an unanswered query has no
@@ -27,15 +60,15 @@ func TestWhatIsNotAnsweredMayStillBeDone(t *testing.T) {
 	t.Parallel()
 	c := New(silentClient{}, "", nil)
 	nobody := serviceerror.NewDeadlineExceeded("no poller")
-	assert.ErrorContains(t, c.askError(t.Context(), admissionRef(), askedUpdate+"resize-pool", nobody), "may still take effect")
-	assert.NotContains(t, c.askError(t.Context(), admissionRef(), "query admission", nobody).Error(), "may still take effect")
+	assert.ErrorContains(t, c.askError(t.Context(), admissionRef(), askedUpdate+"resize-pool", time.Now(), nobody), "may still take effect")
+	assert.NotContains(t, c.askError(t.Context(), admissionRef(), "query admission", time.Now(), nobody).Error(), "may still take effect")
 
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	err := c.askError(left, admissionRef(), askedUpdate+"resize-pool", nobody)
+	err := c.askError(left, admissionRef(), askedUpdate+"resize-pool", time.Now(), nobody)
 	assert.ErrorContains(t, err, "may still take effect", "nobody waited for the answer")
 	assert.ErrorIs(t, err, context.Canceled)
-	err = c.askError(left, admissionRef(), "query admission", nobody)
+	err = c.askError(left, admissionRef(), "query admission", time.Now(), nobody)
 	assert.NotContains(t, err.Error(), "may still take effect")
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -61,10 +62,14 @@ func (e *GivenUpError) Unwrap() error { return e.Cause }
 
 // ControlPlaneDownError reports that the server answers but no control plane does: no
 // `roundsman server` (or `roundsman dev`) polls the control queue of the namespace, or it
-// is overloaded.
+// is overloaded (see [ControlPlaneDownError.Polls]).
 type ControlPlaneDownError struct {
 	// Request without an answer.
 	Asked string
+	// Waited is the duration of the request. LastPoll is the last poll of a control plane, at
+	// most five minutes before; zero: none.
+	Waited   time.Duration
+	LastPoll time.Time
 	// Later is true if the request may still be carried out: the server keeps an update for
 	// the next control plane.
 	Later bool
@@ -77,7 +82,11 @@ type ControlPlaneDownError struct {
 
 // Error implements error.
 func (e *ControlPlaneDownError) Error() string {
-	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; start one with %s (or %s), or check with %s", e.What(),
+	start := "start one with "
+	if e.Polls() {
+		start = "wait, or if it has ended start one with "
+	}
+	text := fmt.Sprintf("CONTROL_PLANE_DOWN: %s; %s%s (or %s), or check with %s", e.What(), start,
 		action.Code(action.StartServer, nil), action.Code(action.StartDev, nil), action.Code(action.GetDoctor, nil))
 	if e.Later {
 		text += "; it may still take effect once one runs: check before you repeat it"
@@ -85,9 +94,18 @@ func (e *ControlPlaneDownError) Error() string {
 	return text
 }
 
+// Polls reports whether a control plane has polled recently: it is slow or has just ended.
+func (e *ControlPlaneDownError) Polls() bool {
+	return !e.LastPoll.IsZero() && time.Since(e.LastPoll) < contract.PollPatience
+}
+
 // What returns the failure without the remedy.
 func (e *ControlPlaneDownError) What() string {
 	text := e.Asked + " was not answered: no control plane serves this namespace"
+	if e.Polls() {
+		text = fmt.Sprintf("%s has not been answered for %s: a control plane exists, its last poll was at %s, and it is slow or has just ended",
+			e.Asked, explain.Span(e.Waited), e.LastPoll.UTC().Format(time.RFC3339))
+	}
 	if !e.AsOf.IsZero() {
 		text += "; this is the state of " + e.AsOf.UTC().Format(time.RFC3339) + ", from the history"
 	}

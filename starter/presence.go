@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
@@ -36,4 +37,27 @@ func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, cont
 		probe.Stop()
 		cancel()
 	}
+}
+
+// down returns the error for a request without an answer, sent at began.
+func (c *Client) down(ctx context.Context, asked string, began time.Time, cause error) *ControlPlaneDownError {
+	return &ControlPlaneDownError{Asked: asked, Waited: time.Since(began), LastPoll: c.lastPoll(ctx), Cause: cause}
+}
+
+// lastPoll returns the last poll of a control plane. It is zero if unknown: the server keeps it for
+// five minutes.
+func (c *Client) lastPoll(ctx context.Context) (last time.Time) {
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	queue, err := c.temporal.DescribeTaskQueue(limited, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		c.logger.Debug("read the pollers of the control queue", "error", err)
+		return last
+	}
+	for _, poller := range queue.GetPollers() {
+		if at := poller.GetLastAccessTime().AsTime(); at.After(last) {
+			last = at
+		}
+	}
+	return last
 }

@@ -57,7 +57,7 @@ func queryOnce[T any](ctx context.Context, c *Client, reject enumspb.QueryReject
 		response, err = c.temporal.QueryWorkflowWithOptions(limited, request)
 	}
 	if err != nil {
-		return answer, c.askError(ctx, ref, "query "+name, err)
+		return answer, c.askError(ctx, ref, "query "+name, began, err)
 	}
 	if response.QueryRejected != nil {
 		return answer, c.rejected(ctx, ref, response.QueryRejected.GetStatus())
@@ -106,6 +106,7 @@ func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, 
 		Args:         []any{argument},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
+	began := time.Now()
 	for {
 		handle, err := c.temporal.UpdateWorkflow(limited, options)
 		if err == nil {
@@ -115,7 +116,7 @@ func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, 
 			return answer, nil
 		}
 		if !NotReady(err) && !c.continued(limited, ref, err) || rpc.Wait(limited, updatePause) != nil {
-			return answer, c.askError(ctx, ref, askedUpdate+name, err)
+			return answer, c.askError(ctx, ref, askedUpdate+name, began, err)
 		}
 	}
 }
@@ -135,7 +136,7 @@ const askedUpdate = "update "
 
 // askError distinguishes a caller that gave up, a missing workflow, a missing control plane
 // and a refusal by the workflow.
-func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err error) error {
+func (c *Client) askError(ctx context.Context, ref RunRef, asked string, began time.Time, err error) error {
 	var missing *serviceerror.NotFound
 	switch {
 	case ctx.Err() != nil && strings.HasPrefix(asked, askedUpdate):
@@ -148,7 +149,7 @@ func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err err
 		if _, unknown := c.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, ""); unknown == nil {
 			return &RegistryGoneError{Asked: asked} // It exists but takes no updates, so it has ended.
 		}
-		return &ControlPlaneDownError{Asked: asked + " of the worker registry, which does not exist yet,", Cause: err}
+		return c.down(ctx, asked+" of the worker registry, which does not exist yet,", began, err)
 	case errors.As(err, &missing):
 		return runError(ref, err)
 	}
@@ -156,7 +157,9 @@ func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err err
 		return silent
 	}
 	if isUnanswered(err) {
-		return &ControlPlaneDownError{Asked: asked + " of " + ref.WorkflowID, Later: strings.HasPrefix(asked, askedUpdate), Cause: err}
+		down := c.down(ctx, asked+" of "+ref.WorkflowID, began, err)
+		down.Later = strings.HasPrefix(asked, askedUpdate)
+		return down
 	}
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return &RefusedError{Asked: asked + " of " + ref.WorkflowID, Reason: refused.Message(), cause: err}

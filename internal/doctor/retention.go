@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/retention"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -26,7 +26,7 @@ func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, 
 	}
 	if kept > 0 && kept <= runs {
 		check.Verdict = VerdictWarn
-		check.Found = fmt.Sprintf("retention.runs is %s, but the namespace keeps closed runs for %s only", jobtype.Duration(runs), jobtype.Duration(kept))
+		check.Found = fmt.Sprintf("retention.runs is %s, but the namespace keeps closed runs for %s only", explain.Setting(runs), explain.Setting(kept))
 		check.help(hinted("", do(action.KeepRuns, "namespace", c.Namespace(), "retention", fmt.Sprintf("%dh", int(runs.Hours())+24))))
 		return check
 	}
@@ -37,6 +37,6 @@ func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, 
 		check.Verdict, check.Found = VerdictWarn, "how many old runs there are is unknown: "+err.Error()
 		return check
 	}
-	check.Found = fmt.Sprintf("runs are deleted %s after their end; %d older ones are still needed, or not deleted yet", jobtype.Duration(runs), counted.GetCount())
+	check.Found = fmt.Sprintf("runs are deleted %s after their end; %d older ones are still needed, or not deleted yet", explain.Setting(runs), counted.GetCount())
 	return check
 }

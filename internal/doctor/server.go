@@ -14,7 +14,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/workerview"
 )
@@ -164,7 +163,7 @@ func checkRetention(name string, namespace *workflowservice.DescribeNamespaceRes
 	retention := namespace.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	check := Check{
 		Name: "namespace", Verdict: VerdictOK,
-		Found: fmt.Sprintf("%s, closed runs are kept for %s", name, jobtype.Duration(retention)),
+		Found: fmt.Sprintf("%s, closed runs are kept for %s", name, explain.Setting(retention)),
 	}
 	if retention < minRetention {
 		check.Verdict = VerdictWarn
@@ -231,6 +230,9 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 		plane.help(hinted("", do(action.StartServer)))
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
 			plane.Found = string(contract.CodeControlPlaneDown) + ": " + down.What()
+			if down.Polls() {
+				plane.help(explain.Remedy{Wait: true, Hint: "look at its load", Actions: []action.Action{do(action.StartServer)}})
+			}
 		}
 		if gone, isGone := errors.AsType[*starter.RegistryGoneError](err); isGone {
 			plane.Found = gone.What()
@@ -269,7 +271,7 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 	if len(others) > 0 {
 		check.Verdict = VerdictWarn
 		check.Found += "; " + strings.Join(others, ", ")
-		check.help(hinted("", do(action.ListWorkers)))
+		check.help(hinted("", append(one(resumes), do(action.ListWorkers))...))
 	}
 	if len(suspect) > 0 {
 		check.help(hinted("repair the node", do(action.GetWorker, "id", suspect[0])))
@@ -280,6 +282,14 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 		check.help(hinted("", append(resumes[:min(len(resumes), 3)], do(action.StartWorker))...))
 	}
 	return check
+}
+
+// one returns the only action; buttons of several workers would look alike.
+func one(actions []action.Action) []action.Action {
+	if len(actions) != 1 {
+		return nil
+	}
+	return actions
 }
 
 // stateOf returns the worker's state. ONLINE alone would contradict a worker that is not usable.
@@ -294,11 +304,11 @@ func checkClocks(workers []contract.WorkerDetail) Check {
 	var skewed []string
 	for _, worker := range workers {
 		if worker.State == contract.WorkerOnline && worker.Skew.Std().Abs() > maxSkew {
-			skewed = append(skewed, fmt.Sprintf("%s by %s", worker.Registration.ID, worker.Skew))
+			skewed = append(skewed, fmt.Sprintf("%s by %s", worker.Registration.ID, explain.Span(worker.Skew.Std())))
 		}
 	}
 	if len(skewed) == 0 {
-		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + maxSkew.String()}
+		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + explain.Span(maxSkew)}
 	}
 	return Check{
 		Name: "clocks", Verdict: VerdictWarn, Found: strings.Join(skewed, ", "),

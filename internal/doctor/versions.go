@@ -14,10 +14,6 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// pollPatience is slightly longer than a poll. A process without a poll for that long has ended, although
-// the server lists it for five minutes.
-const pollPatience = 75 * time.Second
-
 // tellVersions adds the processes of the control plane to its check, and warns about different versions: one
 // may be unable to continue workflows of another. It returns the identities of the processes.
 func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling []string) {
@@ -37,7 +33,7 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling
 			"need one of them; leave one version running"
 	}
 	for _, poller := range queue.GetPollers() {
-		if now.Sub(poller.GetLastAccessTime().AsTime()) <= pollPatience {
+		if now.Sub(poller.GetLastAccessTime().AsTime()) <= contract.PollPatience {
 			polling = append(polling, poller.GetIdentity())
 		}
 	}
@@ -48,7 +44,7 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling
 func controlPlanes(pollers []*taskqueuepb.PollerInfo, now time.Time) (running []string, versions int) {
 	var known []string
 	for _, poller := range pollers {
-		if now.Sub(poller.GetLastAccessTime().AsTime()) > pollPatience {
+		if now.Sub(poller.GetLastAccessTime().AsTime()) > contract.PollPatience {
 			continue
 		}
 		buildID := poller.GetWorkerVersionCapabilities().GetBuildId() //nolint:staticcheck // see workers.ControlOptions.Version

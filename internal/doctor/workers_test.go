@@ -28,4 +28,8 @@ func TestDoctorOnWorkers(t *testing.T) {
 	assert.Equal(t, VerdictWarn, some.Verdict)
 	assert.Equal(t, "see `roundsman workers`", some.Fix)
 	assert.Equal(t, action.ListWorkers, some.Actions[0].Operation)
+
+	cordoned := worker("e", contract.WorkerCordoned, true)
+	assert.Equal(t, "`roundsman resume e`; see `roundsman workers`", checkWorkers([]contract.WorkerDetail{well, cordoned}).Fix)
+	assert.Equal(t, "see `roundsman workers`", checkWorkers([]contract.WorkerDetail{well, cordoned, worker("f", contract.WorkerCordoned, true)}).Fix, "two buttons would look alike")
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/ref"
@@ -93,9 +91,6 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 		return explanation, err
 	}
 	noteDown(&facts, starter.RecallOf(ctx))
-	if facts.Down != "" {
-		facts.DownSince = e.lastPoll(ctx)
-	}
 	explanation.State = explain.State(facts)
 	explanation.Reasons = explain.Why(facts)
 	explanation.Ended, explanation.Pace, explanation.Receiver, explanation.Run = e.ended, e.pace, e.receiver, e.open
@@ -254,7 +249,7 @@ func (*UnknownThingError) Is(target error) bool { return target == starter.ErrNo
 // noteDown turns an unanswered request into a fact. It returns false for other errors.
 func noteDown(facts *explain.Facts, err error) bool {
 	if down, ok := errors.AsType[*starter.ControlPlaneDownError](err); ok {
-		facts.Down = down.What()
+		facts.Down, facts.DownSince, facts.Polls = down.What(), down.LastPoll, down.Polls()
 		return true
 	}
 	if gone, ok := errors.AsType[*starter.RegistryGoneError](err); ok {
@@ -272,26 +267,4 @@ func noteDown(facts *explain.Facts, err error) bool {
 	return false
 }
 
-// lastPoll returns the last poll of a control plane. It is zero if unknown: the server keeps it for
-// five minutes.
-func (e *explainer) lastPoll(ctx context.Context) time.Time {
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	queue, err := e.client.Temporal().DescribeTaskQueue(limited, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil {
-		e.client.Logger().Debug("ask for the pollers of the control queue", "error", err)
-		return time.Time{}
-	}
-	var last time.Time
-	for _, poller := range queue.GetPollers() {
-		if at := poller.GetLastAccessTime().AsTime(); at.After(last) {
-			last = at
-		}
-	}
-	return last
-}
-
-const (
-	groupPrefix   = "group/"
-	answerTimeout = 10 * time.Second
-)
+const groupPrefix = "group/"

@@ -29,7 +29,6 @@ const (
 // list has the rest.
 func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, error) {
 	now, down := time.Now(), explain.Facts{}
-	e := &explainer{client: client, seen: map[string]bool{}}
 	var things []explain.Thing
 	types, err := jobtypes.Of(client).List(ctx)
 	faults := []error{err}
@@ -41,7 +40,7 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	workers, err := client.Workers().List(ctx, contract.WorkersQueryInput{})
 	note(err)
 	if down.Down != "" {
-		down.Now, down.DownSince = now, e.lastPoll(ctx)
+		down.Now = now
 		return explain.NeedsPerson([]explain.Thing{{Kind: kindPlane, Name: client.Namespace(), Facts: down}}), errors.Join(faults...)
 	}
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: needHolds})

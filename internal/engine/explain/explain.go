@@ -15,7 +15,11 @@ import (
 func Why(f Facts) []Reason {
 	var reasons []Reason
 	if f.Down != "" {
-		reasons = append(reasons, reason(contract.CodeControlPlaneDown, "", f.DownSince, time.Time{}, f.Down))
+		down := reason(contract.CodeControlPlaneDown, "", f.DownSince, time.Time{}, f.Down)
+		if f.Polls {
+			down = down.with(or(down.Actions...))
+		}
+		reasons = append(reasons, down)
 	}
 	for _, frozen := range f.Frozen {
 		reasons = append(reasons, frozen.reason())

@@ -306,6 +306,9 @@ func TestReceivers(t *testing.T) {
 	unknown.Down = "nobody answers"
 	assert.Equal(t, contract.CodeControlPlaneDown, Why(unknown)[0].Code)
 	assert.Len(t, Why(unknown), 1, "without a control plane nothing is known")
+	assert.Equal(t, "`roundsman server`; see `roundsman doctor`", Why(unknown)[0].Remedy)
+	unknown.Polls = true
+	assert.Equal(t, "wait, or `roundsman server`; see `roundsman doctor`", Why(unknown)[0].Remedy, "it may be slow")
 	paused := Facts{Now: now, Receiver: receiver("", ""), Frozen: []FrozenFacts{{ID: contract.NotificationsWorkflowID, Since: since}}}
 	assert.Equal(t, "paused", State(paused))
 	assert.Equal(t, contract.CodePaused, Why(paused)[0].Code)

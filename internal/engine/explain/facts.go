@@ -39,6 +39,8 @@ type Facts struct {
 	// life, if known.
 	Down      string
 	DownSince time.Time
+	// Polls means that DownSince is recent: a control plane is slow or has just ended.
+	Polls bool
 	// Frozen are queried workflows that were paused in Temporal itself. They do not respond.
 	Frozen []FrozenFacts
 	// Stuck are workflows that the control plane's code cannot continue.

@@ -86,6 +86,6 @@ tasks:
 	result := awaitDAG(t, c.client, ref, time.Minute)
 	assert.Equal(t, map[string]string{"pinned": "failed", "blocked": "upstream_failed", "anywhere": "completed", "labelled": "failed"}, states(result), "%+v", result.Tasks)
 	assert.Equal(t, "it is pinned to worker node-b, which is OFFLINE", result.Tasks["pinned"].Error)
-	assert.Contains(t, result.Tasks["labelled"].Error, "NO_WORKER: no online worker has label disk=ssd (waited 1s)")
+	assert.Contains(t, result.Tasks["labelled"].Error, "NO_WORKER: no online worker has label disk=ssd (waited 1 s)")
 	assert.Equal(t, "node-a", result.Tasks["anywhere"].Worker)
 }

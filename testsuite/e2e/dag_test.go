@@ -217,7 +217,7 @@ func TestDAGOfAJob(t *testing.T) {
 	require.Len(t, result.Errors, 3, "%+v", result)
 	assert.Contains(t, result.Errors[0].Message, "DAG bad failed: 1 of 1 tasks, first b")
 	assert.Contains(t, result.Errors[1].Message, "dag of job-00003:1", "a fault has its place")
-	assert.Contains(t, result.Errors[2].Message, "NO_WORKER: worker nowhere is not registered (waited 1s)", "its task is pinned as the proposal is")
+	assert.Contains(t, result.Errors[2].Message, "NO_WORKER: worker nowhere is not registered (waited 1 s)", "its task is pinned as the proposal is")
 	assert.Empty(t, result.ByWorker, "a DAG runs on no worker")
 }
 

@@ -275,7 +275,7 @@ func fixturesOfGroups() []fixture {
 			spec := s.spec(at("x"))
 			spec.After = map[string]contract.AfterRule{"dump": {SucceededWithin: jobtype.Duration(time.Hour)}}
 			run := s.group("1", spec)
-			return situation{thing: run, object: "dump", says: "has no success of the last 1h", until: true, remedy: func() {
+			return situation{thing: run, object: "dump", says: "has no success of the last 1 h", until: true, remedy: func() {
 				s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true})
 			}}
 		}},

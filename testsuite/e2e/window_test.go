@@ -229,7 +229,7 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	reason := p.explains(run.WorkflowID+"/job-00002", contract.CodeWindowFit)
 	assert.Equal(t, "job-00002", reason.Object)
 	assert.WithinDuration(t, time.Now().Add(30*time.Minute), reason.Until, time.Minute)
-	assert.Contains(t, reason.Detail, "its estimated_runtime of 2h does not fit")
+	assert.Contains(t, reason.Detail, "its estimated_runtime of 2 h does not fit")
 	spec.Calendar = nil
 	p.clears(run.WorkflowID+"/job-00002", contract.CodeWindowFit, func() { p.apply(spec) })
 	testsuite.WaitFor(t, 20*time.Second, "the large job is done", func() bool { return len(w.beginnings("large")) == 1 })

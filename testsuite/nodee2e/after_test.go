@@ -50,10 +50,10 @@ job_types:
 	require.NoError(t, os.WriteFile(broken, nil, 0o600))
 
 	report := s.Begin("report")
-	said := s.explained("report", "AFTER_PENDING", "dump has no success of the last 1h")
+	said := s.explained("report", "AFTER_PENDING", "dump has no success of the last 1 h")
 	assert.Contains(t, said, "roundsman start dump")
 	assert.Contains(t, said, "roundsman start report --ignore-window")
-	assert.Contains(t, s.Command("status"), "dump has no success of the last 1h")
+	assert.Contains(t, s.Command("status"), "dump has no success of the last 1 h")
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("other")).Outcome, "the lane is free")
 	dump := s.Begin("dump")
 	s.awaitEnd(dump)
@@ -114,7 +114,7 @@ job_types:
 	again := s.Result(s.Begin("rested"))
 	assert.Equal(t, contract.OutcomeSkipped, again.Outcome)
 	assert.Equal(t, contract.CodeNotDue, again.Code)
-	assert.Contains(t, again.Reason, "run_if_not_succeeded_for is 1h")
+	assert.Contains(t, again.Reason, "run_if_not_succeeded_for is 1 h")
 	s.Command("start", "rested", "--ignore-window", "--wait")
 	assert.Equal(t, []string{"rested", "rested"}, s.lines("rested"))
 
@@ -153,8 +153,8 @@ job_types:
     execute: {command: ["true"]}
 `)
 	said := s.Command("schedule", "--since", "now")
-	assert.Contains(t, said, "waits for dump, unless it has succeeded within 12h")
-	assert.Contains(t, said, "runs only if not succeeded for 24h")
+	assert.Contains(t, said, "waits for dump, unless it has succeeded within 12 h")
+	assert.Contains(t, said, "runs only if not succeeded for 24 h")
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("dump")).Outcome)
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(s.Begin("rested")).Outcome)
 	assert.Contains(t, s.Command("schedule", "rested", "--since", "now"), "NOT_DUE_UNTIL", "it has succeeded just now")

@@ -10,6 +10,9 @@ import type { Remedy } from './types';
 // joined are the words between commands.
 const joined = /^(?:wait|see|and|or|then|[,;\s])*$/;
 
+// isWords is true of a remedy that is more than its commands.
+export const isWords = (text: string | undefined): text is string => !!text && !joined.test(text.replace(/`[^`]*`/g, ''));
+
 // Remedies has the buttons first; the commands are folded, unless there is no button. text is the remedy in words.
 // Without a button, actor is who can change the state.
 export function Remedies({ of, actor, text = '' }: { of: Remedy[] | null | undefined; actor?: string | undefined; text?: string | undefined }) {
@@ -42,7 +45,7 @@ export function Remedies({ of, actor, text = '' }: { of: Remedy[] | null | undef
         ))}
         {actor && <p class="actor">Who can end it: {actor}.</p>}
       </div>
-      {!joined.test(text.replace(/`[^`]*`/g, '')) && words}
+      {isWords(text) && words}
       {(text || lines.length > 0) && (
         <details class="lines">
           <summary>In a terminal</summary>

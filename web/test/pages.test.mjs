@@ -24,6 +24,22 @@ test('a narrow screen shows where one is in the menu', { skip, timeout: 600_000 
   await page.close();
 });
 
+test('the doctor begins with what a person has to look at, and folds what passes', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page();
+  await stage.shell('roundsman pause node-b -r "new disk"');
+  await stage.open(page, 'doctor');
+  const rows = () => page.$$eval('main section:first-of-type.ask .work > li', (all) => all.map((li) => ({ text: li.innerText, buttons: [...li.querySelectorAll('.remedies > *')].map((e) => e.textContent) })));
+  const found = await until('the worker', async () => (await rows()).find((row) => /^Workers/.test(row.text)));
+  assert.match(found.text, /node-b CORDONED/);
+  assert.deepEqual(found.buttons, ['Uncordon', 'Workers']);
+  assert.match(await page.$eval('.title', (e) => e.innerText), /\d to look at.*\d+ of \d+ checks pass/s);
+  assert.match(await page.$eval('details.fold2:not([open]) summary', (e) => e.textContent), /^\d+ checks pass server version, namespace/);
+  await page.click('details.fold2 summary');
+  assert.match(await page.$eval('[aria-label="Checks that pass"] table', (e) => e.innerText), /closed runs are kept for \d+ (h|days)/);
+  await stage.shell('roundsman resume node-b');
+  await page.close();
+});
+
 test('pages fit 360 px', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 360, height: 740 });
   for (const route of routes) {

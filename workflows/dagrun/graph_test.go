@@ -112,7 +112,7 @@ tasks:
 `, contract.DAGInput{})
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.InDelta(t, (10 * time.Hour).Milliseconds(), result.DurationMS, 1000)
-	assert.Equal(t, "nobody approved it within 8h", result.Tasks["asked"].Error)
+	assert.Equal(t, "nobody approved it within 8 h", result.Tasks["asked"].Error)
 	assert.Equal(t, map[string]int{"completed": 2, "failed": 1, "upstream_failed": 1}, result.Counts)
 }
 
@@ -164,7 +164,7 @@ func TestDAGDeadlineCancels(t *testing.T) {
 	b := newDAGBench(t)
 	result := b.run("version: 1\nname: late\ndeadline: 2h\ntasks: [{id: nap, sleep: 10h}, {id: after, needs: [nap], noop: true}]\n", contract.DAGInput{Deadline: jobtype.Duration(time.Hour)})
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
-	assert.Equal(t, "the deadline of 1h0m0s is over", result.Reason, "the shorter one counts")
+	assert.Equal(t, "the deadline of 1 h is over", result.Reason, "the shorter one counts")
 	assert.Equal(t, map[string]int{"canceled": 2}, result.Counts)
 }
 

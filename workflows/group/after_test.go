@@ -38,7 +38,7 @@ func TestAGroupWaitsForAnotherType(t *testing.T) {
 		require.NotNil(t, status.Wait)
 		assert.Equal(t, string(contract.CodeAfter), status.Wait.Code)
 		assert.Equal(t, "dump", status.Wait.Object)
-		assert.Equal(t, "dump has no success of the last 1h, the last one was at 2026-05-05T10:00:00Z", status.Wait.Detail)
+		assert.Equal(t, "dump has no success of the last 1 h, the last one was at 2026-05-05T10:00:00Z", status.Wait.Detail)
 		assert.WithinDuration(t, noon.Add(24*time.Hour-10*time.Second), status.Wait.Until, time.Second)
 		assert.Empty(t, b.wanted(), "the lane was not requested")
 		b.SignalWorkflow(contract.SignalSucceeded, contract.SucceededSignal{JobType: "other", At: b.Now()})
@@ -56,7 +56,7 @@ func TestAGroupThatWaitsInVainIsSkippedBeforeItsNextTick(t *testing.T) {
 	result := b.runSpec(spec)
 	assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
 	assert.Equal(t, contract.CodeAfter, result.Code)
-	assert.Equal(t, "AFTER_PENDING: dump has no success of the last 1h", result.Reason)
+	assert.Equal(t, "AFTER_PENDING: dump has no success of the last 1 h", result.Reason)
 	assert.WithinDuration(t, noon.Add(24*time.Hour-10*time.Second), result.EndedAt, time.Second)
 }
 

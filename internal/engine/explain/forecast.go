@@ -11,9 +11,9 @@ import (
 // TextCondition is a rule about past successes on a tick to come.
 func TextCondition(code contract.Code, object string, within jobtype.Duration) string {
 	if code == contract.CodeAfter {
-		return fmt.Sprintf("waits for %s, unless it has succeeded within %s", object, within)
+		return fmt.Sprintf("waits for %s, unless it has succeeded within %s", object, Setting(within.Std()))
 	}
-	return fmt.Sprintf("runs only if not succeeded for %s", within)
+	return fmt.Sprintf("runs only if not succeeded for %s", Setting(within.Std()))
 }
 
 // TextOpenApproval is why the end of an open run is not known.

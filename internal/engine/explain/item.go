@@ -32,7 +32,7 @@ func TextPinnedOffline(node string) string {
 
 // TextNoWorker is the error of an item without a worker.
 func TextNoWorker(missing string, limit time.Duration) string {
-	return fmt.Sprintf("%s: %s (waited %s)", contract.CodeNoWorker, missing, limit)
+	return fmt.Sprintf("%s: %s (waited %s)", contract.CodeNoWorker, missing, Setting(limit))
 }
 
 // TextNotInstalled is the error of an item whose program is on no worker.
@@ -64,7 +64,7 @@ func TextLostTooOften(message string, losses, limit int) string {
 
 // TextIDTaken appends the wait for the id to a refusal.
 func TextIDTaken(message string, waited time.Duration) string {
-	return fmt.Sprintf("%s: cancel it, or wait for its end, and retry (it was waited for %s)", message, waited)
+	return fmt.Sprintf("%s: cancel it, or wait for its end, and retry (it was waited for %s)", message, Setting(waited))
 }
 
 // TextZombie reports an attempt whose end is not awaited; ignored means that it was stopped in vain.

@@ -2,10 +2,8 @@ package explain
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Worker sets the texts of a worker's transitions.
@@ -104,12 +102,5 @@ func Rejection(r contract.WorkerRejection) string {
 
 func process(p contract.WorkerProcess) string { return fmt.Sprintf("%d on %s", p.PID, p.Host) }
 
-// lasted formats the duration of the former state: in whole seconds from one second on, else in
-// milliseconds.
-func lasted(t contract.WorkerTransition) string {
-	d, unit := t.At.Sub(t.Since), time.Millisecond
-	if d >= time.Second {
-		unit = time.Second
-	}
-	return jobtype.Duration(d.Truncate(unit)).String()
-}
+// lasted is the duration of the former state.
+func lasted(t contract.WorkerTransition) string { return Span(t.At.Sub(t.Since)) }

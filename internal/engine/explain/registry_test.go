@@ -25,18 +25,18 @@ func TestTransitions(t *testing.T) {
 		{contract.WorkerTransition{Code: contract.WorkerReplaced, Process: eight, Former: seven}, "process 8 on host-2 replaces 7 on host-1, whose heartbeat is stale"},
 		{contract.WorkerTransition{Code: contract.WorkerTakenOver, Process: eight, Former: seven}, "process 8 on host-2 took over from 7 on host-1, which is fenced"},
 		{contract.WorkerTransition{Code: contract.WorkerChanged}, "registered with other labels, capabilities or slots"},
-		{contract.WorkerTransition{Code: contract.WorkerSilent, Since: since}, "no heartbeat for 2m (last at 2026-03-01T12:00:00Z)"},
-		{contract.WorkerTransition{Code: contract.WorkerBack, Since: since, From: contract.WorkerOffline}, "its heartbeat is back after 2m OFFLINE"},
+		{contract.WorkerTransition{Code: contract.WorkerSilent, Since: since}, "no heartbeat for 120 s (last at 2026-03-01T12:00:00Z)"},
+		{contract.WorkerTransition{Code: contract.WorkerBack, Since: since, From: contract.WorkerOffline}, "its heartbeat is back after 120 s OFFLINE"},
 		{contract.WorkerTransition{Code: contract.WorkerUnregistered}, "unregistered"},
 		{contract.WorkerTransition{Code: contract.WorkerShuttingDown}, "its process is shutting down"},
 		{contract.WorkerTransition{Code: contract.WorkerModeSet, Mode: contract.ModeDraining, Note: "disk swap"}, "draining: disk swap"},
 		{contract.WorkerTransition{Code: contract.WorkerModeSet}, "uncordoned"},
 		{contract.WorkerTransition{Code: contract.WorkerResized, Caps: contract.WorkerCaps{MaxDetect: 1, MaxExecute: 9}, Note: "more memory"}, "resized to 1 detect, 9 execute: more memory"},
 		{contract.WorkerTransition{Code: contract.WorkerRemoved, Note: "sold"}, "removed: sold"},
-		{contract.WorkerTransition{Code: contract.WorkerRemoved, Since: since}, "cleaned up after 2m OFFLINE"},
-		{contract.WorkerTransition{Code: contract.WorkerExpired, Since: since}, "OFFLINE for 2m"},
+		{contract.WorkerTransition{Code: contract.WorkerRemoved, Since: since}, "cleaned up after 120 s OFFLINE"},
+		{contract.WorkerTransition{Code: contract.WorkerExpired, Since: since}, "OFFLINE for 120 s"},
 		{contract.WorkerTransition{Code: contract.WorkerSuspect, Note: "CANNOT_START: too many open files"}, "suspect: CANNOT_START: too many open files"},
-		{contract.WorkerTransition{Code: contract.WorkerCleared, Since: since}, "no longer suspect after 2m"},
+		{contract.WorkerTransition{Code: contract.WorkerCleared, Since: since}, "no longer suspect after 120 s"},
 		{contract.WorkerTransition{Code: "NEW"}, "NEW"},
 		{contract.WorkerTransition{Code: contract.WorkerModeSet, Reason: "drained by hand"}, "drained by hand"},
 		{contract.WorkerTransition{}, ""},
@@ -49,7 +49,7 @@ func TestTransitions(t *testing.T) {
 		assert.True(t, told[code], code)
 	}
 	brief := contract.WorkerTransition{Code: contract.WorkerExpired, Since: since, At: since.Add(1500 * time.Microsecond)}
-	assert.Equal(t, "OFFLINE for 1ms", Transition(brief))
+	assert.Equal(t, "OFFLINE for 1 ms", Transition(brief))
 }
 
 func TestAWorkerTellsAllItsTransitions(t *testing.T) {

@@ -58,12 +58,12 @@ func TextRunsDAG(jobType string) string {
 
 // TextDeadline is the reason of a run that ended at its deadline.
 func TextDeadline(after time.Duration) string {
-	return "the deadline of " + after.String() + " is over"
+	return "the deadline of " + Setting(after) + " is over"
 }
 
 // TextApproval is the error of a task without an approval in time.
-func TextApproval(timeout fmt.Stringer) string {
-	return "nobody approved it within " + timeout.String()
+func TextApproval(timeout time.Duration) string {
+	return "nobody approved it within " + Setting(timeout)
 }
 
 // TextObject is the error of a task with a name of an object that is none.

@@ -3,8 +3,6 @@ package explain
 import (
 	"fmt"
 	"time"
-
-	"github.com/roundsman/roundsman/jobtype"
 )
 
 // The texts of a group before its first job, without fields.
@@ -80,13 +78,13 @@ func TextCanceling(reason string) string { return "it is being canceled: " + rea
 
 // TextNoWorkerIn is the end of a group that waited in vain for a worker.
 func TextNoWorkerIn(missing string, waited time.Duration) string {
-	return fmt.Sprintf("%s (waited %s)", missing, waited.Round(time.Second))
+	return fmt.Sprintf("%s (waited %s)", missing, Span(waited.Round(time.Second)))
 }
 
 // TextNoTurn is the end of a group without its turn; without a lane, admission did not answer for maxWait.
 func TextNoTurn(lane string, maxWait time.Duration) string {
 	if lane == "" {
-		return fmt.Sprintf("admission did not answer for a whole interval (%s)", maxWait)
+		return fmt.Sprintf("admission did not answer for a whole interval (%s)", Setting(maxWait))
 	}
 	return fmt.Sprintf("lane %s was busy until every job had expired (expires_at)", lane)
 }
@@ -126,7 +124,7 @@ func TextNever(jobs int, longest time.Duration) string {
 }
 
 func textLongest(longest time.Duration) string {
-	return "no window of the next weeks is longer than " + jobtype.Duration(longest).String()
+	return "no window of the next weeks is longer than " + Setting(longest)
 }
 
 // Unfit is a job that does not fit into a window.
@@ -148,12 +146,12 @@ func (u Unfit) Text() string {
 	if !u.Ready.Before(u.Closes) {
 		return fmt.Sprintf("it does not start before %s, and %s", stamp(u.Ready), closes)
 	}
-	length := "its estimated_runtime of " + jobtype.Duration(u.Whole).String()
+	length := "its estimated_runtime of " + Setting(u.Whole)
 	if !u.Estimated {
-		length = fmt.Sprintf("the learned p95 of %d runs, %s,", u.Learned, jobtype.Duration(u.Whole))
+		length = fmt.Sprintf("the learned p95 of %d runs, %s,", u.Learned, Span(u.Whole))
 	}
 	if u.Rest < u.Whole {
-		length = fmt.Sprintf("what is left of %s after its checkpoint, %s,", length, jobtype.Duration(u.Rest.Round(time.Second)))
+		length = fmt.Sprintf("what is left of %s after its checkpoint, %s,", length, Span(u.Rest))
 	}
 	text := fmt.Sprintf("%s does not fit before %s", length, closes)
 	if u.Longest > 0 && u.Rest > u.Longest {

@@ -188,7 +188,7 @@ func TestPinsAndLabels(t *testing.T) {
 	assert.Equal(t, []any{contract.CodeNoWorker, "zz", epoch, epoch.Add(time.Minute)}, []any{wait.Code, wait.Object, wait.Since, wait.Until})
 	s.wait(61 * time.Second)
 	assert.Equal(t, "1 failed it is pinned to worker c, which is OFFLINE; "+
-		"4 failed NO_WORKER: no online worker has label disk=tape (waited 1m0s); 3 failed NO_WORKER: worker zz is not registered (waited 1m0s)", s.ended())
+		"4 failed NO_WORKER: no online worker has label disk=tape (waited 1 min); 3 failed NO_WORKER: worker zz is not registered (waited 1 min)", s.ended())
 }
 
 func TestAnItemThatJoinsOthersWithoutAWorkerGivesUpInItsOwnTime(t *testing.T) {
@@ -200,10 +200,10 @@ func TestAnItemThatJoinsOthersWithoutAWorkerGivesUpInItsOwnTime(t *testing.T) {
 	s.wait(2*time.Minute - time.Millisecond)
 	assert.Empty(t, s.ended())
 	s.wait(time.Millisecond)
-	assert.Equal(t, "2 failed NO_WORKER: no online worker has handler h (waited 2m0s)", s.ended())
+	assert.Equal(t, "2 failed NO_WORKER: no online worker has handler h (waited 2 min)", s.ended())
 	s.reload()
 	s.wait(8 * time.Minute)
-	assert.Contains(t, s.ended(), "; 1 failed NO_WORKER: no online worker has handler h (waited 10m0s)")
+	assert.Contains(t, s.ended(), "; 1 failed NO_WORKER: no online worker has handler h (waited 10 min)")
 	s.e.SetWork(s.now, "", s.e.work[""])
 	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})))
 }
@@ -225,7 +225,7 @@ func TestAShorterTimeoutHoldsForWhatWaitsForAWorker(t *testing.T) {
 	work.Policy.ExecutionTimeout = seconds(30)
 	s.e.SetWork(s.now, "", work)
 	s.wait(30 * time.Second)
-	assert.Equal(t, "1 failed NO_WORKER: no online worker has handler h (waited 30s)", s.ended())
+	assert.Equal(t, "1 failed NO_WORKER: no online worker has handler h (waited 30 s)", s.ended())
 }
 
 func TestWhilePausedNothingWaitsForAWorker(t *testing.T) {
@@ -241,7 +241,7 @@ func TestWhilePausedNothingWaitsForAWorker(t *testing.T) {
 	s.wait(59 * time.Second)
 	assert.Empty(t, s.ended())
 	s.wait(time.Second)
-	assert.Equal(t, "1 failed NO_WORKER: no online worker has handler h (waited 1m0s)", s.ended())
+	assert.Equal(t, "1 failed NO_WORKER: no online worker has handler h (waited 1 min)", s.ended())
 }
 
 func TestTheSharedQueue(t *testing.T) {
@@ -274,5 +274,5 @@ func TestABusyIDIsWaitedFor(t *testing.T) {
 		assert.Equal(t, "1@", starts(s.wait(idPause)))
 	}
 	s.end(1, contract.FailureNotTaken)
-	assert.Equal(t, "1 failed because not_taken: cancel it, or wait for its end, and retry (it was waited for 2m0s)", s.ended())
+	assert.Equal(t, "1 failed because not_taken: cancel it, or wait for its end, and retry (it was waited for 2 min)", s.ended())
 }

@@ -1,6 +1,7 @@
 // The instants of the next seven days and the outcomes of the last seven.
 import { query } from '../api';
 import { useGet } from '../data';
+import { isFailure, roleOf, spoken } from '../design/state';
 import { later } from '../later';
 import { isRun, Named, RunName } from '../names';
 import { href, setParams } from '../route';
@@ -20,8 +21,9 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   const dropped = params.get('show') === 'dropped';
   useZone();
   const coming = useGet<Forecast>(past ? undefined : forecastOf(type));
+  const ledger = useGet<Ledger>(past ? ledgerOf(type) : undefined);
   return (
-    <Page title="Calendar" head={headOf(coming.data)}>
+    <Page title="Calendar" head={past ? headOfPast(ledger.data) : headOf(coming.data)}>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Choice
           label="Days"
@@ -51,6 +53,7 @@ export function CalendarPage({ params }: { params: URLSearchParams }) {
   );
 }
 
+const ledgerOf = (type: string) => `/ledger${query({ job_type: type, limit: 10000 })}`;
 const forecastOf = (type: string) => `/forecast${query({ job_type: type, limit: 10000 })}`;
 
 // headOf names the next run.
@@ -64,6 +67,23 @@ function headOf(forecast: Forecast | undefined): Head {
     cause: (
       <>
         Next: {jobType(next)} <Time at={next.at} />
+      </>
+    ),
+  };
+}
+
+// headOfPast counts the failures and names the newest one.
+function headOfPast(ledger: Ledger | undefined): Head {
+  if (!ledger) return {};
+  const failed = ledger.ticks.filter((tick) => isFailure(roleOf(tick.outcome ?? tick.state)));
+  const [newest] = failed;
+  const ran = ledger.counts.ran ?? 0;
+  return {
+    state: newest ? { word: `${failed.length.toLocaleString('en')} failed or missed`, role: 'failed' } : { word: `${ran.toLocaleString('en')} ran`, role: ran > 0 ? 'done' : 'plan' },
+    age: 'in seven days',
+    cause: newest && (
+      <>
+        The last one: {newest.run ? <RunName id={newest.run} /> : jobType(newest)}, {spoken(newest.outcome ?? newest.state)} <Time at={newest.at} />
       </>
     ),
   };
@@ -123,7 +143,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                     width: '7rem',
                     optional: true,
                   },
-                  { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, width: '13rem' },
+                  { name: 'Because', show: (tick) => <Because of={tick} />, width: '18rem' },
                   {
                     name: 'Of',
                     show: (tick) =>
@@ -138,6 +158,16 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
         );
       }}
     </Loaded>
+  );
+}
+
+// Because is the code of an instant without a run, or the conditions of one.
+function Because({ of }: { of: ForecastTick }) {
+  const text = (of.if ?? []).map((one) => one.text ?? one.code).join('; ');
+  return (
+    <>
+      {of.code && <code>{of.code}</code>} {text && <span title={text}>{text}</span>}
+    </>
   );
 }
 
@@ -158,7 +188,7 @@ function late(tick: ForecastTick) {
 }
 
 function Past({ type, dropped, params }: { type: string; dropped: boolean; params: URLSearchParams }) {
-  const found = useGet<Ledger>(`/ledger${query({ job_type: type, limit: 10000 })}`);
+  const found = useGet<Ledger>(ledgerOf(type));
   return (
     <Loaded of={found} what="The ledger">
       {(ledger) => {

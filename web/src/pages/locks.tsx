@@ -17,7 +17,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');
   const objects = useGet<ThingList>('/objects?limit=1000');
-  const columns = <T extends { waiting?: Use[] | null; waiting_count?: number }>(holders: (of: T) => Use[] | null | undefined) => [
+  const columns = <T extends Waited>(holders: (of: T) => Use[] | null | undefined) => [
     { name: 'Held by', show: (of: T) => <Uses of={holders(of) ?? []} none="free" />, wide: true },
     {
       name: 'Waiting',
@@ -40,14 +40,14 @@ export function Locks({ params }: { params: URLSearchParams }) {
         </Section>
       )}
       {lanes.data?.recovering && (
-        <p class="note">Admission has just been started again: nothing is granted until the open runs have told what they hold.</p>
+        <p class="note">Admission has just been started again: nothing is granted until the open runs have reported what they hold.</p>
       )}
       <Section title="Lanes" note="one run at a time">
         <Loaded of={lanes} what="Lanes" height={120}>
           {(found) => (
             <Table
               label="Lanes"
-              rows={found.lanes}
+              rows={busiest(found.lanes)}
               id={(lane) => lane.name}
               empty={
                 <>
@@ -64,7 +64,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           {(found) => (
             <Table
               label="Pools"
-              rows={found.pools}
+              rows={busiest(found.pools)}
               id={(pool) => pool.name}
               empty={
                 <>
@@ -86,7 +86,7 @@ export function Locks({ params }: { params: URLSearchParams }) {
           {(found) => (
             <Table
               label="Objects"
-              rows={found.objects}
+              rows={busiest(found.objects)}
               id={(thing) => thing.name}
               empty={
                 <>
@@ -104,12 +104,18 @@ export function Locks({ params }: { params: URLSearchParams }) {
   );
 }
 
+type Waited = { waiting?: Use[] | null; waiting_count?: number };
+const waitersOf = (one: Waited) => one.waiting_count ?? (one.waiting ?? []).length;
+
+// busiest has the longest queue first.
+const busiest = <T extends Waited>(all: T[]) => [...all].sort((a, b) => waitersOf(b) - waitersOf(a));
+
 // headOf is the header with the number of waiters and the longest wait.
 function headOf(lanes: LaneList | undefined, pools: PoolList | undefined, objects: ThingList | undefined): Head {
   if (!lanes || !pools || !objects) return {};
   if (lanes.recovering) return { state: { word: 'recovering', role: 'unknown' } };
   const all = [...lanes.lanes, ...pools.pools, ...objects.objects];
-  const waiting = all.reduce((sum, one) => sum + (one.waiting_count ?? (one.waiting ?? []).length), 0);
+  const waiting = all.reduce((sum, one) => sum + waitersOf(one), 0);
   if (waiting === 0) return { state: { word: 'nothing waits', role: 'done' } };
   const [oldest] = all.flatMap((one) => (one.waiting ?? []).map((use) => ({ use, of: one.name }))).sort((a, b) => Date.parse(a.use.since) - Date.parse(b.use.since));
   return {

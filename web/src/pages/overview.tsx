@@ -7,7 +7,7 @@ import { looks, roleOf, State } from '../design/state';
 import { type Task, Work } from '../design/work';
 import { linkOfThing } from '../explain';
 import { later } from '../later';
-import { isRun, Named, Prose, runName, RunName, Said, sentence } from '../names';
+import { isRun, Named, runName, RunName, Said, sentence } from '../names';
 import { Remedies } from '../remedies';
 import { href } from '../route';
 import { failedRuns, isOpen } from '../runs';
@@ -16,6 +16,7 @@ import { LastRuns, Strips } from '../timeline/strips';
 import type { Doctor as DoctorReport, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
 import { Awaited, Empty, Loaded, Page, Section, Table } from '../ui';
 import { plural } from '../words';
+import { Checks } from './checks';
 import './overview.css';
 
 const Preview = later(() => import('./retry').then((m) => m.Preview));
@@ -41,7 +42,7 @@ export function Overview() {
           <Loaded of={needs} what="What needs a person">
             {({ needs: rows }) => <NeedsPerson rows={rows} />}
           </Loaded>
-          <Checks of={doctor.data} waits={doctor.isPending} />
+          <ToLookAt of={doctor.data} waits={doctor.isPending} />
           <Failed of={failed} />
         </div>
         <div class="stack">
@@ -97,31 +98,13 @@ function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
   );
 }
 
-function Checks({ of, waits }: { of: DoctorReport | undefined; waits: boolean }) {
+function ToLookAt({ of, waits }: { of: DoctorReport | undefined; waits: boolean }) {
   if (waits) return <Awaited />;
   const wrong = (of?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
   if (wrong.length === 0) return null;
   return (
     <Section title="To look at" note={<a href={href('doctor')}>doctor</a>}>
-      <Work
-        rows={wrong.map((check): Task => ({
-          id: check.name,
-          role: roleOf(check.verdict) ?? 'unknown',
-          what: check.name,
-          why: (
-            <>
-              <Prose text={check.found} />
-              {check.fix && !check.actions?.length && (
-                <>
-                  {'. '}
-                  <Prose text={check.fix} />
-                </>
-              )}
-            </>
-          ),
-          acts: <Remedies of={check.actions} />,
-        }))}
-      />
+      <Checks of={wrong} />
     </Section>
   );
 }

@@ -40,7 +40,7 @@ function Grants({ of, more }: { of: PastGrant[]; more: () => void }) {
       rows={of}
       id={(grant) => String(grant.seq)}
       onEnd={more}
-      empty="Nothing was released yet, as far as admission remembers: the newest few hundred turns in lanes, and as many uses of pools and objects."
+      empty="Nothing was released yet. Admission keeps the newest few hundred turns in lanes, and as many uses of pools and objects."
       columns={[
         { name: 'What', show: (grant) => <Things of={grant} />, wide: true },
         { name: 'Held by', show: (grant) => <Holder of={grant} />, wide: true },

@@ -123,7 +123,7 @@ func TestTaskWithoutWorkerGivesUpAfterItsTimeout(t *testing.T) {
 	p.pass(10*time.Minute - time.Second)
 	assert.Equal(t, "running", p.state("a"))
 	p.pass(time.Second)
-	assert.Equal(t, "NO_WORKER: no online worker has label disk=ssd (waited 10m0s)", p.view("a").Error)
+	assert.Equal(t, "NO_WORKER: no online worker has label disk=ssd (waited 10 min)", p.view("a").Error)
 }
 
 // TestTaskThatJoinsOthersWithoutWorkerGivesUpToo: that nobody can serve its class
@@ -134,7 +134,7 @@ func TestTaskThatJoinsOthersWithoutWorkerGivesUpToo(t *testing.T) {
 	p.workers(worker("w", 4))
 	p.ended("b", run.Ending{})
 	p.pass(5 * time.Minute)
-	assert.Contains(t, p.view("c").Error, "waited 5m0s")
+	assert.Contains(t, p.view("c").Error, "waited 5 min")
 	assert.Equal(t, "running", p.state("a"))
 }
 
@@ -171,7 +171,7 @@ func TestApprovals(t *testing.T) {
 	p.do(decisions)
 	assert.Equal(t, "rejected by ada: no", p.view("b").Error)
 	p.pass(time.Hour)
-	assert.Equal(t, "nobody approved it within 1h", p.view("a").Error)
+	assert.Equal(t, "nobody approved it within 1 h", p.view("a").Error)
 }
 
 func TestResultsAreKeptWhileWanted(t *testing.T) {
@@ -244,7 +244,7 @@ func TestDeadlineHoldAndCancel(t *testing.T) {
 	assert.True(t, p.asked["a"])
 	p.ended("a", run.Ending{Failure: contract.FailureCanceled})
 	assert.Equal(t, dag.OutcomeFailed, p.end.Outcome)
-	assert.Equal(t, "the deadline of 30m0s is over", p.end.Reason)
+	assert.Equal(t, "the deadline of 30 min is over", p.end.Reason)
 }
 
 func TestCanceledAttemptThatDoesNotEndIsForgotten(t *testing.T) {

@@ -59,7 +59,7 @@ func TestSubDAGWhoseIDIsTakenIsTriedAgain(t *testing.T) {
 		q.pass(2 * time.Second)
 		require.LessOrEqual(t, q.now.Sub(began), 3*time.Minute)
 	}
-	assert.Equal(t, "taken: cancel it, or wait for its end, and retry (it was waited for 2m0s)", q.view("a").Error)
+	assert.Equal(t, "taken: cancel it, or wait for its end, and retry (it was waited for 2 min)", q.view("a").Error)
 	assert.Equal(t, tries, q.view("a").Attempts)
 }
 

@@ -112,6 +112,6 @@ func (g *Graph) fire(t timer, now time.Time) {
 			return
 		}
 		g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeDeadline, Item: int(t.task), Detail: explain.TextNotApproved})
-		g.endIdle(waits, run.Ending{Failure: contract.FailurePermanent, Message: explain.TextApproval(waits.definition.Approval.Timeout)}, now)
+		g.endIdle(waits, run.Ending{Failure: contract.FailurePermanent, Message: explain.TextApproval(waits.definition.Approval.Timeout.Std())}, now)
 	}
 }

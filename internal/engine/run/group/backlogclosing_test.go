@@ -77,5 +77,5 @@ func TestJobsThatDoNotFitKeepNoShorterOnesOut(t *testing.T) {
 	assert.Equal(t, 21, s.g.Counts().NotStarted)
 	ended, err := s.g.jobs.Record.Jobs()
 	require.NoError(t, err)
-	assert.Contains(t, ended[0].Error, "DOES_NOT_FIT_WINDOW: its estimated_runtime of 2h does not fit")
+	assert.Contains(t, ended[0].Error, "DOES_NOT_FIT_WINDOW: its estimated_runtime of 2 h does not fit")
 }

@@ -50,5 +50,5 @@ func TestWhilePausedNothingWaitsForAWorker(t *testing.T) {
 	s.wait(59 * time.Second)
 	require.Equal(t, string(StatePending), s.job(1).State)
 	s.wait(time.Second)
-	assert.Equal(t, "NO_WORKER: no online worker has label disk=tape (waited 1m0s)", s.job(1).Error)
+	assert.Equal(t, "NO_WORKER: no online worker has label disk=tape (waited 1 min)", s.job(1).Error)
 }

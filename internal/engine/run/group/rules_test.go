@@ -181,8 +181,8 @@ func TestPinsAndLabels(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"it is pinned to worker c, which is OFFLINE",
-		"NO_WORKER: worker zz is not registered (waited 1m0s)",
-		"NO_WORKER: no online worker has label disk=tape (waited 1m0s)",
+		"NO_WORKER: worker zz is not registered (waited 1 min)",
+		"NO_WORKER: no online worker has label disk=tape (waited 1 min)",
 	}, messages)
 }
 

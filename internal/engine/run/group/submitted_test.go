@@ -75,7 +75,7 @@ func TestSubmissionWithoutWorkers(t *testing.T) {
 	s.wait(40 * time.Minute)
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomeSkipped, outcome)
-	assert.Equal(t, "NO_WORKER: no online worker has handler h (waited 30m0s)", reason)
+	assert.Equal(t, "NO_WORKER: no online worker has handler h (waited 30 min)", reason)
 	assert.Equal(t, contract.GroupCounts{Detected: 1, Accepted: 1, NotStarted: 1}, s.g.Counts())
 	_, asked := find[TakeTurn](s.all)
 	assert.False(t, asked)

@@ -30,7 +30,7 @@ func TestNoWorkerTakesNoTurn(t *testing.T) {
 	s.wait(time.Minute)
 	outcome, reason := s.outcome()
 	assert.Equal(t, contract.OutcomeSkipped, outcome)
-	assert.Equal(t, "NO_WORKER: no online worker has handler h (waited 1m0s)", reason)
+	assert.Equal(t, "NO_WORKER: no online worker has handler h (waited 60 s)", reason)
 	_, asked = find[TakeTurn](s.all)
 	assert.False(t, asked)
 	notes := s.g.engine.Notes()

@@ -65,7 +65,7 @@ func TestWhatDoesNotFitIsPassedOver(t *testing.T) {
 	assert.Equal(t, WaitWindowFit, wait.Code)
 	require.NotNil(t, wait)
 	assert.Equal(t, epoch.Add(time.Hour), wait.Until)
-	assert.Equal(t, "its estimated_runtime of 2h does not fit before the window closes at 2026-01-02T04:04:05Z", wait.Detail)
+	assert.Equal(t, "its estimated_runtime of 2 h does not fit before the window closes at 2026-01-02T04:04:05Z", wait.Detail)
 	assert.Contains(t, s.job(3).Wait.Detail, "it never fits: no window of the next weeks is longer than 8h")
 	assert.Equal(t, WaitGlobalLimit, s.job(4).Wait.Code)
 
@@ -77,7 +77,7 @@ func TestWhatDoesNotFitIsPassedOver(t *testing.T) {
 	assert.Equal(t, OutcomePartial, outcome)
 	assert.Equal(t, "DOES_NOT_FIT_WINDOW: 2 jobs do not fit before the window closes at 2026-01-02T04:04:05Z; 1 of them never fits: no window of the next weeks is longer than 8h", reason, "it does not wait for the closing")
 	assert.Equal(t, 2, s.g.Counts().NotStarted)
-	assert.Contains(t, s.job(1).Error, "DOES_NOT_FIT_WINDOW: its estimated_runtime of 2h does not fit")
+	assert.Contains(t, s.job(1).Error, "DOES_NOT_FIT_WINDOW: its estimated_runtime of 2 h does not fit")
 }
 
 func TestLearnedRunTimeStandsInForAnEstimate(t *testing.T) {
@@ -270,7 +270,7 @@ func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	s := playUntil(t, wide(jobtype.Policy{RetryLimit: 1, RetryBackoff: seconds(45 * 60), OnWindowEnd: jobtype.WindowEndCheckpoint}), closing(time.Hour), kept, found("most"), found("some"), found("unknown"), found("new"))
 	assert.Equal(t, []string{"1@a"}, started(s.last))
 	assert.Equal(t, "what is left of its estimated_runtime of 2h after its checkpoint, 1h12m, does not fit before the window closes at 2026-01-02T04:04:05Z", s.job(2).Wait.Detail)
-	assert.Contains(t, s.job(3).Wait.Detail, "its estimated_runtime of 2h does not fit")
+	assert.Contains(t, s.job(3).Wait.Detail, "its estimated_runtime of 2 h does not fit")
 
 	// What it learns of its own jobs counts at once, and for the next group.
 	s.step(run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureFailed, Checkpoint: json.RawMessage(`4`), Done: 90}})

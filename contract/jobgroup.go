@@ -160,7 +160,7 @@ type JobGroupInput struct {
 	// IgnoreWindow is the workflow id of the one group that runs in spite of a closed window. It is an
 	// id because all groups of a Schedule share one argument.
 	IgnoreWindow string `json:"ignore_window,omitempty"`
-	// State is set only when the group continues as new.
+	// State is set when the group continues as new, or its submission has pages, see [FirstState].
 	State *JobGroupState `json:"state,omitempty"`
 }
 

@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// MaxSubmissionBytes bounds the proposals of one submission, as JSON. They travel in the input of
-// their group, which the server limits to 2 MiB.
+// MaxSubmissionBytes bounds the proposals in the input of a group, as JSON. The server limits the input to 2 MiB.
 const MaxSubmissionBytes = 1 << 20
 
 // Submission makes an ad-hoc group: it brings its proposals, and nothing is detected.
@@ -27,9 +26,19 @@ type Submission struct {
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// BatchKeys are as in a [DetectPageInput].
 	BatchKeys []string `json:"batch_keys,omitempty"`
+	// Pages describe further proposals, which lie in pages of the group. Duplicates counts those that were dropped before.
+	Pages      []ProposalPage `json:"pages,omitempty"`
+	Duplicates int            `json:"duplicates,omitempty"`
 	// OwnParams: the params of the run that it resumes are not those of the job type, and it has them, too.
 	OwnParams bool `json:"own_params,omitempty"`
 }
+
+// FirstState is the state of a group whose submission has pages, before [pack.Bytes]. A control plane that does not know
+// such pages refuses the version; without it, it would drop the jobs.
+const FirstState = `{"version":2}`
+
+// Paged reports whether the submission has proposals in pages.
+func (s *Submission) Paged() bool { return s != nil && len(s.Pages) > 0 }
 
 // The infixes of the ids of groups that no Schedule starts.
 const (
@@ -86,7 +95,7 @@ func ValidateJobTypeName(name string) error {
 // WithoutProposals returns the input without the proposals, which the group has taken.
 func (in JobGroupInput) WithoutProposals() JobGroupInput {
 	if in.Submission != nil {
-		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow, Resumes: in.Submission.Resumes, OwnParams: in.Submission.OwnParams}
+		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow, Resumes: in.Submission.Resumes, ScheduledAt: in.Submission.ScheduledAt, OwnParams: in.Submission.OwnParams}
 	}
 	return in
 }

@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
@@ -41,4 +42,15 @@ func TestIDsOfGroupsNameTheirJobType(t *testing.T) {
 		assert.True(t, ok)
 		assert.Equal(t, []string{name, chosen}, []string{found, unique})
 	})
+}
+
+// TestASubmissionWithoutItsProposals has what the next workflow run needs, and begins it from its state.
+func TestASubmissionWithoutItsProposals(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1, 0)
+	in := contract.JobGroupInput{Submission: &contract.Submission{ID: "x", ScheduledAt: at, Pages: []contract.ProposalPage{{Page: "p"}}}}
+	assert.True(t, in.Submission.Paged())
+	next := in.WithoutProposals().Submission
+	assert.False(t, next.Paged())
+	assert.Equal(t, at, next.ScheduledAt)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -26,7 +27,7 @@ func (s *sink) goesApart(p jobtype.Proposal) bool {
 	if p.DedupeKey != "" && (s.in.KeyedInGroup == 0 || s.keyed < s.in.KeyedInGroup && s.keyedBytes < maxKeyedBytes) {
 		return false
 	}
-	return p.DAG == "" && len(p.Resources)+len(p.Exclusive)+len(p.Shared) == 0 && p.NotBefore.IsZero() && p.ExpiresAt.IsZero()
+	return backlog.Plain(p)
 }
 
 func (s *sink) addApart(ctx context.Context, proposal jobtype.Proposal, size int) {
@@ -43,7 +44,7 @@ func (s *sink) addApart(ctx context.Context, proposal jobtype.Proposal, size int
 // sendApart stores the proposals and sends the description of their page to the group.
 func (s *sink) sendApart(ctx context.Context) {
 	list := s.apart.list
-	page := describe(list)
+	page := backlog.Describe(list)
 	page.Bytes = s.apart.bytes
 	s.apart = pageApart{sent: true}
 	data, err := pages.PackProposals(list)
@@ -71,26 +72,4 @@ func (s *sink) closeApart(ctx context.Context) {
 		return
 	}
 	s.sendApart(ctx)
-}
-
-// describe sorts the proposals of a page into classes.
-func describe(list []jobtype.Proposal) contract.ProposalPage {
-	page, known := contract.ProposalPage{Count: len(list)}, map[string]int{}
-	for i := range list {
-		p := &list[i]
-		page.Estimate = max(page.Estimate, p.EstimatedRuntime)
-		class := contract.JobClass{Priority: p.Priority, Node: p.Node, Labels: p.Labels, Keyed: p.DedupeKey != ""}
-		key := class.Key()
-		at, found := known[key]
-		if !found {
-			at = len(page.Classes)
-			known[key], page.Classes = at, append(page.Classes, class)
-		}
-		if n := len(page.Runs); n > 0 && page.Runs[n-1].Class == at {
-			page.Runs[n-1].Count++
-			continue
-		}
-		page.Runs = append(page.Runs, contract.ClassRun{Class: at, Count: 1})
-	}
-	return page
 }

@@ -15,11 +15,15 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	dagspec "github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/engine/batch"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/internal/lib/pack"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -34,6 +38,9 @@ type Submitted struct {
 	Already bool `json:"already_submitted"`
 	Jobs    int  `json:"jobs"`
 }
+
+// parallelPuts is the number of pages that are stored at once.
+const parallelPuts = 8
 
 // submissionKey is the memo with the digest of the submission.
 const submissionKey = "roundsman_submission"
@@ -51,7 +58,7 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	if known.Fault != "" {
 		return Submitted{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}
 	}
-	digest, err := checkSubmission(known.Spec, submission, time.Now())
+	digest, parts, err := checkSubmission(known.Spec, submission, time.Now())
 	if err != nil {
 		return Submitted{}, err
 	}
@@ -64,19 +71,24 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 		RunRef: starter.RunRef{WorkflowID: contract.AdHocWorkflowID(known.Name, submission.ID)},
 		ID:     submission.ID, Jobs: len(submission.Proposals),
 	}
+	summary := summaryOfSubmission(known.Name, submission)
+	if submission.Pages, err = c.storePages(ctx, submitted.WorkflowID, parts); err != nil {
+		return Submitted{}, err
+	}
+	submission.Proposals, submission.Duplicates = parts.Own, parts.Duplicates
 	run, err := c.client.Temporal().ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       submitted.WorkflowID,
 		TaskQueue:                                contract.ControlQueue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            summaryOfSubmission(known.Name, submission),
+		StaticSummary:                            summary,
 		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman show %s` tells how far they are",
 			known.Name, submitted.WorkflowID),
 		Memo: memoOf(submission, digest),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(known.Name),
 		),
-	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: known.Spec, Submission: &submission})
+	}, contract.JobGroupWorkflow, arguments(known.Spec, submission)...)
 	if _, twice := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); twice {
 		submitted.Already = true
 		return submitted, c.sameSubmission(ctx, known.Name, submitted, digest)
@@ -96,6 +108,37 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 	return submitted, nil
 }
 
+// arguments returns those of the group.
+func arguments(spec contract.JobTypeSpec, submission contract.Submission) []any {
+	in := contract.JobGroupInput{Spec: spec, Submission: &submission}
+	if !submission.Paged() {
+		return []any{in}
+	}
+	in.State = &contract.JobGroupState{}
+	return []any{in, pack.Bytes([]byte(contract.FirstState))}
+}
+
+// storePages stores the proposals that the input of the group does not have. The keeper closes the pages if the group never starts.
+func (c Client) storePages(ctx context.Context, run string, parts backlog.Divided) ([]contract.ProposalPage, error) {
+	store := pages.NewStore(c.client.Temporal(), c.client.Namespace(), starter.DataConverter())
+	described := parts.Pages
+	puts, ctx := errgroup.WithContext(ctx)
+	puts.SetLimit(parallelPuts)
+	for i, list := range parts.Lists {
+		puts.Go(func() error {
+			data, err := pages.PackProposals(list)
+			if err == nil {
+				described[i].Page, err = store.Put(ctx, run, data)
+			}
+			return err
+		})
+	}
+	if err := puts.Wait(); err != nil {
+		return nil, fmt.Errorf("nothing was started: %w", rpc.Advised(err))
+	}
+	return described, nil
+}
+
 func memoOf(submission contract.Submission, digest string) map[string]any {
 	memo := map[string]any{submissionKey: digest}
 	if submission.Resumes != "" {
@@ -106,7 +149,7 @@ func memoOf(submission contract.Submission, digest string) map[string]any {
 
 // CheckSubmission returns the error that [Client.Submit] would return before it starts a run.
 func CheckSubmission(known JobType, submission contract.Submission) error {
-	if _, err := checkSubmission(known.Spec, submission, time.Now()); err != nil {
+	if _, _, err := checkSubmission(known.Spec, submission, time.Now()); err != nil {
 		return err
 	}
 	_, err := batchKeys(known.Spec, submission)
@@ -167,9 +210,9 @@ func (e *SubmissionError) Error() string {
 // Unwrap returns the errors.
 func (e *SubmissionError) Unwrap() []error { return e.Faults }
 
-// checkSubmission refuses proposals that the group would drop, and returns the digest of the
-// submission.
-func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, now time.Time) (string, error) {
+// checkSubmission refuses proposals that the group would drop, and returns the digest and the parts of
+// the submission.
+func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, now time.Time) (string, backlog.Divided, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if !submissionID.MatchString(submission.ID) {
@@ -193,17 +236,18 @@ func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, 
 			fault("proposal %d: %w", i+1, err)
 		}
 	}
-	encoded, err := json.Marshal(submission.Proposals)
-	if err == nil && len(encoded) > contract.MaxSubmissionBytes {
-		err = fmt.Errorf("its proposals have %d bytes as JSON, the limit is %d: submit it in parts", len(encoded), contract.MaxSubmissionBytes)
-	}
-	if err != nil && len(faults) == 0 {
-		faults = append(faults, err)
+	var parts backlog.Divided
+	if len(faults) == 0 {
+		var err error
+		if parts, err = backlog.Divide(spec, submission.Proposals); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	if len(faults) > 0 {
-		return "", &SubmissionError{JobType: spec.Name, Faults: faults}
+		return "", parts, &SubmissionError{JobType: spec.Name, Faults: faults}
 	}
-	return digestOf(submission.Proposals)
+	digest, err := digestOf(submission.Proposals)
+	return digest, parts, err
 }
 
 // digestOf identifies the work. It omits times, since a repeated submission may have given them

@@ -22,9 +22,6 @@ var (
 
 // chosen reads the jobs that were not done and selects among them.
 func (c Client) chosen(ctx context.Context, plan *Plan, run starter.Snapshot, choice retry.Choice) (retry.Selection, error) {
-	if err := tooMany(run, choice); err != nil {
-		return retry.Selection{}, err
-	}
 	items, err := c.notDone(ctx, run)
 	if err != nil {
 		return retry.Selection{}, err
@@ -49,30 +46,6 @@ func (c Client) chosen(ctx context.Context, plan *Plan, run starter.Snapshot, ch
 	done, err := c.done(ctx, run, selection.Unknown)
 	selection.Kept = append(selection.Kept, done...)
 	return selection, err
-}
-
-// mostRetried is above the jobs that a submission holds: each has at least 16 bytes.
-const mostRetried = contract.MaxSubmissionBytes / 16
-
-// tooMany refuses a retry of more jobs than a submission holds, before all of them are read.
-func tooMany(run starter.Snapshot, choice retry.Choice) error {
-	if run.Result == nil || len(choice.Items) > 0 {
-		return nil
-	}
-	n, counts := 0, run.Result.Counts
-	if choice.Failed || !choice.Missed {
-		n += counts.Failed + counts.Stale
-	}
-	if choice.Missed || !choice.Failed {
-		n += counts.NotStarted + counts.Expired + counts.Canceled
-	}
-	if n <= mostRetried {
-		return nil
-	}
-	return &starter.RefusedError{
-		Asked:  "retry " + run.WorkflowID,
-		Reason: fmt.Sprintf("%d jobs are more than the new run would hold: %d, and 1 MiB of proposals; name some, or `roundsman start %s` detects again", n, mostRetried, run.JobType),
-	}
 }
 
 func jobOf(item starter.Item) retry.Job {

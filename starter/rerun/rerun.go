@@ -134,7 +134,7 @@ func (c Client) plan(ctx context.Context, of starter.RunRef, choice Choice) (Pla
 	if err != nil {
 		return plan, known, err
 	}
-	facts := retry.Facts{MostJobs: known.Spec.Policy.MaxJobsPerDetection}
+	facts := retry.Facts{Spec: known.Spec, MostJobs: known.Spec.Policy.MaxJobsPerDetection}
 	if len(selection.Units) > 0 {
 		if facts.Retried, err = c.retried(ctx, &plan, run); err != nil {
 			return plan, known, err

@@ -21,7 +21,7 @@ func (c Client) Submission(ctx context.Context, known jobtypes.JobType, submissi
 			DedupeKey: p.DedupeKey, Summary: p.Summary, State: contract.JobPending,
 		}}
 	}
-	facts := retry.Facts{MostJobs: len(units)}
+	facts := retry.Facts{Spec: known.Spec, MostJobs: len(units)}
 	if err := c.admission(ctx, &plan, units, &facts); err != nil {
 		return plan, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-func TestMain(m *testing.M) { sites.Main(m, nil, handlers()...) }
+func TestMain(m *testing.M) { sites.Main(m, map[string]func(){"submitter": submitter}, handlers()...) }
 
 func handlers() []jobtype.Handler {
 	return []jobtype.Handler{steps{name: "steps"}, steps{name: "capped", cap: 3}, plain{}}

@@ -17,7 +17,9 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/internal/engine/backlog"
 	"github.com/roundsman/roundsman/internal/temporal/auditlog"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
@@ -186,6 +188,7 @@ func scenes() []scene {
 		{name: "submitted-comes-back", lane: "default", shut: [2]time.Duration{4 * time.Second, 7 * time.Second}, input: contract.JobGroupInput{Submission: &contract.Submission{ID: "ticket-2", By: "recorder", Proposals: []jobtype.Proposal{
 			{DedupeKey: "c", Detail: "a"}, {DedupeKey: "d", Detail: "a", EstimatedRuntime: jobtype.Duration(time.Minute), Resources: map[string]int{"db": 1}},
 		}}}, params: `{"keys":[]}`},
+		submittedPages(),
 		{name: "batched", params: `{"keys":["a","a","b","b","b","flaky"]}`, batch: &contract.BatchSpec{By: "{{.Summary}}", MaxSize: 2}},
 		{name: "retried-and-broken", params: `{"keys":["flaky","broken","a"]}`, policy: with(func(p *jobtype.Policy) {
 			p.RetryLimit, p.RetryBackoff = 1, jobtype.Duration(time.Second)
@@ -218,6 +221,26 @@ func scenes() []scene {
 			require.NoError(s.t, s.client.Temporal().CancelWorkflow(s.t.Context(), run.GetID(), ""))
 		}},
 		{name: "operated", params: `{"keys":["long","a","b"]}`, policy: jobtype.Policy{}, act: operate},
+	}
+}
+
+// submittedPages is a submission with a page.
+func submittedPages() scene {
+	list := []jobtype.Proposal{{DedupeKey: "p", Detail: "a"}, {Detail: "broken"}, {DedupeKey: "q", Detail: "a"}}
+	data, err := pages.PackProposals(list)
+	page := backlog.Describe(list)
+	page.Page = contract.PageName(data)
+	return scene{
+		name: "submitted-pages", lane: "default", params: `{"keys":[]}`,
+		input: contract.JobGroupInput{State: &contract.JobGroupState{}, Submission: &contract.Submission{
+			ID: "ticket-3", By: "recorder", Proposals: []jobtype.Proposal{{DedupeKey: "a", Detail: "a"}}, Pages: []contract.ProposalPage{page}, Duplicates: 1,
+		}},
+		before: func(s *studio) {
+			require.NoError(s.t, err)
+			store := pages.NewStore(s.client.Temporal(), s.client.Namespace(), starter.DataConverter())
+			_, err := store.Put(s.t.Context(), contract.GroupWorkflowID("submitted-pages"), data)
+			require.NoError(s.t, err)
+		},
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *groupRun) open(state []byte) error {
 	if err := r.listen(); err != nil {
 		return err
 	}
-	if carried := r.in.State; carried != nil {
+	if carried := r.in.State; carried != nil && !r.in.Submission.Paged() {
 		if err := r.restore(*carried, state); err != nil {
 			return err
 		}
@@ -106,7 +106,8 @@ func (r *groupRun) open(state []byte) error {
 		r.readRecord()
 		r.core = group.New(r.config(), r.loop.Now())
 		if r.adHoc() {
-			first = group.Submitted{Proposals: r.in.Submission.Proposals, BatchKeys: r.in.Submission.BatchKeys}
+			s := r.in.Submission
+			first = group.Submitted{Proposals: s.Proposals, BatchKeys: s.BatchKeys, Pages: s.Pages, Duplicates: s.Duplicates}
 		}
 	}
 	r.loop.Open(r, r.core)

@@ -12,14 +12,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxSubmitFile bounds the read of a file of proposals. A larger file exceeds the limit of a submission in
-// every format.
-const maxSubmitFile = 4 * contract.MaxSubmissionBytes
+// maxSubmitFile bounds the read of a file of proposals.
+const maxSubmitFile = 256 << 20
 
 // readInput reads a file, or standard input for "-".
 func (c *commands) readInput(name string) ([]byte, error) {

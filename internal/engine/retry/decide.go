@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/backlog"
 )
 
 // Facts have the state of keys at the time of a retry. Without a control plane Holds and Claims
@@ -15,13 +16,14 @@ type Facts struct {
 	Holds map[string]contract.AdmissionHold
 	// Claims has the open run that has a key.
 	Claims map[string]contract.AdmissionUse
-	// MostJobs is how many proposals one run accepts.
+	// Spec is that of the job type, MostJobs is how many proposals one run accepts.
+	Spec     contract.JobTypeSpec
 	MostJobs int
 }
 
 // Decide divides units into those that are executed again and those that are not.
 func Decide(units []Unit, facts Facts) (again []Unit, kept []Kept, err error) {
-	bytes := len("[]")
+	var share backlog.Share
 	full := false
 	for _, unit := range units {
 		if reason, is := facts.keeps(unit); is {
@@ -32,8 +34,8 @@ func Decide(units []Unit, facts Facts) (again []Unit, kept []Kept, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		bytes += len(encoded) + len(",")
-		if full = full || len(again) >= facts.MostJobs || bytes > contract.MaxSubmissionBytes; full {
+		share.Add(facts.Spec, unit.Proposal, len(encoded)+len(","))
+		if full = full || len(again) >= facts.MostJobs || share.Full(); full {
 			kept = append(kept, Kept{Job: unit.Job, Why: contract.KeptOverLimit})
 			continue
 		}

@@ -123,7 +123,7 @@ func TestOneRunTakesOnlySoMuch(t *testing.T) {
 	large := json.RawMessage(`"` + strings.Repeat("x", contract.MaxSubmissionBytes/3) + `"`)
 	var units []retry.Unit
 	for i := range 5 {
-		units = append(units, retry.Unit{Job: retry.Job{DedupeKey: fmt.Sprint(i)}, Proposal: jobtype.Proposal{DedupeKey: fmt.Sprint(i), Params: large}})
+		units = append(units, retry.Unit{Job: retry.Job{DedupeKey: fmt.Sprint(i)}, Proposal: jobtype.Proposal{DedupeKey: fmt.Sprint(i), Params: large, Exclusive: []string{"disk"}}})
 	}
 	again, kept, err := retry.Decide(units, retry.Facts{MostJobs: 10})
 	require.NoError(t, err)
@@ -134,6 +134,12 @@ func TestOneRunTakesOnlySoMuch(t *testing.T) {
 	assert.Equal(t, []string{"0"}, keysOf(again), "jobs")
 	assert.Len(t, kept, 4)
 	assert.Equal(t, contract.KeptOverLimit, kept[3].Why)
+	for i := range units {
+		units[i].Proposal.Exclusive = nil
+	}
+	again, _, err = retry.Decide(units, retry.Facts{MostJobs: 10})
+	require.NoError(t, err)
+	assert.Len(t, again, 5, "plain proposals lie in pages")
 }
 
 // Each proposal is executed again or kept for a reason that is true, and the first that fit are executed.

@@ -16,6 +16,7 @@ func (v ChunkAnswered) apply(g *Group, now time.Time) {
 	result := g.chunks.Apply(v.Event, g.turn.Number, now)
 	g.takeClaims(result, now)
 	if r := result.Refused; r != nil {
+		g.halt.Cause = halt.None // A group that leaves does not come back.
 		g.stop(halt.Window, reason{Code: r.Code, Detail: explain.TextClaimsRefused(r.Reason)}, now)
 	}
 }
@@ -23,6 +24,8 @@ func (v ChunkAnswered) apply(g *Group, now time.Time) {
 // claimMore takes the next step of the claims, or repeats one that admission had no room for.
 func (g *search) claimMore(now time.Time) {
 	switch late := g.detect.Late; {
+	case g.leavesAfterClaim():
+		g.do(g.chunks.More(g.turn.Number, now))
 	case g.paused() || g.halt.On():
 	case g.claiming() && g.turn.Full.Again(now):
 		claim := ClaimKeys{Turn: g.turn.Number}
@@ -35,6 +38,9 @@ func (g *search) claimMore(now time.Time) {
 		g.do(g.chunks.More(g.turn.Number, now))
 	}
 }
+
+// leavesAfterClaim reports whether a group that leaves has a chunk without an answer. Its keys belong to this turn.
+func (g *work) leavesAfterClaim() bool { return g.halt.Leaving && len(g.chunks.Jobs) > 0 }
 
 func (g *work) takeClaims(r chunks.Result, now time.Time) {
 	if r.Fences > 0 {

@@ -187,6 +187,9 @@ func (g *course) ownWake() time.Time {
 		}
 	}
 	next = instant.Earlier(instant.Earlier(next, g.unplacedUntil()), g.lane.RetryAt())
+	if g.leavesAfterClaim() {
+		next = instant.Earlier(next, g.chunks.RetryAt)
+	}
 	if !g.paused() && !g.halt.On() {
 		next = instant.Earlier(next, g.chunks.RetryAt)
 		if g.claiming() {

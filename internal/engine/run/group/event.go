@@ -48,6 +48,9 @@ type Submitted struct {
 	Proposals []jobtype.Proposal
 	// BatchKeys are as in a [Page].
 	BatchKeys []string
+	// Pages and Duplicates are as in a [contract.Submission].
+	Pages      []contract.ProposalPage
+	Duplicates int
 }
 
 // WindowsKnown answers [AskWindows].

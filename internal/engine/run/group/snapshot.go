@@ -24,7 +24,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/pack"
 )
 
-// snapshotVersion marks the form of the state; Restore refuses others.
+// snapshotVersion marks the form of the state; Restore refuses others. Version 2 is [contract.FirstState].
 const snapshotVersion = 1
 
 // maxSnapshotBytes bounds what Restore unpacks.

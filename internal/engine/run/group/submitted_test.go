@@ -13,8 +13,10 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group/chunks"
 	"github.com/roundsman/roundsman/internal/engine/run/group/proposed"
 	"github.com/roundsman/roundsman/internal/engine/run/source"
+	"github.com/roundsman/roundsman/internal/lib/pack"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -281,6 +283,109 @@ func TestOperatorsCountWhileTheWindowStopsAJob(t *testing.T) {
 	assert.Equal(t, 1, s.g.Counts().Canceled, "it must not come back")
 	assert.Equal(t, "done by hand", s.job(1).Error)
 	s.outcome()
+}
+
+// TestSubmittedPagesComeBack: jobs of pages do not expire, and wait for the next window.
+func TestSubmittedPagesComeBack(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Policy: wide(jobtype.Policy{MaxRuntime: jobtype.Duration(5 * time.Hour)}), Submitted: true, Windows: true, Turn: true, Lane: "l", Window: 2}, node("a", 1))
+	s.step(Submitted{Proposals: []jobtype.Proposal{{ExpiresAt: epoch.Add(time.Minute)}}, Pages: []contract.ProposalPage{*pageOf("p", 3, contract.JobClass{})}, Duplicates: 2})
+	assert.Equal(t, contract.GroupCounts{Detected: 6, Accepted: 4, Duplicates: 2}, s.g.Counts())
+	assert.Zero(t, s.g.lastStart(), "jobs of pages do not expire")
+	s.step(known(s.now, closing(time.Hour)))
+	s.prepared()
+	s.step(TurnGranted{Fence: 1, Fences: 1000})
+	require.Equal(t, []string{"1@a"}, started(s.all))
+	s.wait(time.Hour)
+	s.end(1, FailureNone)
+	require.Equal(t, PhaseWaiting, s.g.Phase())
+	s.comeBack(time.Hour)
+	for n := 2; n <= 4; n++ {
+		s.end(n, FailureNone)
+	}
+	outcome, _ := s.outcome()
+	assert.Equal(t, OutcomeCompleted, outcome)
+	assert.Equal(t, contract.GroupCounts{Detected: 6, Accepted: 4, Duplicates: 2, Completed: 4}, s.g.Counts())
+}
+
+// TestSubmittedPagesWithKeysComeBack: the group leaves after the answer to its chunk, with all its keys, and claims them
+// again.
+func TestSubmittedPagesWithKeysComeBack(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Policy: wide(jobtype.Policy{MaxRuntime: jobtype.Duration(5 * time.Hour)}), Claims: true, Submitted: true, Windows: true, Turn: true, Lane: "l", Window: 2}, node("a", 1))
+	s.step(Submitted{Pages: []contract.ProposalPage{*pageOf("p", 5, contract.JobClass{Keyed: true})}})
+	s.step(known(s.now, closing(time.Hour)))
+	s.prepared()
+	only[chunks.ClaimBacklog](t, s.step(TurnGranted{Fence: 1, Fences: 1000}))
+	s.grantChunks()
+	require.Equal(t, []string{"1@a"}, started(s.all))
+	only[chunks.ReadKeys](t, s.end(1, FailureNone))
+	s.wait(time.Hour)
+	none[LeaveTurn](t, s.end(2, FailureNone))
+	s.answered(chunks.KeysRead{Seq: 2, Hashes: []uint64{102}})
+	s.answered(chunks.Refused{Seq: 2, Code: contract.RefusedFull, Reason: "it is full"})
+	only[chunks.ClaimChunk](t, s.wait(5*time.Second))
+	left, _ := find[LeaveTurn](s.answered(chunks.Claimed{Seq: 2, Fence: 1001, Fences: 100}))
+	assert.Equal(t, []int{2}, left.Chunks)
+	require.Equal(t, PhaseWaiting, s.g.Phase())
+	s.roll()
+	s.comeBack(time.Hour)
+	require.Equal(t, []string{"3@a"}, started(s.last))
+	claim, _ := find[ClaimKeys](s.all)
+	assert.Equal(t, 1, claim.Turn)
+	for n := 3; n <= 5; n++ {
+		s.grantChunks()
+		s.end(n, FailureNone)
+	}
+	outcome, _ := s.outcome()
+	assert.Equal(t, OutcomeCompleted, outcome)
+	assert.Equal(t, contract.GroupCounts{Detected: 5, Accepted: 5, Completed: 5}, s.g.Counts())
+}
+
+// grantChunks grants all claims of chunks. The hash of a key is 100 and its position.
+func (s *script) grantChunks() {
+	for at := 0; at < len(s.last); at++ {
+		before := len(s.all)
+		switch c := s.last[at].(type) {
+		case chunks.ClaimBacklog:
+			s.answered(chunks.BacklogClaimed{})
+		case chunks.ReadKeys:
+			var hashes []uint64
+			for _, ref := range c.Refs {
+				for i := range ref.Count {
+					hashes = append(hashes, uint64(100+ref.Position+i))
+				}
+			}
+			s.answered(chunks.KeysRead{Seq: c.Seq, Hashes: hashes})
+		case chunks.ClaimChunk:
+			s.answered(chunks.Claimed{Seq: c.Seq, Fence: 1 << 33, Fences: 100})
+		}
+		if len(s.all) > before {
+			at = -1
+		}
+	}
+}
+
+// TestARefusedChunkEndsAGroupThatLeaves: no window brings the claim.
+func TestARefusedChunkEndsAGroupThatLeaves(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Policy: wide(jobtype.Policy{MaxRuntime: jobtype.Duration(5 * time.Hour)}), Claims: true, Submitted: true, Windows: true, Window: 5}, node("a", 1))
+	s.step(Submitted{Pages: []contract.ProposalPage{*pageOf("p", 5, contract.JobClass{Keyed: true})}})
+	s.step(known(s.now, closing(time.Hour)))
+	s.prepared()
+	s.answered(chunks.KeysRead{Seq: 1, Hashes: []uint64{1, 2, 3, 4, 5}})
+	s.wait(time.Hour)
+	require.True(t, s.g.halt.Leaving)
+	s.answered(chunks.Refused{Seq: 1, Code: contract.RefusedInvalid, Reason: "it is not one"})
+	s.outcome()
+	assert.Equal(t, 5, s.g.Counts().NotStarted)
+}
+
+// TestThePagesOfASubmissionAreRefusedByEarlierVersions, instead of dropped.
+func TestThePagesOfASubmissionAreRefusedByEarlierVersions(t *testing.T) {
+	t.Parallel()
+	_, err := Restore(pack.Bytes([]byte(contract.FirstState)), epoch)
+	require.ErrorContains(t, err, "the state of the group has version 2, this program reads 1")
 }
 
 func TestAWindowThatOpensAgainKeepsTheGroup(t *testing.T) {

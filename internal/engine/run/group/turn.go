@@ -351,7 +351,12 @@ func (v Submitted) apply(g *Group, now time.Time) {
 	for i := range v.Proposals {
 		g.takeProposal(nil, v.Proposals[i], keyAt(v.BatchKeys, i), &answer, now)
 	}
-	g.tally.Counts.Detected = len(v.Proposals)
+	g.tally.Counts.Detected = len(v.Proposals) + v.Duplicates
+	g.tally.Counts.Duplicates += v.Duplicates
+	for _, page := range v.Pages {
+		g.takePaged(&session{}, page, &answer, now)
+		g.tally.Counts.Detected += page.Count
+	}
 	g.engine.Apply(now, run.Tick{})
 }
 

@@ -13,14 +13,19 @@ import (
 // firstStart is before which nothing of what was submitted may start: before that
 // the group would hold its lane, and spend its max_runtime, on doing nothing.
 func (g *work) firstStart() time.Time {
-	if !g.cfg.Submitted || g.begun {
+	if !g.cfg.Submitted || g.begun || g.jobs.Backlog.Len() > 0 {
 		return time.Time{}
 	}
 	return g.jobs.Open.Bounds().First
 }
 
 // lastStart is when the last of what was submitted expires; zero: never.
-func (g *work) lastStart() time.Time { return g.jobs.Open.Bounds().Last }
+func (g *work) lastStart() time.Time {
+	if g.jobs.Backlog.Len() > 0 {
+		return time.Time{}
+	}
+	return g.jobs.Open.Bounds().Last
+}
 
 // maxWait is how long a group of the Schedule waits for one thing.
 func (c Config) maxWait() time.Duration {

@@ -141,7 +141,7 @@ func (g *course) suspend(why reason, now time.Time) {
 // leave gives everything back once nothing runs any more, and waits for the next
 // window.
 func (g *course) leave(now time.Time) {
-	if !g.halt.Leaving || g.engine.InFlight() > 0 || g.jobs.Open.Len() == 0 {
+	if !g.halt.Leaving || g.leavesAfterClaim() || g.engine.InFlight() > 0 || g.jobs.Left() == 0 {
 		return
 	}
 	g.halt.Leave(false)

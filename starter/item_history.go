@@ -10,9 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/roundsman/roundsman/contract"
 	pagestore "github.com/roundsman/roundsman/internal/temporal/pages"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter/attempts"
 )
 
@@ -123,7 +121,7 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 	}
 	for {
 		reader := attempts.NewReader(ref.WorkflowID, named, r.client.render, r.client.logger)
-		reader.Proposal = proposalReader(limited, r.client.pages.Get, ref.WorkflowID, pageTimeout)
+		reader.Proposal = pagestore.ProposalReader(limited, r.client.pages.Get, ref.WorkflowID, pageTimeout)
 		err := r.client.readAll(limited, ref, reader)
 		for id, before := range reader.Found {
 			found[id].Prepend(*before)
@@ -141,38 +139,6 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 
 // pageTimeout bounds the wait for pages within answerTimeout, so that the history itself is read.
 const pageTimeout = 2 * time.Second
-
-// proposalReader reads proposals of a run. It keeps the last page decoded. After a page that takes too long it reads
-// no other: only command lines are missing then.
-func proposalReader(ctx context.Context, get func(ctx context.Context, run, page string) ([]byte, error), run string, most time.Duration) func(contract.ProposalRef) (jobtype.Proposal, error) {
-	var page string
-	var list []jobtype.Proposal
-	var late error
-	return func(ref contract.ProposalRef) (jobtype.Proposal, error) {
-		if ref.Page != page {
-			if late != nil {
-				return jobtype.Proposal{}, late
-			}
-			limited, cancel := context.WithTimeout(ctx, most)
-			defer cancel()
-			data, err := get(limited, run, ref.Page)
-			if limited.Err() != nil {
-				late = err
-			}
-			if err != nil {
-				return jobtype.Proposal{}, err
-			}
-			if list, err = pagestore.OpenProposals(data); err != nil {
-				return jobtype.Proposal{}, err
-			}
-			page = ref.Page
-		}
-		if ref.Position < 0 || ref.Position >= len(list) {
-			return jobtype.Proposal{}, fmt.Errorf("page %s of %s has no proposal %d: %w", ref.Page, run, ref.Position, pagestore.ErrLost)
-		}
-		return list[ref.Position], nil
-	}
-}
 
 func (c *Client) readAll(ctx context.Context, ref RunRef, reader *attempts.Reader) error {
 	history := c.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -27,22 +26,6 @@ func TestTheTimesAreOfTheLastAttemptThatWasTaken(t *testing.T) {
 	assert.Equal(t, []time.Time{at(5), {}}, []time.Time{known.StartedAt, known.EndedAt})
 	never := Item{State: dag.Failed.String()}.with(ItemHistory{Attempts: []Attempt{{EndedAt: at(9)}}})
 	assert.True(t, never.StartedAt.IsZero())
-}
-
-// TestASlowPageIsAskedForOnce: the history behind it is read all the same.
-func TestASlowPageIsAskedForOnce(t *testing.T) {
-	t.Parallel()
-	asked := 0
-	read := proposalReader(t.Context(), func(ctx context.Context, _, _ string) ([]byte, error) {
-		asked++
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}, "group/x", time.Millisecond)
-	for _, page := range []string{"p", "q"} {
-		_, err := read(contract.ProposalRef{Page: page})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	}
-	assert.Equal(t, 1, asked)
 }
 
 // listing is a server that lists one workflow run, and keeps the query.

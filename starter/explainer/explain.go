@@ -249,7 +249,7 @@ func (*UnknownThingError) Is(target error) bool { return target == starter.ErrNo
 // noteDown turns an unanswered request into a fact. It returns false for other errors.
 func noteDown(facts *explain.Facts, err error) bool {
 	if down, ok := errors.AsType[*starter.ControlPlaneDownError](err); ok {
-		facts.Down, facts.DownSince, facts.Polls = down.What(), down.LastPoll, down.Polls()
+		facts.Down, facts.Control = down.What(), explain.ControlFacts{LastPoll: down.LastPoll, Slow: down.Polls()}
 		return true
 	}
 	if gone, ok := errors.AsType[*starter.RegistryGoneError](err); ok {

@@ -15,8 +15,8 @@ import (
 func Why(f Facts) []Reason {
 	var reasons []Reason
 	if f.Down != "" {
-		down := reason(contract.CodeControlPlaneDown, "", f.DownSince, time.Time{}, f.Down)
-		if f.Polls {
+		down := reason(contract.CodeControlPlaneDown, "", f.Control.LastPoll, time.Time{}, f.Down)
+		if f.Control.Slow {
 			down = down.with(or(down.Actions...))
 		}
 		reasons = append(reasons, down)

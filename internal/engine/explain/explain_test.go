@@ -307,7 +307,7 @@ func TestReceivers(t *testing.T) {
 	assert.Equal(t, contract.CodeControlPlaneDown, Why(unknown)[0].Code)
 	assert.Len(t, Why(unknown), 1, "without a control plane nothing is known")
 	assert.Equal(t, "`roundsman server`; see `roundsman doctor`", Why(unknown)[0].Remedy)
-	unknown.Polls = true
+	unknown.Control.Slow = true
 	assert.Equal(t, "wait, or `roundsman server`; see `roundsman doctor`", Why(unknown)[0].Remedy, "it may be slow")
 	paused := Facts{Now: now, Receiver: receiver("", ""), Frozen: []FrozenFacts{{ID: contract.NotificationsWorkflowID, Since: since}}}
 	assert.Equal(t, "paused", State(paused))

@@ -35,16 +35,20 @@ type Facts struct {
 	Admission   *contract.AdmissionView
 	NoAdmission bool
 	Holds       []contract.AdmissionHold
-	// Down is the error of an unanswered query. DownSince is the control plane's last sign of
-	// life, if known.
-	Down      string
-	DownSince time.Time
-	// Polls means that DownSince is recent: a control plane is slow or has just ended.
-	Polls bool
+	// Down is the error of an unanswered query.
+	Down    string
+	Control ControlFacts
 	// Frozen are queried workflows that were paused in Temporal itself. They do not respond.
 	Frozen []FrozenFacts
 	// Stuck are workflows that the control plane's code cannot continue.
 	Stuck []StuckFacts
+}
+
+// ControlFacts are those of a control plane that does not answer.
+type ControlFacts struct {
+	// LastPoll is its last sign of life, if known. Slow means that it is recent: a control plane is slow or has just ended.
+	LastPoll time.Time
+	Slow     bool
 }
 
 // TypeFacts are the facts from the Schedule.

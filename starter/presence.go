@@ -39,6 +39,9 @@ func (c *Client) patient(ctx context.Context, ref RunRef) (context.Context, cont
 	}
 }
 
+// lastPollTimeout is short: the caller has waited for an answer already.
+const lastPollTimeout = time.Second
+
 // down returns the error for a request without an answer, sent at began.
 func (c *Client) down(ctx context.Context, asked string, began time.Time, cause error) *ControlPlaneDownError {
 	return &ControlPlaneDownError{Asked: asked, Waited: time.Since(began), LastPoll: c.lastPoll(ctx), Cause: cause}
@@ -47,7 +50,7 @@ func (c *Client) down(ctx context.Context, asked string, began time.Time, cause 
 // lastPoll returns the last poll of a control plane. It is zero if unknown: the server keeps it for
 // five minutes.
 func (c *Client) lastPoll(ctx context.Context) (last time.Time) {
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	limited, cancel := context.WithTimeout(ctx, lastPollTimeout)
 	defer cancel()
 	queue, err := c.temporal.DescribeTaskQueue(limited, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {

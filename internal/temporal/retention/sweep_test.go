@@ -224,10 +224,10 @@ func TestOldRunsAreDeleted(t *testing.T) {
 
 	check := doctor.CheckRetention(t.Context(), w.client, time.Hour, old.Add(time.Hour))
 	assert.Equal(t, doctor.VerdictOK, check.Verdict, check.Found)
-	assert.Contains(t, check.Found, "runs are deleted 1h after their end; 3 older ones are still needed")
+	assert.Contains(t, check.Found, "runs are deleted 1 h after their end; 3 older ones are still needed")
 	check = doctor.CheckRetention(t.Context(), w.client, 1000*time.Hour, old)
 	assert.Equal(t, doctor.VerdictWarn, check.Verdict)
-	assert.Contains(t, check.Found, "the namespace keeps closed runs for 72h only")
+	assert.Contains(t, check.Found, "the namespace keeps closed runs for 3 days only")
 
 	w.end("dag/parent/1")
 	w.end("dag/renewed/1")

@@ -66,7 +66,7 @@ func TestWhatDoesNotFitIsPassedOver(t *testing.T) {
 	require.NotNil(t, wait)
 	assert.Equal(t, epoch.Add(time.Hour), wait.Until)
 	assert.Equal(t, "its estimated_runtime of 2 h does not fit before the window closes at 2026-01-02T04:04:05Z", wait.Detail)
-	assert.Contains(t, s.job(3).Wait.Detail, "it never fits: no window of the next weeks is longer than 8h")
+	assert.Contains(t, s.job(3).Wait.Detail, "it never fits: no window of the next weeks is longer than 8 h")
 	assert.Equal(t, WaitGlobalLimit, s.job(4).Wait.Code)
 
 	s.now = epoch.Add(25 * time.Minute)
@@ -75,7 +75,7 @@ func TestWhatDoesNotFitIsPassedOver(t *testing.T) {
 	s.end(4, FailureNone)
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomePartial, outcome)
-	assert.Equal(t, "DOES_NOT_FIT_WINDOW: 2 jobs do not fit before the window closes at 2026-01-02T04:04:05Z; 1 of them never fits: no window of the next weeks is longer than 8h", reason, "it does not wait for the closing")
+	assert.Equal(t, "DOES_NOT_FIT_WINDOW: 2 jobs do not fit before the window closes at 2026-01-02T04:04:05Z; 1 of them never fits: no window of the next weeks is longer than 8 h", reason, "it does not wait for the closing")
 	assert.Equal(t, 2, s.g.Counts().NotStarted)
 	assert.Contains(t, s.job(1).Error, "DOES_NOT_FIT_WINDOW: its estimated_runtime of 2 h does not fit")
 }
@@ -86,7 +86,7 @@ func TestLearnedRunTimeStandsInForAnEstimate(t *testing.T) {
 	window.Learned, window.LearnedOf = 12*time.Minute, 34
 	s := playUntil(t, jobtype.Policy{}, window, nil, jobtype.Proposal{}, takes(time.Minute))
 	assert.Equal(t, []string{"2@a"}, started(s.last))
-	assert.Equal(t, "the learned p95 of 34 runs, 12m, does not fit before the window closes at 2026-01-02T03:14:05Z", s.job(1).Wait.Detail)
+	assert.Equal(t, "the learned p95 of 34 runs, 12 min, does not fit before the window closes at 2026-01-02T03:14:05Z", s.job(1).Wait.Detail)
 }
 
 func TestALongerWindowBringsBackWhatDidNotFit(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAClosingTellsWhatHadNoRoom(t *testing.T) {
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomePartial, outcome)
 	assert.Equal(t, "WINDOW_CLOSED: the window closed at 2026-01-02T04:04:05Z, the next one opens at 2026-01-03T03:04:05Z; "+
-		"1 job does not fit into what was left of it; 1 of them never fits: no window of the next weeks is longer than 8h", reason)
+		"1 job does not fit into what was left of it; 1 of them never fits: no window of the next weeks is longer than 8 h", reason)
 }
 
 func TestWindowEndKeepsCheckpoints(t *testing.T) {
@@ -269,7 +269,7 @@ func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	}
 	s := playUntil(t, wide(jobtype.Policy{RetryLimit: 1, RetryBackoff: seconds(45 * 60), OnWindowEnd: jobtype.WindowEndCheckpoint}), closing(time.Hour), kept, found("most"), found("some"), found("unknown"), found("new"))
 	assert.Equal(t, []string{"1@a"}, started(s.last))
-	assert.Equal(t, "what is left of its estimated_runtime of 2h after its checkpoint, 1h12m, does not fit before the window closes at 2026-01-02T04:04:05Z", s.job(2).Wait.Detail)
+	assert.Equal(t, "what is left of its estimated_runtime of 2 h after its checkpoint, 72 min, does not fit before the window closes at 2026-01-02T04:04:05Z", s.job(2).Wait.Detail)
 	assert.Contains(t, s.job(3).Wait.Detail, "its estimated_runtime of 2 h does not fit")
 
 	// What it learns of its own jobs counts at once, and for the next group.

@@ -34,7 +34,7 @@ func TestSignsOfLife(t *testing.T) {
 			for liveness, watched := range map[jobtype.Liveness]bool{jobtype.LivenessActivity: true, jobtype.LivenessProcess: true, jobtype.LivenessProgress: false} {
 				got := execute(t, shell(c.script), jobtype.Job{Liveness: liveness, StallTimeout: jobtype.Duration(time.Second)})
 				if c.lives && watched {
-					assert.Greater(t, got.Alive, 4)
+					assert.Greater(t, got.Alive, 2, "more than its start and its end")
 				} else {
 					assert.LessOrEqual(t, got.Alive, 2, "its start and its end at most")
 				}
@@ -49,7 +49,7 @@ func TestSignsOfLifeOfASecret(t *testing.T) {
 	slow := []string{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep .15; done"}
 	got := execute(t, shell("true").with(block{"env": block{"S": block{"command": slow}}}), jobtype.Job{Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(time.Second)})
 	require.NoError(t, got.Err)
-	assert.Greater(t, got.Alive, 4)
+	assert.Greater(t, got.Alive, 2, "more than its start and its end")
 }
 
 // aliveSink counts signs of life.

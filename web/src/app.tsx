@@ -121,7 +121,7 @@ export function App() {
         {asked ? <LogIn /> : pageOf(route)}
       </main>
       {!asked && <Dialog page={path} />}
-      {!asked && over && <Palette key={over} sheet={over === 'sheet'} close={() => setOver(undefined)} />}
+      {!asked && over && <Palette key={over} sheet={over === 'sheet'} close={() => setOver((now) => (now === over ? undefined : now))} />}
     </>
   );
 }

@@ -26,15 +26,15 @@ type Submission struct {
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// BatchKeys are as in a [DetectPageInput].
 	BatchKeys []string `json:"batch_keys,omitempty"`
-	// Pages describe further proposals, which lie in pages of the group. Duplicates counts those that were dropped before.
+	// Pages describe further proposals, in pages of the group. Duplicates is the number of proposals dropped before.
 	Pages      []ProposalPage `json:"pages,omitempty"`
 	Duplicates int            `json:"duplicates,omitempty"`
 	// OwnParams: the params of the run that it resumes are not those of the job type, and it has them, too.
 	OwnParams bool `json:"own_params,omitempty"`
 }
 
-// FirstState is the state of a group whose submission has pages, before [pack.Bytes]. A control plane that does not know
-// such pages refuses the version; without it, it would drop the jobs.
+// FirstState is the state of a group with pages in its submission, before [pack.Bytes]. Its version makes an older control
+// plane refuse the group. Without it the older one would drop the jobs.
 const FirstState = `{"version":2}`
 
 // Paged reports whether the submission has proposals in pages.

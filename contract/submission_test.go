@@ -44,7 +44,7 @@ func TestIDsOfGroupsNameTheirJobType(t *testing.T) {
 	})
 }
 
-// TestASubmissionWithoutItsProposals has what the next workflow run needs, and begins it from its state.
+// TestASubmissionWithoutItsProposals: the other fields travel to the next workflow run.
 func TestASubmissionWithoutItsProposals(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1, 0)

@@ -38,7 +38,7 @@ func (s silentClient) DescribeTaskQueue(context.Context, string, enumspb.TaskQue
 	return answer, nil
 }
 
-// A control plane that polls is slow: nobody is told to start one.
+// A control plane with a recent poll is slow: the error does not ask for another one.
 func TestASlowControlPlaneIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	nobody := serviceerror.NewDeadlineExceeded("no answer")

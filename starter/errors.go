@@ -94,7 +94,7 @@ func (e *ControlPlaneDownError) Error() string {
 	return text
 }
 
-// Polls reports whether a control plane has polled recently: it is slow or has just ended.
+// Polls reports a recent poll of a control plane. That one is slow or has just ended.
 func (e *ControlPlaneDownError) Polls() bool {
 	return !e.LastPoll.IsZero() && time.Since(e.LastPoll) < contract.PollPatience
 }

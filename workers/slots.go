@@ -122,7 +122,7 @@ func (s *slots) free(queue string) bool {
 	return total < s.cap
 }
 
-// recent counts the tasks of the queue within pollWindow.
+// recent counts the tasks of the queue within pollWindow, up to maxPollers-1.
 func (s *slots) recent(queue string) int {
 	since := time.Now().Add(-pollWindow)
 	s.came[queue] = slices.DeleteFunc(s.came[queue], since.After)
@@ -141,7 +141,8 @@ func (s *slots) MarkSlotUsed(info worker.SlotMarkUsedInfo) {
 		reserved.used = true
 		s.used++
 		s.closePoll(reserved.queue)
-		s.came[reserved.queue] = append(s.came[reserved.queue], time.Now())
+		came := append(s.came[reserved.queue], time.Now())
+		s.came[reserved.queue] = came[max(0, len(came)-(maxPollers-1)):]
 	}
 	s.wake()
 }

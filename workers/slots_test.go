@@ -69,6 +69,24 @@ func TestSlotsPollsFollowTasks(t *testing.T) {
 	})
 }
 
+// TestSlotsPollsAreBounded: a fast queue has maxPollers open polls, and only their times are kept.
+func TestSlotsPollsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(100)
+		for range 50 {
+			permit := s.try("a")
+			require.NotNil(t, permit)
+			s.markUsed(permit)
+		}
+		for range maxPollers {
+			require.NotNil(t, s.try("a"))
+		}
+		assert.Nil(t, s.try("a"))
+		assert.Len(t, s.came["a"], maxPollers-1)
+	})
+}
+
 func TestSlotsOneQueueUsesAllOfThem(t *testing.T) {
 	t.Parallel()
 	s := newSlots(3)

@@ -69,7 +69,7 @@ func TestAForkBombOfAnOrdinaryWorkerIsBounded(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	const uid = 61234 // It has no other process, which would count.
-	// The shell that waits forks no more: it might not be able to.
+	// At its limit the shell cannot fork, so it becomes the process that waits.
 	bomb := `b() { sleep 100 & b; }; b 2>/dev/null & exec sleep 1`
 	ended, counted := make(chan struct{}), make(chan int)
 	go func() {

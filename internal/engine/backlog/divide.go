@@ -13,7 +13,7 @@ import (
 // maxTable bounds the descriptions of the pages of a submission, as JSON: the input of a group has at most 2 MiB.
 const maxTable = 512 << 10
 
-// Plain reports whether a group need not know more of a proposal than its class and estimate.
+// Plain reports whether class and estimate of a proposal are enough for its group.
 func Plain(p jobtype.Proposal) bool {
 	return p.DAG == "" && len(p.Resources)+len(p.Exclusive)+len(p.Shared) == 0 && p.NotBefore.IsZero() && p.ExpiresAt.IsZero()
 }
@@ -130,7 +130,7 @@ func (d *Divided) paginate(list []jobtype.Proposal, sizes, chosen []int) {
 	}
 }
 
-// check refuses what a group does not take.
+// check refuses too many pages, classes or bytes.
 func (d *Divided) check(share Share) error {
 	classes := map[string]bool{}
 	for _, page := range d.Pages {

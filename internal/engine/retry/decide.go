@@ -16,7 +16,7 @@ type Facts struct {
 	Holds map[string]contract.AdmissionHold
 	// Claims has the open run that has a key.
 	Claims map[string]contract.AdmissionUse
-	// Spec is that of the job type, MostJobs is how many proposals one run accepts.
+	// Spec is the specification of the job type. MostJobs is the most proposals of one run.
 	Spec     contract.JobTypeSpec
 	MostJobs int
 }

@@ -38,7 +38,7 @@ func (a *Added) Blame(err error) error {
 }
 
 func compileAdded(run *dag.Run, file string, data []byte, splitter string, operator bool) (*Added, error) {
-	u := &unit{reader: newReader(file), implied: splitter, known: finder(run), run: run, stops: run.Options().OnFailure == dag.Stop}
+	u := &unit{reader: newReader(file), host: host{run: run, known: finder(run), implied: splitter}, stops: run.Options().OnFailure == dag.Stop}
 	entries, err := readAdded(u.reader, data, operator)
 	if err != nil {
 		return nil, err
@@ -50,9 +50,9 @@ func compileAdded(run *dag.Run, file string, data []byte, splitter string, opera
 	if err := u.err(); err != nil {
 		return nil, err
 	}
-	g := &dag.Growth{Tasks: make([]dag.Addition, len(u.tasks)), FanOuts: u.limits, Chains: u.chains}
-	for k := range u.tasks {
-		g.Tasks[k] = dag.Addition{Task: u.tasks[k], Before: u.before[k]}
+	g := &dag.Growth{Tasks: make([]dag.Addition, len(u.out.tasks)), FanOuts: u.out.limits, Chains: u.out.chains}
+	for k := range u.out.tasks {
+		g.Tasks[k] = dag.Addition{Task: u.out.tasks[k], Before: u.out.before[k]}
 	}
 	return &Added{Growth: g, unit: u}, nil
 }

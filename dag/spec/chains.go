@@ -9,10 +9,10 @@ import (
 
 // chainItems declares the chains of the entries with items_in_flight: the entry and all entries that follow it
 // per item.
-func (u *unit) chainItems(entries []Task) {
+func (u *unit) chainItems() {
 	member := map[string]string{} // entry → first entry of its chain
-	for k := range entries {
-		t := &entries[k]
+	for k := range u.written {
+		t := &u.written[k]
 		if t.Settings == nil || t.ItemsInFlight == 0 || u.names[t.ID] != k {
 			continue
 		}
@@ -23,7 +23,7 @@ func (u *unit) chainItems(entries []Task) {
 		if u.stops && t.OnItemFailure != nil {
 			u.at(child(t.node, "on_item_failure"), "on_failure: stop ends the whole run at the first failure, in the middle of other items, too; keep on_failure or on_item_failure of task %q", t.ID)
 		}
-		chain := dag.Chain{Entries: u.following(entries, t.ID), InFlight: t.ItemsInFlight}
+		chain := dag.Chain{Entries: u.following(t.ID), InFlight: t.ItemsInFlight}
 		if t.OnItemFailure != nil {
 			chain.OnFailure = *t.OnItemFailure
 		}
@@ -34,32 +34,11 @@ func (u *unit) chainItems(entries []Task) {
 			member[id] = t.ID
 			u.checkMember(u.entry(id), chain.Entries)
 		}
-		if u.chains == nil {
-			u.chains = map[string]dag.Chain{}
+		if u.out.chains == nil {
+			u.out.chains = map[string]dag.Chain{}
 		}
-		u.chains[t.ID] = chain
+		u.out.chains[t.ID] = chain
 	}
-}
-
-// following returns an entry with all entries that follow it per item, in declaration order.
-func (u *unit) following(entries []Task, first string) []string {
-	in := map[string]bool{first: true}
-	for changed := true; changed; {
-		changed = false
-		for k := range entries {
-			t := &entries[k]
-			if !in[t.ID] && u.fans[t.ID] && slices.ContainsFunc(t.PerItem, func(id string) bool { return in[id] }) {
-				in[t.ID], changed = true, true
-			}
-		}
-	}
-	chain := []string{first}
-	for k := range entries {
-		if id := entries[k].ID; in[id] && id != first && u.names[id] == k {
-			chain = append(chain, id)
-		}
-	}
-	return chain
 }
 
 // checkMember refuses an entry of a chain that needs all items of another one: no item could end before the last

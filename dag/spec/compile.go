@@ -48,33 +48,33 @@ type compiler struct {
 type unit struct {
 	compiler
 	reader
+	declared
+	host
+	gaps
 	params map[string]any
 	// defaults are keys of programs for tasks that do not set them.
 	defaults map[string]any
-	chain    []string       // path of files to this one, which is last
-	names    map[string]int // id → position of its first entry
-	entries  []Task
-	fans     map[string]bool              // entries that fan out
-	fanned   map[int][]instance           // position of a fan-out → its tasks
-	items    map[string]map[string]string // fan-out → args → id of its task
+	chain    []string // path of files to this one, which is last
 	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
-	limits     map[string]int
-	chains     map[string]dag.Chain
 	// stops: a failure stops the run.
 	stops bool
-	// known resolves names of existing tasks when tasks are added to a run.
-	known       func(string) ([]string, bool)
-	run         *dag.Run
-	tasks       []dag.Task
-	before      [][]string // of added tasks
-	payloads    map[string][]byte
-	source      []*Task // per element of tasks
-	attachments [][]byte
 	// searches counts the names compared with those of all tasks.
 	searches int
 	subs     []*Compiled
-	implied  string // the splitter that tasks without needs depend on
+	out      output
+}
+
+// host is the run that tasks are added to, if any.
+type host struct {
+	run *dag.Run
+	// known resolves names of existing tasks.
+	known   func(string) ([]string, bool)
+	implied string // the splitter that tasks without needs depend on
+}
+
+// gaps are missing parts of a faulty document.
+type gaps struct {
 	// partial: the document is faulty, so the unit produces no graph. doubtful and nameless: params or
 	// ids may be missing because of a fault.
 	partial, doubtful, nameless bool
@@ -99,7 +99,7 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	u.expand(s.Tasks)
 	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
-		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, Recovery: s.Recovery, FanOuts: u.limits, Chains: u.chains, Defaults: s.Defaults,
+		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, Recovery: s.Recovery, FanOuts: u.out.limits, Chains: u.out.chains, Defaults: s.Defaults,
 	}}
 	if u.count() > 0 {
 		u.circles()
@@ -109,7 +109,7 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.file, err)
 	}
-	out.Graph, err = dag.Build(dag.Input{Meta: meta, Tasks: u.tasks, Attachments: u.attachments})
+	out.Graph, err = dag.Build(dag.Input{Meta: meta, Tasks: u.out.tasks, Attachments: u.out.attachments})
 	if faults, ok := errors.AsType[*dag.FaultsError](err); ok {
 		u.blame(faults)
 	}
@@ -120,7 +120,7 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 }
 
 func (u *unit) circles() {
-	_, err := dag.Build(dag.Input{Tasks: u.tasks})
+	_, err := dag.Build(dag.Input{Tasks: u.out.tasks})
 	if faults, ok := errors.AsType[*dag.FaultsError](err); ok {
 		u.blame(&dag.FaultsError{Faults: slices.DeleteFunc(faults.Faults, func(f dag.Fault) bool { return f.Kind != dag.FaultCycle })})
 	}
@@ -128,7 +128,7 @@ func (u *unit) circles() {
 
 func (u *unit) blame(faults *dag.FaultsError) {
 	for _, f := range faults.Faults {
-		t := u.declares(f)
+		t := u.out.declares(f)
 		if t == nil {
 			u.at(nil, "%s", f.Error())
 			continue
@@ -144,29 +144,6 @@ func (u *unit) blame(faults *dag.FaultsError) {
 		}
 		u.at(at, "%s", f.Error())
 	}
-}
-
-// declares returns the faulty entry; for a cycle, its first member declared in this file.
-func (u *unit) declares(f dag.Fault) *Task {
-	if f.Task != dag.None && int(f.Task) < len(u.source) {
-		return u.source[f.Task]
-	}
-	for _, id := range f.Path {
-		if k := slices.IndexFunc(u.tasks, func(t dag.Task) bool { return t.ID == id }); k >= 0 {
-			return u.source[k]
-		}
-	}
-	return nil
-}
-
-func (u *unit) limit(t *Task) {
-	if t.Concurrency <= 0 {
-		return
-	}
-	if u.limits == nil {
-		u.limits = map[string]int{}
-	}
-	u.limits[t.ID] = t.Concurrency
 }
 
 func (u *unit) similar(name string) string {
@@ -214,22 +191,8 @@ func (u *unit) definition(t *Task) []byte {
 	if err != nil {
 		u.at(t.node, "task %q: %v", t.ID, err)
 	}
-	return u.once(encoded)
+	return u.out.once(encoded)
 }
-
-// once stores equal payloads once: most tasks of a large document are alike.
-func (u *unit) once(payload []byte) []byte {
-	if known, ok := u.payloads[string(payload)]; ok {
-		return known
-	}
-	if len(u.payloads) < maxAlike {
-		u.payloads[string(payload)] = payload
-	}
-	return payload
-}
-
-// maxAlike bounds the stored payloads of a document in which all differ.
-const maxAlike = 1000
 
 // subDAG compiles the file named by a task, relative to the task's own file, and attaches the graph.
 func (u *unit) subDAG(t *Task) *SubDAG {
@@ -263,7 +226,7 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 	}
 	u.subs = append(u.subs, compiled)
 	encoded := compiled.Graph.Encode()
-	u.attachments = append(u.attachments, encoded)
+	u.out.attachments = append(u.out.attachments, encoded)
 	sum := sha256.Sum256(encoded)
 	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:]), Declared: declared}
 }

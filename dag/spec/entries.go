@@ -9,12 +9,10 @@ import (
 // expand converts entries to tasks of a graph. An entry without fan-out (there may be very many) costs
 // only its name and its task.
 func (u *unit) expand(entries []Task) {
-	u.names, u.fans, u.fanned = make(map[string]int, len(entries)), map[string]bool{}, map[int][]instance{}
-	u.items, u.structural, u.payloads = map[string]map[string]string{}, map[string]bool{}, map[string][]byte{}
 	if slices.ContainsFunc(entries, func(t Task) bool { return t.fans() }) {
 		entries = slices.Clone(entries) // Their items are filled in.
 	}
-	u.entries = entries
+	u.declared, u.structural = newDeclared(entries), map[string]bool{}
 	total := 0
 	for k := range entries {
 		u.fillIn(&entries[k])
@@ -24,7 +22,7 @@ func (u *unit) expand(entries []Task) {
 			return
 		}
 	}
-	u.tasks, u.source = make([]dag.Task, 0, total), make([]*Task, 0, total)
+	u.out.tasks, u.out.source = make([]dag.Task, 0, total), make([]*Task, 0, total)
 	edges := 0
 	for k := range entries {
 		t := &entries[k]
@@ -36,11 +34,11 @@ func (u *unit) expand(entries []Task) {
 			u.at(t.node, "the spec has more than %d dependencies; put a noop task between wide fan-outs", dag.MaxEdges)
 			return
 		}
-		u.limit(t)
+		u.out.limit(t)
 		u.addTasks(t, instances, needs, before)
 	}
 	if slices.ContainsFunc(entries, func(t Task) bool { return t.ItemsInFlight > 0 }) {
-		u.chainItems(entries)
+		u.chainItems()
 	}
 }
 
@@ -57,35 +55,16 @@ func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {
 				u.at(t.node, "%v", err)
 			}
 		}
-		u.tasks, u.source = append(u.tasks, task), append(u.source, t)
+		u.out.tasks, u.out.source = append(u.out.tasks, task), append(u.out.source, t)
 		if u.run != nil {
-			u.before = append(u.before, before)
+			u.out.before = append(u.out.before, before)
 		}
 	}
 }
 
-func (u *unit) entry(id string) *Task {
-	if k, ok := u.names[id]; ok {
-		return &u.entries[k]
-	}
-	return nil
-}
-
-// instances returns the tasks of an entry; none if its id is taken.
-func (u *unit) instances(k int) []instance {
-	id := u.entries[k].ID
-	if first, ok := u.names[id]; !ok || first != k {
-		return nil
-	}
-	if fanned, ok := u.fanned[k]; ok {
-		return fanned
-	}
-	return []instance{{id: id}}
-}
-
 // declare registers the name of an entry, and expands a fan-out.
 func (u *unit) declare(k int) {
-	t := &u.entries[k]
+	t := &u.written[k]
 	if first := u.entry(t.ID); first != nil {
 		line := 0
 		if first.node != nil {
@@ -138,15 +117,6 @@ func (u *unit) resolve(t *Task, key string, names []string) []string {
 		u.at(at, "task %q %s %q, which is not a task; %s", t.ID, key, name, u.similar(name))
 	}
 	return ids
-}
-
-func (u *unit) plain(t *Task, names []string) bool {
-	for _, name := range names {
-		if u.entry(name) == nil || u.fans[name] || name == t.ID {
-			return false
-		}
-	}
-	return true
 }
 
 // idsOf returns the ids of the tasks of an entry, or of a task of the run.

@@ -129,20 +129,6 @@ func (u *unit) withoutItem(t *Task, name string) string {
 	return ""
 }
 
-// withItem adds, for one task of a fan-out, the tasks of its own item.
-func (u *unit) withItem(t *Task, in instance, needs []string) []string {
-	if len(t.PerItem) == 0 || t.late() {
-		return needs
-	}
-	needs = slices.Clone(needs)
-	for _, name := range t.PerItem {
-		if id := u.items[name][string(in.args)]; id != "" {
-			needs = append(needs, id)
-		}
-	}
-	return needs
-}
-
 // structuralParams returns the params of a task that decide the tasks of its sub-DAG. Their values
 // must be known at compile time.
 func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {

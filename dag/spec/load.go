@@ -50,7 +50,7 @@ func loadWhole(file string, data []byte) (*Spec, error) {
 // whole adds the graph faults of a faulty document: names, templates and cycles. It omits possible
 // consequences of other faults.
 func (r reader) whole(s *Spec) {
-	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful, stops: s.OnFailure == dag.Stop}
+	u := &unit{reader: r, params: s.Params, gaps: gaps{partial: true, doubtful: s.doubtful}, stops: s.OnFailure == dag.Stop}
 	for k := range s.Tasks {
 		u.nameless = u.nameless || s.Tasks[k].ID == ""
 	}

@@ -277,15 +277,3 @@ func TestBudgetsFall(t *testing.T) {
 		assert.Contains(t, found[0], "to 2")
 	}
 }
-
-// TestLargeSizesFall checks that an entry above the size of its type is a violation.
-func TestLargeSizesFall(t *testing.T) {
-	t.Parallel()
-	for key := range largeSizes {
-		dot := strings.LastIndex(key, ".")
-		files := sources{key[:dot] + "/x.go": "type " + key[dot+1:] + " struct{}\n" + methods(key[dot+1:], minBehaviour)}
-		found := largeTypes(files.repo(t))
-		require.NotEmpty(t, found, key)
-		assert.Contains(t, found[0], "lower its entry", key)
-	}
-}

@@ -90,7 +90,7 @@ Examples:
 			ui.DryRunFlag(), ui.AllowUnregisteredFlag(),
 		),
 		Before: checkSubmit,
-		Action: c.submit,
+		Action: submitter{c.Program}.send,
 	}
 }
 
@@ -125,33 +125,36 @@ func checkSubmit(ctx *cli.Context) error {
 	return nil
 }
 
-// submit checks all that needs no server before it sends a request.
-func (c *commands) submit(ctx *cli.Context) error {
-	proposals, err := c.submitted(ctx)
+// submitter carries out `jobs submit`.
+type submitter struct{ *ui.Program }
+
+// send checks all that needs no server before it sends a request.
+func (s submitter) send(ctx *cli.Context) error {
+	proposals, err := s.proposals(ctx)
 	if err != nil {
 		return ui.Faulty(err)
 	}
-	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+	return s.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		known, err := jobtypes.Of(client).Get(ctx.Context, ctx.String("type"))
 		if err != nil {
 			return err
 		}
-		if err := c.checkJobParams(ctx, client, known.Spec, proposals); err != nil {
+		if err := checkJobParams(s.Program, ctx, client, known.Spec, proposals); err != nil {
 			return err
 		}
-		submission := contract.Submission{ID: ctx.String(flagID), By: c.Operator(), IgnoreWindow: ctx.Bool(ui.FlagIgnoreWindow), Proposals: proposals}
+		submission := contract.Submission{ID: ctx.String(flagID), By: s.Operator(), IgnoreWindow: ctx.Bool(ui.FlagIgnoreWindow), Proposals: proposals}
 		if submission.ID == "" {
-			submission.ID = newSubmissionID(c.Env.Now())
+			submission.ID = newSubmissionID(s.Env.Now())
 		}
 		if ctx.Bool(ui.FlagDryRun) {
 			plan, err := rerun.Of(client).Submission(ctx.Context, known, submission)
 			if err != nil {
 				return faulty(err)
 			}
-			return c.showPlan(ctx, preview{DryRun: true, Plan: plan}, titleRuns)
+			return showPlan(s.Program, ctx, preview{DryRun: true, Plan: plan}, titleRuns)
 		}
 		if w := known.Window; w != nil && !w.Open && !submission.IgnoreWindow {
-			c.Complain("note: the window of %s is %s; the jobs wait for it (--ignore-window does not)", known.Name, WindowState(w, c.Env.Now()).Text)
+			s.Complain("note: the window of %s is %s; the jobs wait for it (--ignore-window does not)", known.Name, WindowState(w, s.Env.Now()).Text)
 		}
 		submitted, err := jobtypes.Of(client).Submit(ctx.Context, known, submission)
 		if _, wrong := errors.AsType[*jobtypes.SubmissionError](err); wrong {
@@ -160,7 +163,7 @@ func (c *commands) submit(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.reportSubmitted(ctx, client, known, submitted)
+		return s.report(ctx, client, known, submitted)
 	})(ctx)
 }
 
@@ -171,9 +174,9 @@ func newSubmissionID(now time.Time) string {
 	return now.UTC().Format("20060102t150405") + "-" + hex.EncodeToString(random[:])
 }
 
-func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, submitted jobtypes.Submitted) error {
+func (s submitter) report(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, submitted jobtypes.Submitted) error {
 	if known.Paused && !submitted.Already {
-		c.Complain("note: %s is paused%s; this submission is an exception", known.Name, PauseOf(known))
+		s.Complain("note: %s is paused%s; this submission is an exception", known.Name, PauseOf(known))
 	}
 	ref := starter.RunRef{WorkflowID: submitted.WorkflowID}
 	waits := ctx.Bool(ui.FlagWait) || ctx.Bool(ui.FlagWatch)
@@ -182,48 +185,48 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 		if submitted.Already {
 			how = "already submitted, nothing was started:"
 		}
-		return c.Done(ctx, struct {
+		return s.Done(ctx, struct {
 			JobType string `json:"job_type"`
 			jobtypes.Submitted
 		}{known.Name, submitted}, "%s %s (follow it with `roundsman watch %s`)", how, submitted.WorkflowID, submitted.WorkflowID)
 	}
 	// Standard error has the id before the end and after a Ctrl-C.
 	if submitted.Already {
-		c.Complain("note: already submitted, nothing was started; this is %s", submitted.WorkflowID)
+		s.Complain("note: already submitted, nothing was started; this is %s", submitted.WorkflowID)
 	} else {
-		c.Complain("submitted %s: %s", ui.Plural(submitted.Jobs, "job"), submitted.WorkflowID)
+		s.Complain("submitted %s: %s", ui.Plural(submitted.Jobs, "job"), submitted.WorkflowID)
 	}
-	return ui.GoesOn(ref, c.awaitSubmitted(ctx, client, ref))
+	return ui.GoesOn(ref, s.await(ctx, client, ref))
 }
 
-func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+func (s submitter) await(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 	switch {
 	case ctx.Bool(ui.FlagWatch):
-		return Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref)
+		return Watch(s.Program, ctx, client, starter.DefaultWatchInterval, ref)
 	case ui.WantsData(ctx):
-		return WaitJSON(c.Program, ctx, client, ref)
+		return WaitJSON(s.Program, ctx, client, ref)
 	}
-	return c.waitSummary(ctx, client, ref)
+	return s.waitSummary(ctx, client, ref)
 }
 
 // waitSummary waits for a run and prints its summary.
-func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+func (s submitter) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 	ended, err := client.Runs().Await(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
 	for _, line := range progress.Summary(ended) {
-		fmt.Fprintln(c.Env.Stdout, line)
+		fmt.Fprintln(s.Env.Stdout, line)
 	}
 	return ui.Silent(ui.ExitOf(ended.Outcome, ended.Counts[contract.JobWarning]))
 }
 
 // checkJobParams checks the input of the handlers, with this binary's handler or one from the registry.
-func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobType contract.JobTypeSpec, proposals []jobtype.Proposal) error {
+func checkJobParams(p *ui.Program, ctx *cli.Context, client *starter.Client, jobType contract.JobTypeSpec, proposals []jobtype.Proposal) error {
 	if jobType.DAG != nil {
 		return nil // The submission checks them.
 	}
-	handler, err := c.handlerOf(ctx, client, jobType.Handler)
+	handler, err := handlerOf(p, ctx, client, jobType.Handler)
 	if err != nil || handler == nil {
 		return err
 	}
@@ -234,9 +237,9 @@ func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobT
 	return err
 }
 
-// CheckParams checks params of a whole run, as [commands.checkJobParams] does for jobs.
+// CheckParams checks params of a whole run, as [checkJobParams] does for jobs.
 func CheckParams(p *ui.Program, ctx *cli.Context, client *starter.Client, handler string, params json.RawMessage) error {
-	found, err := (&commands{p}).handlerOf(ctx, client, handler)
+	found, err := handlerOf(p, ctx, client, handler)
 	if err != nil || found == nil {
 		return err
 	}
@@ -251,8 +254,8 @@ func CheckParams(p *ui.Program, ctx *cli.Context, client *starter.Client, handle
 }
 
 // handlerOf returns the handler, or nil if it is unregistered and the flag allows that.
-func (c *commands) handlerOf(ctx *cli.Context, client *starter.Client, name string) (*jobtype.Descriptor, error) {
-	options, err := c.LoadOptions()
+func handlerOf(p *ui.Program, ctx *cli.Context, client *starter.Client, name string) (*jobtype.Descriptor, error) {
+	options, err := p.LoadOptions()
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// submitted returns the proposals of a command line, checked without their job type.
-func (c *commands) submitted(ctx *cli.Context) ([]jobtype.Proposal, error) {
-	list, err := c.writtenProposals(ctx)
+// proposals returns the proposals of a command line, checked without their job type.
+func (s submitter) proposals(ctx *cli.Context) ([]jobtype.Proposal, error) {
+	list, err := s.written(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,16 +27,16 @@ func (c *commands) submitted(ctx *cli.Context) ([]jobtype.Proposal, error) {
 	return list, errors.Join(faults...)
 }
 
-func (c *commands) writtenProposals(ctx *cli.Context) ([]jobtype.Proposal, error) {
+func (s submitter) written(ctx *cli.Context) ([]jobtype.Proposal, error) {
 	if name := ctx.String(flagFile); name != "" {
-		return c.readProposals(name)
+		return readProposals(s.Env.Stdin, name)
 	}
 	p := jobtype.Proposal{
 		DedupeKey: ctx.String(FlagKey), Summary: ctx.String(flagSummary), Detail: ctx.String(flagDetail),
 		Priority: jobtype.Priority(ctx.String(flagPriority)), Node: ctx.String(flagNode), Exclusive: textsOf(ctx, flagExclusive),
 		Shared: textsOf(ctx, flagShared),
 	}
-	now := c.Env.Now()
+	now := s.Env.Now()
 	var faults []error
 	try := func(err error) {
 		if err != nil {
@@ -45,7 +45,7 @@ func (c *commands) writtenProposals(ctx *cli.Context) ([]jobtype.Proposal, error
 	}
 	var err error
 	if written := ctx.String(flagParams); written != "" {
-		p.Params, err = c.readParams(written)
+		p.Params, err = readParams(s.Env.Stdin, written)
 		try(err)
 	}
 	p.Labels, err = proposalLabels(ctx)
@@ -61,15 +61,15 @@ func (c *commands) writtenProposals(ctx *cli.Context) ([]jobtype.Proposal, error
 		try(err)
 	}
 	if name := ctx.String(flagDAG); name != "" {
-		p.DAG, err = c.readDAG(name)
+		p.DAG, err = s.readDAG(name)
 		try(err)
 	}
 	return []jobtype.Proposal{p}, errors.Join(faults...)
 }
 
 // readDAG reads a graph without other files, because only its text is sent.
-func (c *commands) readDAG(name string) (string, error) {
-	data, err := c.ReadSpec(name)
+func (s submitter) readDAG(name string) (string, error) {
+	data, err := s.ReadSpec(name)
 	if err != nil {
 		return "", err
 	}

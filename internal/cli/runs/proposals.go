@@ -19,9 +19,9 @@ import (
 // maxSubmitFile bounds the read of a file of proposals.
 const maxSubmitFile = 256 << 20
 
-// readInput reads a file, or standard input for "-".
-func (c *commands) readInput(name string) ([]byte, error) {
-	from := c.Env.Stdin
+// readInput reads a file, or stdin for "-".
+func readInput(stdin io.Reader, name string) ([]byte, error) {
+	from := stdin
 	if name != ui.StdinName {
 		file, err := os.Open(name)
 		if err != nil {
@@ -41,7 +41,7 @@ func (c *commands) readInput(name string) ([]byte, error) {
 }
 
 // readParams reads the value of --params: an object, @FILE, or - for standard input, as JSON or YAML.
-func (c *commands) readParams(written string) (json.RawMessage, error) {
+func readParams(stdin io.Reader, written string) (json.RawMessage, error) {
 	data, where := []byte(written), "--params"
 	if name, isFile := strings.CutPrefix(written, "@"); isFile || written == ui.StdinName {
 		where = "--params " + written
@@ -49,7 +49,7 @@ func (c *commands) readParams(written string) (json.RawMessage, error) {
 			name = ui.StdinName
 		}
 		var err error
-		if data, err = c.readInput(name); err != nil {
+		if data, err = readInput(stdin, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
 	}
@@ -81,8 +81,8 @@ func toJSON(data []byte) (json.RawMessage, error) {
 
 // readProposals reads a file of proposals: JSON lines, or a list in JSON or YAML. It reports all faults at
 // once.
-func (c *commands) readProposals(name string) ([]jobtype.Proposal, error) {
-	data, err := c.readInput(name)
+func readProposals(stdin io.Reader, name string) ([]jobtype.Proposal, error) {
+	data, err := readInput(stdin, name)
 	if err != nil {
 		return nil, fmt.Errorf("--file: %w", err)
 	}

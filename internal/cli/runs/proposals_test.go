@@ -23,8 +23,7 @@ func TestProposalsAreReadAlikeFromAllForms(t *testing.T) {
 		"lines": first + "\n" + second + "\n", "list": "[" + first + "," + second + "]",
 		"yaml": "- dedupe_key: a\n  params: {n: 1}\n  estimated_runtime: 5m\n- exclusive: [volume/1]\n  not_before: 2026-11-20T09:00:00Z\n",
 	} {
-		c := &commands{Program: &ui.Program{Env: ui.Env{Stdin: strings.NewReader(text)}}}
-		got, err := c.readProposals(ui.StdinName)
+		got, err := readProposals(strings.NewReader(text), ui.StdinName)
 		require.NoError(t, err, name)
 		assert.Equal(t, want, got, name)
 	}

@@ -57,7 +57,7 @@ func (c *commands) retryRun(ctx *cli.Context, client *starter.Client, ref starte
 		if err != nil {
 			return faulty(err)
 		}
-		return c.showPlan(ctx, preview{Resumes: ref.WorkflowID, DryRun: true, Plan: plan}, titleAgain)
+		return showPlan(c.Program, ctx, preview{Resumes: ref.WorkflowID, DryRun: true, Plan: plan}, titleAgain)
 	}
 	started, err := rerun.Of(client).Start(ctx.Context, ref, choice, c.Operator())
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *commands) retryRun(ctx *cli.Context, client *starter.Client, ref starte
 		return ui.GoesOn(started.RunRef, Watch(c.Program, ctx, client, starter.DefaultWatchInterval, started.RunRef))
 	}
 	if !ui.WantsData(ctx) {
-		c.printKept(started.Plan)
+		printKept(c.Program, started.Plan)
 	}
 	return c.Done(ctx, started, "%s executes %s again (follow it with `roundsman watch %s`)", started.WorkflowID, ui.Plural(started.Plan.AgainTotal, "job"), started.WorkflowID)
 }
@@ -84,16 +84,16 @@ func faulty(err error) error {
 }
 
 // showPlan answers with the plan of a dry run.
-func (c *commands) showPlan(ctx *cli.Context, plan preview, title string) error {
+func showPlan(p *ui.Program, ctx *cli.Context, plan preview, title string) error {
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, plan)
+		return p.Answer(ctx, plan)
 	}
-	c.printPlan(plan.Plan, title)
+	printPlan(p, plan.Plan, title)
 	return nil
 }
 
 // printPlan lists the jobs to execute, and the others with the reason.
-func (c *commands) printPlan(plan rerun.Plan, title string) {
+func printPlan(p *ui.Program, plan rerun.Plan, title string) {
 	listed := ui.NewTable("JOB", "KEY", "STATE", title, "WHY")
 	for _, one := range plan.Again {
 		listed.Add(ui.Text(one.Job), ui.Text(cmp.Or(one.DedupeKey, one.Summary)), ui.Text(one.State), ui.Cell{Text: "yes", Paint: ui.Good}, ui.Cell{Text: ui.OneLine(one.Error), Cause: true})
@@ -105,27 +105,27 @@ func (c *commands) printPlan(plan rerun.Plan, title string) {
 	if plan.Done == 0 {
 		empty = "the run has no jobs; to detect again: roundsman start " + plan.JobType
 	}
-	c.PrintTable(listed, empty)
+	p.PrintTable(listed, empty)
 	if title == titleRuns {
-		c.Print("%s would run, %d not", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal)
+		p.Print("%s would run, %d not", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal)
 	} else {
-		c.Print("%s again, %d not, %d done", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal, plan.Done)
+		p.Print("%s again, %d not, %d done", ui.Plural(plan.AgainTotal, "job"), plan.KeptTotal, plan.Done)
 	}
-	c.unchecked(plan)
+	noteUnchecked(p, plan)
 }
 
 // printKept names the jobs that a retry left out although they were chosen.
-func (c *commands) printKept(plan rerun.Plan) {
+func printKept(p *ui.Program, plan rerun.Plan) {
 	for _, one := range plan.Kept {
 		if one.Why.Chosen() {
-			c.Complain("not again: %s: %s", cmp.Or(one.DedupeKey, one.Job, one.Summary), one.Detail)
+			p.Complain("not again: %s: %s", cmp.Or(one.DedupeKey, one.Job, one.Summary), one.Detail)
 		}
 	}
-	c.unchecked(plan)
+	noteUnchecked(p, plan)
 }
 
-func (c *commands) unchecked(plan rerun.Plan) {
+func noteUnchecked(p *ui.Program, plan rerun.Plan) {
 	if plan.Unchecked != "" {
-		c.Complain("note: keys of other runs and retry budgets were not checked; the new run checks them: %s", plan.Unchecked)
+		p.Complain("note: keys of other runs and retry budgets were not checked; the new run checks them: %s", plan.Unchecked)
 	}
 }

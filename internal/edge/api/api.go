@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/time/rate"
 
 	"github.com/roundsman/roundsman/contract"
@@ -81,15 +79,13 @@ type Options struct {
 
 // API holds the operations and their document.
 type API struct {
+	catalog
+	cursors
 	options Options
-	mux     *http.ServeMux
-	huma    huma.API
-	needs   map[string]Operation
 	live    *feed.Hub
 	viewed  map[string]viewable
 	streams streams
-	// Lists that cost calls to visibility, fetched once for all callers.
-	known lists
+	known   *lists
 	// visibility limits the fetches of topics that list runs to one per visibleApart.
 	visibility *rate.Limiter
 	// away is true if the server did not answer the last health check.
@@ -103,17 +99,15 @@ func New(options Options) *API {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
-		options: options, mux: http.NewServeMux(), needs: map[string]Operation{}, live: options.Live, viewed: map[string]viewable{},
-		visibility: rate.NewLimiter(rate.Every(visibleApart), 1),
+		catalog: newCatalog(), cursors: cursors{options.Secret}, options: options, live: options.Live, viewed: map[string]viewable{},
+		known: newLists(options.Client, options.Logger), visibility: rate.NewLimiter(rate.Every(visibleApart), 1),
 	}
 	if a.live == nil {
 		a.live = feed.New()
 	}
-	a.known = a.lists()
 	if options.Client != nil {
 		a.live.Patrol(patrolEvery, a.goneOn)
 	}
-	a.huma = humago.NewWithPrefix(a.mux, Prefix, a.description())
 	if !options.Bare {
 		a.inspection()
 		a.jobTypes()
@@ -128,14 +122,14 @@ func New(options Options) *API {
 	for _, add := range options.Extra {
 		add(a)
 	}
-	a.mux.HandleFunc(Prefix+"/", func(w http.ResponseWriter, r *http.Request) { a.unknownPath(w, r) })
+	a.mux.HandleFunc(Prefix+"/", a.unknownPath)
 	for pattern, page := range options.Pages {
 		a.mux.Handle(pattern, page)
 	}
 	return a
 }
 
-func (a *API) description() huma.Config {
+func description() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -190,27 +184,6 @@ var shapeHuma = sync.OnceFunc(func() { //nolint:gochecknoglobals // set once, be
 		return p
 	}
 })
-
-// Document returns the OpenAPI document as YAML.
-func (a *API) Document() ([]byte, error) {
-	text, err := a.huma.OpenAPI().YAML()
-	if err != nil {
-		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
-	}
-	return text, nil
-}
-
-// Downgraded returns the document in OpenAPI 3.0, for generators that need it.
-func (a *API) Downgraded() ([]byte, error) {
-	text, err := a.huma.OpenAPI().DowngradeYAML()
-	if err != nil {
-		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
-	}
-	return text, nil
-}
-
-// OpenAPI returns the document.
-func (a *API) OpenAPI() *huma.OpenAPI { return a.huma.OpenAPI() }
 
 // Handlers returns the handlers of the binary and the validators of their settings.
 func (a *API) Handlers() ([]jobtype.Descriptor, map[string]jobtype.SettingsValidator) {
@@ -275,21 +248,6 @@ func (a *API) via(r *http.Request) (string, error) {
 
 func under(prefix, path string) bool {
 	return len(path) >= len(prefix) && path[:len(prefix)] == prefix && (len(path) == len(prefix) || path[len(prefix)] == '/')
-}
-
-func (a *API) unknownPath(w http.ResponseWriter, r *http.Request) {
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		other := r.Clone(r.Context())
-		other.Method = method
-		if _, pattern := a.mux.Handler(other); method != r.Method && pattern != Prefix+"/" && pattern != "" {
-			w.Header().Add("Allow", method)
-		}
-	}
-	if w.Header().Get("Allow") != "" {
-		guard.Refuse(w, problem.Newf(http.StatusMethodNotAllowed, "", "%s takes no %s", r.URL.Path, r.Method))
-		return
-	}
-	guard.Refuse(w, problem.Newf(http.StatusNotFound, "", "there is no %s", r.URL.Path).With("`roundsman api openapi` prints all paths"))
 }
 
 // version of the program. The document does not contain it, so that it is the same in all builds.

@@ -78,7 +78,7 @@ func (a *API) bulk() {
 
 // isolated is single with recovery from a panic.
 func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
-	result, err := survives(a, func(ctx context.Context) (BulkResult, error) { return a.single(ctx, each), nil })(ctx)
+	result, err := survives(a.options.Logger, func(ctx context.Context) (BulkResult, error) { return a.single(ctx, each), nil })(ctx)
 	if err != nil {
 		refused := &buffered{header: http.Header{}}
 		guard.Refuse(refused, problem.From(err))
@@ -94,7 +94,7 @@ func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	switch {
 	case err != nil || !strings.HasPrefix(each.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path: // It would be a redirection.
 		guard.Refuse(kept, problem.Newf(http.StatusUnprocessableEntity, "", "%q is no path", each.Path))
-	case !a.takesBulk(r):
+	case !a.takesInBulk(r):
 		guard.Refuse(kept, problem.Newf(http.StatusUnprocessableEntity, "", "%s %s is no operation of a bulk", each.Method, each.Path))
 	default:
 		if len(each.Body) > 0 {
@@ -108,9 +108,8 @@ func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
 	return BulkResult{Status: kept.status, Body: bytes.TrimSpace(kept.body.Bytes())}
 }
 
-// takesBulk reports whether a bulk may contain the request: it changes something for a person.
-func (a *API) takesBulk(r *http.Request) bool {
-	_, pattern := a.mux.Handler(r)
-	o, known := a.operationAt(pattern)
+// takesInBulk reports whether a bulk may contain the request: it changes something for a person.
+func (c *catalog) takesInBulk(r *http.Request) bool {
+	o, known := c.operationOf(r)
 	return known && o.takesKeys()
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,15 +14,14 @@ import (
 )
 
 // documents wraps a YAML body into JSON. Only operations for documents accept YAML.
-func (a *API) documents(next http.Handler) http.Handler {
+func (c *catalog) documents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil || kind != guard.YAML || r.Method == http.MethodGet || !under(Prefix, r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		_, pattern := a.mux.Handler(r)
-		if o, known := a.operationAt(pattern); known && !o.Document {
+		if o, known := c.operationOf(r); known && !o.Document {
 			guard.Refuse(w, problem.New(http.StatusUnsupportedMediaType, "", "the body must be application/json: this operation takes no document"))
 			return
 		}
@@ -51,21 +49,11 @@ func wrapped(body io.Reader) ([]byte, *problem.Problem) {
 	return encoded, nil
 }
 
-func (a *API) operationAt(pattern string) (Operation, bool) {
-	method, path, _ := strings.Cut(pattern, " ")
-	for _, o := range a.needs {
-		if o.Method == method && Prefix+o.Path == path {
-			return o, true
-		}
-	}
-	return Operation{}, false
-}
-
-func (a *API) describeDocument(o Operation) {
+func (c *catalog) describeDocument(o Operation) {
 	if !o.Document {
 		return
 	}
-	a.huma.OpenAPI().Paths[o.Path].Post.RequestBody.Content[guard.YAML] = &huma.MediaType{
+	c.huma.OpenAPI().Paths[o.Path].Post.RequestBody.Content[guard.YAML] = &huma.MediaType{
 		Schema: &huma.Schema{Type: huma.TypeString, Description: "The document alone"},
 	}
 }

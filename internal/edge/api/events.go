@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -97,7 +98,7 @@ func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
 			continue
 		}
 		if !known {
-			return nil, problem.Newf(http.StatusUnprocessableEntity, "", "there is no topic %q", name).With("the topics are " + strings.Join(a.topicNames(), ", ") + ", and the paths of GET operations with " + LiveExtension)
+			return nil, problem.Newf(http.StatusUnprocessableEntity, "", "there is no topic %q", name).With("the topics are " + strings.Join(slices.Sorted(maps.Keys(a.viewed)), ", ") + ", and the paths of GET operations with " + LiveExtension)
 		}
 		o := v.operation
 		if !caller.Rights.Allows(o.May, access.Scope{}) && (o.Reach != Some || !caller.Rights.AllowsSome(o.May)) {
@@ -106,15 +107,6 @@ func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
 		seats = append(seats, feed.Seat{Topic: name, Set: caller.Rights.Fingerprint(), Make: a.draw(v, caller)})
 	}
 	return seats, nil
-}
-
-func (a *API) topicNames() []string {
-	var names []string
-	for name := range a.viewed {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // follow writes the events of a stream until the client disconnects, the server stops, or the

@@ -82,17 +82,17 @@ func (a *API) inspection() {
 	Add(a, Operation{
 		ID: "list-handlers", Method: http.MethodGet, Path: "/handlers", Tag: "job types", Summary: "List the handlers that the workers have, with their schemas",
 		May: access.Permission{Verb: access.View, Kind: access.Handlers},
-	}, a.listHandlers)
+	}, listHandlers)
 	Add(a, Operation{
 		ID: "explain", Method: http.MethodGet, Path: "/explain", Tag: "runs", Summary: "Say why something is not running, or what it waits for",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: Some,
 		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{OfThing}},
-	}, a.explain)
+	}, explainThing)
 	Add(a, Operation{
 		ID: "list-needs", Method: http.MethodGet, Path: "/needs", Tag: "system", Summary: "List what waits for a person, with the actions that help",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: Some,
 		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap},
-	}, a.listNeeds)
+	}, listNeeds)
 	Add(a, Operation{
 		ID: "list-audit", Method: http.MethodGet, Path: "/audit", Tag: "audit", Summary: "List what operators did, and what was refused or delayed, newest page first",
 		May: access.Permission{Verb: access.View, Kind: access.Audit}, Reach: Some,
@@ -104,7 +104,7 @@ func getDoctor(ctx context.Context, call *Call, _ *struct{}) (Doctor, error) {
 	return Doctor(doctor.ReportOf(doctor.Examine(ctx, call.Client))), nil
 }
 
-func (a *API) listHandlers(ctx context.Context, call *Call, in *struct{ Listing }) (handlerList, error) {
+func listHandlers(ctx context.Context, call *Call, in *struct{ Listing }) (handlerList, error) {
 	all, err := call.Client.Workers().Handlers(ctx)
 	if err != nil {
 		return handlerList{}, err
@@ -118,9 +118,9 @@ type explainInput struct {
 	Thing string `query:"thing" required:"true" maxLength:"1000" doc:"A job type, worker, run, job (RUN/JOB), run of a DAG, task (RUN/TASK) or receiver of notifications"`
 }
 
-// explain explains one thing. The holders in its reasons may belong to other job types. A caller who
+// explainThing explains one thing. The holders in its reasons may belong to other job types. A caller who
 // may not view those gets the code only.
-func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explainer.Explanation, error) {
+func explainThing(ctx context.Context, call *Call, in *explainInput) (explainer.Explanation, error) {
 	scope, err := call.scopeOf(ctx, in.Thing)
 	if err == nil {
 		err = call.Need(scope)
@@ -162,7 +162,7 @@ type needsInput struct {
 
 // listNeeds lists the states that the caller may view. Only callers who may view everything get the
 // workers named by NO_WORKER.
-func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs, error) {
+func listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs, error) {
 	all, err := explainer.NeedsPerson(ctx, call.Client)
 	found := Needs{Needs: access.Filter(call.Rights, call.operation.May, all, func(n explain.Need) access.Scope {
 		return access.Scope{JobType: n.JobType, DAG: n.DAG}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
@@ -28,27 +29,43 @@ type Page struct {
 // sum is the length of a cursor's signature in bytes.
 const sum = 12
 
-// cursor signs the position of a list, so that clients cannot build cursors or depend on their form.
-func (a *API) cursor(list, position string) string {
-	return base64.RawURLEncoding.EncodeToString(append(a.sign(list, position), position...))
+// cursors are positions in lists, signed so that clients cannot build them or depend on their form.
+type cursors struct{ secret []byte }
+
+// cursor signs the position of a list.
+func (c cursors) cursor(list, position string) string {
+	return base64.RawURLEncoding.EncodeToString(append(c.sign(list, position), position...))
 }
 
-func (a *API) sign(list, position string) []byte {
-	mac := hmac.New(sha256.New, a.options.Secret)
+func (c cursors) sign(list, position string) []byte {
+	mac := hmac.New(sha256.New, c.secret)
 	mac.Write([]byte(list + "\x00" + position))
 	return mac.Sum(nil)[:sum]
 }
 
 // position returns the position in a cursor of the list; an empty cursor is the beginning.
-func (a *API) position(list, cursor string) (string, error) {
+func (c cursors) position(list, cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(raw) < sum || !hmac.Equal(raw[:sum], a.sign(list, string(raw[sum:]))) {
+	if err != nil || len(raw) < sum || !hmac.Equal(raw[:sum], c.sign(list, string(raw[sum:]))) {
 		return "", problem.New(http.StatusBadRequest, "BAD_CURSOR", "the cursor is none of this list").With("begin again without a cursor")
 	}
 	return string(raw[sum:]), nil
+}
+
+// offsetOf returns the position in a cursor that counts the returned entries.
+func (c cursors) offsetOf(list, cursor string) (int, error) {
+	written, err := c.position(list, cursor)
+	if err != nil || written == "" {
+		return 0, err
+	}
+	offset, err := strconv.Atoi(written)
+	if err != nil {
+		return 0, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+	}
+	return offset, nil
 }
 
 // Cut returns one page of a list that is sorted by name.

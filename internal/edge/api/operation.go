@@ -187,19 +187,6 @@ func Add[I, O any](a *API, o Operation, do func(ctx context.Context, call *Call,
 	a.describeDocument(o)
 }
 
-func (a *API) declare(o Operation) {
-	if o.May.Verb == "" || o.May.Kind == "" {
-		panic("operation " + o.ID + " declares no permission")
-	}
-	if _, twice := a.needs[o.ID]; twice {
-		panic("operation " + o.ID + " is declared twice")
-	}
-	a.needs[o.ID] = o
-}
-
-// Operations returns all operations by id.
-func (a *API) Operations() map[string]Operation { return a.needs }
-
 func described(a *API, o Operation, body reflect.Type) huma.Operation {
 	described := a.operation(o)
 	status := strconv.Itoa(cmp.Or(o.Status, http.StatusOK))
@@ -246,11 +233,11 @@ func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
 		reached(ctx, o)
 		caller, known := CallerOf(ctx.Context())
 		if !known {
-			a.write(ctx, problem.New(http.StatusUnauthorized, "", "nobody is logged in"))
+			writeProblem(ctx, problem.New(http.StatusUnauthorized, "", "nobody is logged in"))
 			return
 		}
 		if !caller.Rights.AllowsSome(o.May) {
-			a.write(ctx, a.deny(caller, o))
+			writeProblem(ctx, a.deny(caller, o))
 			return
 		}
 		wait := waitWanted(ctx.Header("Prefer"))
@@ -268,7 +255,7 @@ type wire struct {
 	wait      time.Duration
 }
 
-func (a *API) write(ctx huma.Context, refused *problem.Problem) {
+func writeProblem(ctx huma.Context, refused *problem.Problem) {
 	ctx.SetHeader("Content-Type", problem.ContentType)
 	ctx.SetStatus(refused.Status)
 	_ = plainJSON().Marshal(ctx.BodyWriter(), refused) // The client has disconnected.

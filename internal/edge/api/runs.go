@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -299,19 +298,6 @@ func (p runsPosition) after(shown []starter.Run) runsPosition {
 		}
 	}
 	return next
-}
-
-// offsetOf returns the position in a cursor that counts the returned entries.
-func (a *API) offsetOf(list, cursor string) (int, error) {
-	written, err := a.position(list, cursor)
-	if err != nil || written == "" {
-		return 0, err
-	}
-	offset, err := strconv.Atoi(written)
-	if err != nil {
-		return 0, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
-	}
-	return offset, nil
 }
 
 func checkStates(states []string) error {

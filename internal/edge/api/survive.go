@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 
@@ -10,11 +11,11 @@ import (
 
 // survives returns an error for a panic in do, for code in its own goroutine. net/http recovers only
 // in the goroutines of requests.
-func survives[T any](a *API, do func(context.Context) (T, error)) func(context.Context) (T, error) {
+func survives[T any](logger *slog.Logger, do func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (value T, err error) {
 		defer func() {
 			if bug := recover(); bug != nil {
-				a.options.Logger.Error("a bug", "panic", bug, "stack", string(debug.Stack()))
+				logger.Error("a bug", "panic", bug, "stack", string(debug.Stack()))
 				err = problem.New(http.StatusInternalServerError, "", "this is a bug: the log of the server has more")
 			}
 		}()

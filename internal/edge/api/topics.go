@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -14,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/lib/jsonout"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // patrolEvery bounds the interval between checks of the workflows of viewed topics, so that viewers see
@@ -35,97 +33,9 @@ const (
 	healthWithin = time.Second
 	// visibleLag is the delay within which visibility shows nearly every change.
 	visibleLag = 1500 * time.Millisecond
-	// mostReread job types are read one by one after changes, out of the newest mostChanges.
-	mostReread, mostChanges = 20, 200
 	// visibleGap limits the fetches of lists on a busy control plane, and still shows each change within a second.
 	visibleGap = 700 * time.Millisecond
 )
-
-// lists are shared by all callers for a second, whatever their rights.
-type lists struct {
-	jobTypes  *feed.Source[[]jobtypes.JobType]
-	admission *feed.Source[contract.AdmissionView]
-	// ended holds the closed runs of job types, which do not change. Only the fetch of job types
-	// uses it.
-	ended map[string]jobtypes.ScheduledRun
-}
-
-func (a *API) lists() lists {
-	return lists{jobTypes: feed.NewSource(survives(a, a.fetchJobTypes)), admission: feed.NewSource(survives(a, a.fetchAdmission))}
-}
-
-// fetchJobTypes lists all job types with their holds and the outcomes of their last runs.
-func (a *API) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
-	types := jobtypes.Of(a.options.Client)
-	all, err := types.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if all, err = types.Reread(ctx, all, a.changedLately(ctx)); err != nil {
-		a.options.Logger.Warn("the list of job types may be some seconds old", "error", err)
-	}
-	if err := types.AddHolds(ctx, all); err != nil {
-		a.options.Logger.Warn("what is held back is not known", "error", err)
-	}
-	if err := types.AddServed(ctx, all); err != nil {
-		a.options.Logger.Warn("what no worker can serve is not known", "error", err)
-	}
-	newest := func(use func(run *jobtypes.ScheduledRun)) {
-		for i := range all {
-			if len(all[i].Recent) > 0 {
-				use(&all[i].Recent[0])
-			}
-		}
-	}
-	newest(func(run *jobtypes.ScheduledRun) {
-		if was, known := a.known.ended[run.WorkflowID]; known {
-			run.Status, run.Outcome, run.EndedAt = was.Status, was.Outcome, was.EndedAt
-		}
-	})
-	types.AddOutcomes(ctx, all, 1)
-	a.known.ended = make(map[string]jobtypes.ScheduledRun, len(all))
-	newest(func(run *jobtypes.ScheduledRun) {
-		if !run.EndedAt.IsZero() {
-			a.known.ended[run.WorkflowID] = *run
-		}
-	})
-	return all, nil
-}
-
-// changedLately returns the job types that operators have changed so recently that visibility may lag,
-// from the audit log.
-func (a *API) changedLately(ctx context.Context) []string {
-	found, err := a.options.Client.Audit().Read(ctx, contract.AuditFilter{
-		Since: time.Now().Add(-visibleEvery), Kind: contract.AuditOperator, Object: contract.ScheduleID(""), Limit: mostChanges,
-	})
-	if err != nil {
-		return nil // Without an audit log the next fetch shows it.
-	}
-	var names []string
-	for _, entry := range slices.Backward(found.Entries) {
-		if name, is := contract.JobTypeOfSchedule(entry.Object); is && !slices.Contains(names, name) && len(names) < mostReread {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func (a *API) fetchAdmission(ctx context.Context) (contract.AdmissionView, error) {
-	return a.options.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
-}
-
-// read returns the value of a source and its time.
-func read[T any](ctx context.Context, call *Call, source *feed.Source[T]) (T, time.Time, error) {
-	found, err := source.Get(ctx)
-	call.refused = found.Refused
-	return found.Value, found.AsOf, err
-}
-
-// JobTypes returns all applied job types. Callers share the list and must not change it.
-func (a *API) JobTypes(ctx context.Context, call *Call) ([]jobtypes.JobType, error) {
-	known, _, err := read(ctx, call, a.known.jobTypes)
-	return known, err
-}
 
 // viewable is a topic: an operation for a list, with fixed parameters.
 type viewable struct {
@@ -157,7 +67,7 @@ func (a *API) topics() {
 	topic(a, admission("objects"), "list-objects", a.listObjects, whole())
 	topic(a, queried("audit", contract.AuditWorkflowID), "list-audit", a.listAudit, &auditInput{Listing: Listing{Limit: 100}})
 	topic(a, feed.Topic{Name: "held", Every: visibleEvery, Of: []string{contract.AdmissionWorkflowID}}, "list-held", a.listHeld, whole())
-	topic(a, feed.Topic{Name: "handlers", Every: visibleEvery, Gap: handlersGap, Of: []string{contract.FleetWorkflowID}}, "list-handlers", a.listHandlers, whole())
+	topic(a, feed.Topic{Name: "handlers", Every: visibleEvery, Gap: handlersGap, Of: []string{contract.FleetWorkflowID}}, "list-handlers", listHandlers, whole())
 	topic(a, feed.Topic{Name: "server", Every: healthEvery}, "get-version", a.serverAnswers, &struct{}{})
 	topic(a, feed.Topic{Name: "doctor", Every: seldomEvery, Gap: seldomEvery}, "get-doctor", getDoctor, &struct{}{})
 }
@@ -210,7 +120,7 @@ func (p Page) made() time.Time { return p.AsOf }
 
 // draw makes the events of a topic for all viewers with the caller's rights.
 func (a *API) draw(v viewable, caller Caller) feed.Make {
-	return survives(a, func(ctx context.Context) (feed.Picture, error) {
+	return survives(a.options.Logger, func(ctx context.Context) (feed.Picture, error) {
 		call := &Call{Caller: Caller{Name: "viewers", Rights: caller.Rights}, Client: a.options.Client, api: a, operation: v.operation}
 		picture := feed.Picture{AsOf: time.Now().UTC()}
 		view, err := v.answer(ctx, call)

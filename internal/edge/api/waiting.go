@@ -167,7 +167,7 @@ func patient(ctx huma.Context) {
 }
 
 // describeWait adds the header and the other answer to an operation that can wait.
-func (a *API) describeWait(o Operation, described *huma.Operation, body reflect.Type) {
+func (c *catalog) describeWait(o Operation, described *huma.Operation, body reflect.Type) {
 	of := endingOf(reflect.Zero(body).Interface())
 	if !o.Writes() || of == nil {
 		return
@@ -179,7 +179,7 @@ func (a *API) describeWait(o Operation, described *huma.Operation, body reflect.
 		Name: "Prefer", In: "header", Description: "wait=N: answer 200 with what has ended if it ends within N seconds, at most 60",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	})
-	schemas := a.huma.OpenAPI().Components.Schemas
+	schemas := c.huma.OpenAPI().Components.Schemas
 	described.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
 		Description: "It has ended while the caller waited",
 		Content:     map[string]*huma.MediaType{guard.JSON: {Schema: schemas.Schema(of.ended(), true, "")}},

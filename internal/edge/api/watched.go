@@ -61,8 +61,7 @@ func (a *API) watched(name string) (*feed.Topic, *http.Request, bool) {
 	if err != nil {
 		return nil, nil, false
 	}
-	_, pattern := a.mux.Handler(r)
-	o, known := a.operationAt(pattern)
+	o, known := a.operationOf(r)
 	if !known || o.Live == nil {
 		return nil, nil, false
 	}
@@ -105,7 +104,7 @@ func concerns(thing string) []string {
 // look serves a GET request for all viewers with these rights.
 func (a *API) look(r *http.Request, caller Caller) feed.Make {
 	viewers := Caller{Name: "viewers", Rights: caller.Rights}
-	return survives(a, func(ctx context.Context) (feed.Picture, error) {
+	return survives(a.options.Logger, func(ctx context.Context) (feed.Picture, error) {
 		if r.URL.Path == Prefix+"/runs" {
 			if err := a.visibility.Wait(ctx); err != nil {
 				return feed.Picture{}, fmt.Errorf("wait for the turn at visibility: %w", err)

@@ -44,11 +44,7 @@ func (e Observed) apply(r *Registry, now time.Time) {
 // take stores a pulse and reports whether its worker must be judged. The worker's beat count
 // grows when the pulse becomes fresh.
 func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
-	p := r.pulses[change.Incarnation]
-	if p == nil {
-		p = &contract.WorkerPulse{}
-		r.pulses[change.Incarnation] = p
-	}
+	p := r.pulse(change.Incarnation)
 	before := *p
 	if change.LastChange.Before(before.LastChange) && !before.Seen {
 		// Its registration is younger than its first observed beat.
@@ -89,41 +85,11 @@ func (r *Registry) judge(w *worker, at time.Time, settled bool) {
 	r.await(w)
 }
 
-func (r *Registry) calledFor(w *worker, fresh bool, silent time.Duration) contract.WorkerState {
-	switch {
-	case w.Left:
-		return contract.WorkerOffline
-	case fresh || silent < r.config.UnreachableAfter.Std():
-		return contract.WorkerOnline
-	case silent < r.config.OfflineAfter.Std():
-		return contract.WorkerUnreachable
-	default:
-		return contract.WorkerOffline
-	}
-}
-
 func (w *worker) causeOf(to contract.WorkerState, last time.Time) contract.WorkerTransition {
 	if to == contract.WorkerOnline {
 		return contract.WorkerTransition{Code: contract.WorkerBack, Since: w.Since}
 	}
 	return contract.WorkerTransition{Code: contract.WorkerSilent, Since: last}
-}
-
-// strangers reports whether an incarnation beats that holds no id and did not lose one: it has
-// not registered yet.
-func (r *Registry) strangers() bool {
-	//workflowcheck:ignore whether there is one does not depend on the order
-	for who, p := range r.pulses {
-		if p.Fresh && !p.ShuttingDown && !r.Known(who) && !r.isFenced(who) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *Registry) isFenced(who contract.Incarnation) bool {
-	w := r.workers[who.ID]
-	return w != nil && slices.Contains(w.Fenced, who.Instance)
 }
 
 // Observation returns the input of the next observation. Send [Watching] when it has been

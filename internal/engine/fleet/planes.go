@@ -9,9 +9,12 @@ import (
 
 const maxPlanes = 16
 
+// planes are the control planes that started last.
+type planes []contract.ControlPlane
+
 func (e Boot) apply(r *Registry, now time.Time) {
 	if e.Plane != nil {
-		r.announce(*e.Plane, now)
+		r.planes.announce(*e.Plane, now)
 	}
 	if !e.Undeclared || !r.configured {
 		Configure(e.FleetConfig).apply(r, now)
@@ -19,12 +22,12 @@ func (e Boot) apply(r *Registry, now time.Time) {
 }
 
 // announce stores a control plane. Beyond [maxPlanes] the oldest one is dropped.
-func (r *Registry) announce(plane contract.ControlPlane, now time.Time) {
+func (p *planes) announce(plane contract.ControlPlane, now time.Time) {
 	plane.At = now
-	r.planes = slices.DeleteFunc(r.planes, func(known contract.ControlPlane) bool { return known.Identity == plane.Identity })
-	r.planes = append(r.planes, plane)
-	if surplus := len(r.planes) - maxPlanes; surplus > 0 {
-		r.planes = slices.Delete(r.planes, 0, surplus)
+	*p = slices.DeleteFunc(*p, func(known contract.ControlPlane) bool { return known.Identity == plane.Identity })
+	*p = append(*p, plane)
+	if surplus := len(*p) - maxPlanes; surplus > 0 {
+		*p = slices.Delete(*p, 0, surplus)
 	}
 }
 

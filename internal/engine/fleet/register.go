@@ -139,17 +139,13 @@ func (r *Registry) admit(w *worker, a admission, now time.Time, t contract.Worke
 	r.silent.drop(old)
 	r.unseen.drop(old)
 	if old.Instance != a.registration.Instance {
-		r.forgetTrouble(w)
+		r.troubles.forget(w)
 	}
 	w.Instance = a.registration.Instance
 	r.setRegistration(w, a)
 	w.RegisteredAt, w.Left, w.Liveness = now, false, contract.WorkerOnline
 	w.Fenced = slices.DeleteFunc(w.Fenced, func(instance string) bool { return instance == w.Instance })
-	p := r.pulses[w.Incarnation]
-	if p == nil {
-		p = &contract.WorkerPulse{Incarnation: w.Incarnation}
-		r.pulses[w.Incarnation] = p
-	}
+	p := r.pulse(w.Incarnation)
 	p.Fresh, p.LastChange, p.ShuttingDown = true, now, false
 	r.unseen.set(w.Incarnation, now.Add(r.config.FreshFor()))
 	r.prune(old)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -28,18 +27,12 @@ const (
 // Registry is the state of all workers. It is not safe for concurrent use.
 type Registry struct {
 	thresholds
-	seq     int64
-	workers map[string]*worker
-	pulses  map[contract.Incarnation]*contract.WorkerPulse
-	// order lists all workers, including deleted ones; away those that are neither ONLINE nor
-	// DELETED; deleted the DELETED ones, the oldest first.
-	order, away names
-	deleted     []string
-	counts      map[contract.WorkerState]int
+	roster
+	seq int64
 	// silent has the workers that will reach a threshold if they stay silent. unseen has those
 	// missing in the running observation, at the time at which it should have seen them.
 	silent, unseen agenda
-	troubles       agenda
+	troubles       troubles
 	// sightSince and sightUntil bound the observer's last span without a gap.
 	sightSince, sightUntil time.Time
 	// rebuilt is the latest time at which the registry becomes complete; zero if it is.
@@ -48,7 +41,7 @@ type Registry struct {
 	descriptors descriptors
 	watchers    watchers
 	revisions   revisions
-	planes      []contract.ControlPlane
+	planes      planes
 	out         []Decision
 }
 
@@ -65,8 +58,8 @@ func New(config *contract.FleetConfig, now time.Time) *Registry {
 
 func empty(config *contract.FleetConfig) *Registry {
 	r := &Registry{
-		workers: map[string]*worker{}, pulses: map[contract.Incarnation]*contract.WorkerPulse{}, counts: map[contract.WorkerState]int{},
-		silent: newAgenda(), unseen: newAgenda(), troubles: newAgenda(), departures: newDepartures(), watchers: newWatchers(),
+		roster: newRoster(), silent: newAgenda(), unseen: newAgenda(), troubles: troubles{newAgenda()},
+		departures: newDepartures(), watchers: newWatchers(),
 	}
 	if config != nil {
 		r.configured, r.config = true, *config
@@ -86,13 +79,6 @@ func (r *Registry) Next(now time.Time, event Event) []Decision {
 
 // Seq grows with every change that [Registry.View] shows.
 func (r *Registry) Seq() int64 { return r.seq }
-
-// Known reports whether exactly this incarnation holds its id. An unknown incarnation should
-// register again.
-func (r *Registry) Known(who contract.Incarnation) bool {
-	w := r.workers[who.ID]
-	return w != nil && w.Instance == who.Instance && w.Liveness != contract.WorkerDeleted
-}
 
 // NextDeadline returns the time of the next [Tick]; zero for none. It excludes thresholds, which
 // the observer's reports reach.
@@ -128,39 +114,7 @@ func (r *Registry) changed(w *worker) {
 	r.seq++
 	r.revisions.revise(w, r.seq)
 	r.watchers.stale(w.ID)
-	if state := w.shown(); state != w.counted {
-		r.recount(w, state)
-	}
-}
-
-func (r *Registry) recount(w *worker, state contract.WorkerState) {
-	if w.counted == "" {
-		r.order.add(w.ID)
-	} else {
-		r.counts[w.counted]--
-	}
-	if w.counted == contract.WorkerDeleted {
-		r.deleted = slices.DeleteFunc(r.deleted, func(id string) bool { return id == w.ID })
-	}
-	w.counted = state
-	r.counts[state]++
-	switch state { //nolint:exhaustive // the others are away
-	case contract.WorkerOnline:
-		r.away.remove(w.ID)
-	case contract.WorkerDeleted:
-		r.away.remove(w.ID)
-		at, _ := slices.BinarySearchFunc(r.deleted, w, func(id string, w *worker) int {
-			return cmp.Or(r.workers[id].Since.Compare(w.Since), cmp.Compare(id, w.ID))
-		})
-		r.deleted = slices.Insert(r.deleted, at, w.ID)
-	default:
-		r.away.add(w.ID)
-	}
-}
-
-func (r *Registry) fresh(w *worker) bool {
-	p := r.pulses[w.Incarnation]
-	return p != nil && p.Fresh
+	r.recount(w)
 }
 
 func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t contract.WorkerTransition) {
@@ -187,26 +141,12 @@ func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t co
 func (r *Registry) delete(w *worker, at time.Time, t contract.WorkerTransition) {
 	r.move(w, at, contract.WorkerDeleted, t)
 	r.unseen.drop(w.Incarnation)
-	r.forgetTrouble(w)
+	r.troubles.forget(w)
 	r.prune(w.Incarnation)
 	for len(r.deleted) > MaxDeleted {
-		r.forget(r.workers[r.deleted[0]])
-	}
-}
-
-func (r *Registry) forget(w *worker) {
-	r.deleted = r.deleted[1:]
-	r.counts[contract.WorkerDeleted]--
-	r.order.remove(w.ID)
-	r.revisions.forget(w)
-	delete(r.workers, w.ID)
-	r.descriptors.release(w.registration)
-}
-
-// prune drops an incarnation that neither holds an id nor beats.
-func (r *Registry) prune(who contract.Incarnation) {
-	if p := r.pulses[who]; p != nil && !p.Fresh && !r.Known(who) {
-		delete(r.pulses, who)
+		oldest := r.strike()
+		r.revisions.forget(oldest)
+		r.descriptors.release(oldest.registration)
 	}
 }
 
@@ -214,8 +154,8 @@ func (r *Registry) prune(who contract.Incarnation) {
 // match the silence already, the next observation judges it: the observer had not settled, or
 // the thresholds have changed.
 func (r *Registry) await(w *worker) {
-	at := r.threshold(w)
 	p := r.pulses[w.Incarnation]
+	at := r.worsens(w, p)
 	if p != nil && w.Liveness != contract.WorkerDeleted && r.calledFor(w, p.Fresh, r.sightUntil.Sub(p.LastChange)) != w.Liveness {
 		at = instant.Earlier(at, r.sightUntil)
 	}

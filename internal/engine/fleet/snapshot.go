@@ -130,9 +130,9 @@ func (r *Registry) restoreWorker(stored storedWorker, descriptors []jobtype.Desc
 	w.registration = r.descriptors.share(in)
 	r.workers[w.ID] = &w
 	r.revisions.restore(&w)
-	r.recount(&w, w.shown())
+	r.recount(&w)
 	r.await(&w)
-	r.awaitTrouble(&w)
+	r.troubles.await(&w)
 }
 
 func cloneTrouble(t *contract.WorkerTrouble) *contract.WorkerTrouble {

@@ -20,23 +20,23 @@ type thresholds struct {
 }
 
 // Config returns the thresholds that were set last. Workers beat by these.
-func (r *Registry) Config() contract.FleetConfig {
-	if !r.adoptAt.IsZero() {
-		return r.next
+func (t *thresholds) Config() contract.FleetConfig {
+	if !t.adoptAt.IsZero() {
+		return t.next
 	}
-	return r.config
+	return t.config
 }
 
 // Thresholds returns the thresholds in force, by which workers are judged.
-func (r *Registry) Thresholds() contract.FleetConfig { return r.config }
+func (t *thresholds) Thresholds() contract.FleetConfig { return t.config }
 
 // Configured reports whether the thresholds are known.
-func (r *Registry) Configured() bool { return r.configured }
+func (t *thresholds) Configured() bool { return t.configured }
 
 // settle is the time for which the observer must have looked without a gap before a worker's
 // state may get worse.
-func (r *Registry) settle() time.Duration {
-	return settleIntervals * r.config.HeartbeatInterval.Std()
+func (t *thresholds) settle() time.Duration {
+	return settleIntervals * t.config.HeartbeatInterval.Std()
 }
 
 func (e Configure) apply(r *Registry, now time.Time) {
@@ -61,29 +61,41 @@ func (r *Registry) adopt() {
 	r.decide(Observe{})
 }
 
-// threshold returns the time at which the state of a silent worker gets worse; zero while it
+func (t *thresholds) calledFor(w *worker, fresh bool, silent time.Duration) contract.WorkerState {
+	switch {
+	case w.Left:
+		return contract.WorkerOffline
+	case fresh || silent < t.config.UnreachableAfter.Std():
+		return contract.WorkerOnline
+	case silent < t.config.OfflineAfter.Std():
+		return contract.WorkerUnreachable
+	default:
+		return contract.WorkerOffline
+	}
+}
+
+// worsens returns the time at which the state of a silent worker gets worse; zero while it
 // beats.
-func (r *Registry) threshold(w *worker) time.Time {
-	p := r.pulses[w.Incarnation]
+func (t *thresholds) worsens(w *worker, p *contract.WorkerPulse) time.Time {
 	switch {
 	case p == nil || w.Liveness == contract.WorkerDeleted:
 		return time.Time{}
 	case w.Liveness == contract.WorkerOffline:
-		return r.deleteAt(w, p)
+		return t.deleteAt(w, p)
 	case p.Fresh:
 		return time.Time{}
 	case w.Liveness == contract.WorkerUnreachable:
-		return p.LastChange.Add(r.config.OfflineAfter.Std())
+		return p.LastChange.Add(t.config.OfflineAfter.Std())
 	default:
-		return p.LastChange.Add(r.config.UnreachableAfter.Std())
+		return p.LastChange.Add(t.config.UnreachableAfter.Std())
 	}
 }
 
 // deleteAt returns the deletion time of an OFFLINE worker, counted from its last heartbeat like
 // all thresholds, or from its deregistration.
-func (r *Registry) deleteAt(w *worker, p *contract.WorkerPulse) time.Time {
+func (t *thresholds) deleteAt(w *worker, p *contract.WorkerPulse) time.Time {
 	if w.Left {
-		return w.Since.Add(r.config.DeleteAfter.Std())
+		return w.Since.Add(t.config.DeleteAfter.Std())
 	}
-	return p.LastChange.Add(r.config.DeleteAfter.Std())
+	return p.LastChange.Add(t.config.DeleteAfter.Std())
 }

@@ -14,6 +14,9 @@ const maxDetail = 300
 // Reports about a process without the id, and repeats, change nothing.
 type Trouble contract.WorkerTroubleInput
 
+// troubles has the workers whose trouble ends without a report.
+type troubles struct{ agenda }
+
 func (e Trouble) apply(r *Registry, now time.Time) {
 	if !r.Known(e.Incarnation) {
 		return
@@ -28,7 +31,7 @@ func (e Trouble) apply(r *Registry, now time.Time) {
 		w.Trouble = &contract.WorkerTrouble{Code: e.Code, Detail: jobtype.Clip(e.Detail, maxDetail), Run: e.Run, Since: now, At: now}
 		r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerSuspect, Note: string(e.Code) + ": " + w.Trouble.Detail})
 	}
-	r.awaitTrouble(w)
+	r.troubles.await(w)
 }
 
 func (r *Registry) clear(w *worker, now time.Time) {
@@ -38,19 +41,19 @@ func (r *Registry) clear(w *worker, now time.Time) {
 	since := w.Trouble.Since
 	w.Trouble = nil
 	r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerCleared, Since: since})
-	r.awaitTrouble(w)
+	r.troubles.await(w)
 }
 
-func (r *Registry) awaitTrouble(w *worker) {
+func (t *troubles) await(w *worker) {
 	lasts := time.Duration(0)
 	if w.Trouble != nil {
 		lasts = lastingTrouble(w.Trouble.Code)
 	}
 	if lasts == 0 {
-		r.troubles.drop(w.Incarnation)
+		t.drop(w.Incarnation)
 		return
 	}
-	r.troubles.set(w.Incarnation, w.Trouble.At.Add(lasts))
+	t.set(w.Incarnation, w.Trouble.At.Add(lasts))
 }
 
 // lastingTrouble is the life of a trouble after its last report; 0 if only a report ends it.
@@ -73,7 +76,7 @@ func (r *Registry) endTroubles(now time.Time) {
 	}
 }
 
-func (r *Registry) forgetTrouble(w *worker) {
+func (t *troubles) forget(w *worker) {
 	w.Trouble = nil
-	r.troubles.drop(w.Incarnation)
+	t.drop(w.Incarnation)
 }

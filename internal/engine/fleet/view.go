@@ -7,24 +7,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// live returns the workers that are not deleted, by id.
-func (r *Registry) live() []*worker {
-	return r.filter(func(w *worker) bool { return w.Liveness != contract.WorkerDeleted })
-}
-
-func (r *Registry) filter(keep func(*worker) bool) []*worker {
-	list := make([]*worker, 0, len(r.order))
-	for _, id := range r.order {
-		if w := r.workers[id]; keep(w) {
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
-// Counts returns the number of workers in a state.
-func (r *Registry) Counts(state contract.WorkerState) int { return r.counts[state] }
-
 // Away returns the first workers, by id, that are neither ONLINE nor DELETED, and the number of
 // all such workers.
 func (r *Registry) Away(most int) (first []contract.WorkerDetail, all int) {
@@ -91,7 +73,7 @@ func (r *Registry) Standing(of []contract.Incarnation) contract.StandingResult {
 
 // detail returns one worker for operators; full adds descriptors and transitions, which are too
 // large for a list.
-func (r *Registry) detail(w *worker, full bool) contract.WorkerDetail {
+func (r *roster) detail(w *worker, full bool) contract.WorkerDetail {
 	d := contract.WorkerDetail{
 		Registration: w.registration, State: w.shown(), Mode: w.Mode, RegisteredAt: w.RegisteredAt,
 		Since: w.Since, Cause: w.Why, Kept: w.Kept, Trouble: cloneTrouble(w.Trouble),
@@ -137,7 +119,7 @@ func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 }
 
 // workerView returns one worker for placement; false if it cannot serve.
-func (r *Registry) workerView(w *worker, handler, jobType string) (contract.WorkerView, bool) {
+func (r *roster) workerView(w *worker, handler, jobType string) (contract.WorkerView, bool) {
 	in, caps := w.registration, w.registration.Caps()
 	v := contract.WorkerView{
 		ID: w.ID, Instance: w.Instance, State: w.shown(), Beat: w.Beat, Fenced: append([]string(nil), w.Fenced...),

@@ -36,6 +36,23 @@ type Encode struct {
 	// Finish: all shards were there before. None is generated, and all stay.
 	Finish bool `json:"finish,omitempty"`
 
+	encodeProgress
+
+	// The rest belongs to one attempt.
+	attempt
+	// generated, copied and purged are calls for the shards of the last encoding that ended well.
+	generated bool
+	copied    map[try]bool
+	purged    map[string]bool
+	// The next looks read the indexes of comparing, and of hiding although they are not loaded. unread is a
+	// failure to read one.
+	comparing []string
+	hiding    []string
+	unread    *End
+}
+
+// encodeProgress is the part of an encoding that the next attempt continues.
+type encodeProgress struct {
 	// Marked are the replicas that were writable before this job.
 	Marked []string `json:"marked,omitempty"`
 	// Best is the server that generates the shards, Dat the size of its replica then. Once they are set there
@@ -51,24 +68,6 @@ type Encode struct {
 	Hidden string `json:"hidden,omitempty"`
 	// NextTo are servers that had shards and no loaded replica, and may hide one.
 	NextTo []string `json:"next_to,omitempty"`
-
-	// The rest belongs to one attempt. earlier: it is not the first.
-	earlier   bool
-	comparing []string
-	hiding    []string
-	unread    *End
-	generated bool
-	copied    map[try]bool
-	purged    map[string]bool
-	tries     map[try]int
-	lastFail  Answer
-	failure   *End
-}
-
-type try struct {
-	op     Op
-	server string
-	disk   uint32
 }
 
 // Looks implements [Job].
@@ -158,7 +157,7 @@ func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 			}
 			return calmly(step), true
 		}
-		return e.giveUp(failed(CallFailed).at(server, e.lastFail.Err), replicas, seen), true
+		return e.giveUp(e.failedCall(server), replicas, seen), true
 	}
 	return Step{}, false
 }
@@ -194,14 +193,14 @@ func (e *Encode) generate(replicas []string, seen View) Step {
 	if len(sizes) > 0 {
 		return e.giveUp(cmp.Or(e.unread, failed(ShardsDiffer).final()), replicas, seen)
 	}
-	if server := e.unpurged(seen); server != "" && e.tries[try{EcDelete, server, 0}] > 0 {
-		return e.giveUp(failed(CallFailed).at(server, e.lastFail.Err), replicas, seen)
+	if server := e.unpurged(seen); server != "" && e.tried(EcDelete, server) > 0 {
+		return e.giveUp(e.failedCall(server), replicas, seen)
 	}
 	e.Best, e.Dat = best, seen.Replicas[best].Dat
 	if step, ok := e.once(Call{Op: EcGenerate, Server: best}); ok {
 		return step
 	}
-	return e.giveUp(failed(CallFailed).at(best, e.lastFail.Err), replicas, seen)
+	return e.giveUp(e.failedCall(best), replicas, seen)
 }
 
 // place copies the shards to their targets, and continues when all are there.
@@ -237,7 +236,7 @@ func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 	if step, ok := e.once(Call{Op: Delete, Server: server}); ok {
 		return step
 	}
-	return ended(e.leave(failed(CallFailed).at(server, e.lastFail.Err), seen))
+	return ended(e.leave(e.failedCall(server), seen))
 }
 
 // encoded is the end: only shards are left.
@@ -277,7 +276,7 @@ func (e *Encode) tidy(server string, seen View) (Step, bool) {
 			surplus = append(surplus, id)
 		}
 	}
-	unmounted := e.tries[try{EcUnmount, server, 0}] > 0 || slices.Contains(e.Replicas, server)
+	unmounted := e.tried(EcUnmount, server) > 0 || slices.Contains(e.Replicas, server)
 	next := Call{Op: EcDelete, Server: server, Shards: surplus}
 	switch {
 	case len(mounted) > 0:
@@ -288,40 +287,38 @@ func (e *Encode) tidy(server string, seen View) (Step, bool) {
 	if step, ok := e.once(next); ok {
 		return step, true
 	}
-	return ended(e.leave(failed(CallFailed).at(server, e.lastFail.Err), seen)), true
+	return ended(e.leave(e.failedCall(server), seen)), true
 }
 
 // Took implements [Job].
 func (e *Encode) Took(c Call, answer Answer) {
-	e.init()
-	key := try{c.Op, c.Server, c.Disk}
-	e.tries[key]++
-	if answer.Err != "" {
-		e.lastFail = answer
+	if !e.took(c, answer) {
 		return
 	}
 	switch c.Op {
 	case EcGenerate:
 		// Earlier purges and attempts concerned other shards.
-		tries := e.tries[key]
-		e.tries, e.copied, e.purged, e.generated = map[try]int{key: tries}, map[try]bool{}, map[string]bool{}, true
+		e.tries = map[try]int{tryOf(c): e.tries[tryOf(c)]}
+		e.copied, e.purged, e.generated = nil, nil, true
 	case EcCopy:
-		e.copied[key] = true
+		e.copied = with(e.copied, tryOf(c))
 	case EcDelete:
-		e.purged[c.Server] = true
+		e.purged = with(e.purged, c.Server)
 	case Check, Compact, Commit, Cleanup, MarkReadOnly, MarkWritable, Copy, Tail, Delete, EcMount, EcUnmount:
 	}
 }
 
-func (e *Encode) init() {
-	if e.tries == nil {
-		e.tries, e.copied, e.purged = map[try]int{}, map[try]bool{}, map[string]bool{}
+// with adds a key to a set that may be nil.
+func with[K comparable](set map[K]bool, key K) map[K]bool {
+	if set == nil {
+		set = map[K]bool{}
 	}
+	set[key] = true
+	return set
 }
 
 // once returns the call, unless this attempt has sent it maxTries times.
 func (e *Encode) once(c Call) (Step, bool) {
-	e.init()
 	c.Volume, c.Collection = e.Volume, e.Collection
-	return call(c), e.tries[try{c.Op, c.Server, c.Disk}] < maxTries
+	return call(c), e.tries[tryOf(c)] < maxTries
 }

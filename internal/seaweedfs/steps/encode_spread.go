@@ -12,12 +12,12 @@ func (e *Encode) bring(source string, seen View) (Step, *End) {
 			if step, ok := e.once(Call{Op: EcCopy, Server: target.Server, Source: source, Shards: missing(target, seen), Disk: target.Disk, IOLimit: e.IOLimit}); ok {
 				return step, nil
 			}
-			return Step{}, failed(CallFailed).at(target.Server, e.lastFail.Err)
+			return Step{}, e.failedCall(target.Server)
 		}
 		if step, ok := e.once(Call{Op: EcMount, Server: target.Server, Disk: target.Disk, Shards: target.Shards}); ok {
 			return step, nil
 		}
-		return Step{}, failed(CallFailed).at(target.Server, e.lastFail.Err)
+		return Step{}, e.failedCall(target.Server)
 	}
 	return Step{}, nil
 }

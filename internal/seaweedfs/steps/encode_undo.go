@@ -93,7 +93,7 @@ func (e *Encode) unpurged(seen View) string {
 
 func (e *Encode) unmounted() bool {
 	for _, server := range e.shardServers() {
-		if e.tries[try{EcUnmount, server, 0}] > 0 {
+		if e.tried(EcUnmount, server) > 0 {
 			return true
 		}
 	}

@@ -1,8 +1,5 @@
 package steps
 
-// maxTries bounds the repetitions of a failed call by one attempt, if later looks show that it had no effect.
-const maxTries = 2
-
 // Move brings a volume from Source to Target:
 //
 //	mark the source read-only → copy → persist the mark → tail → see that the target
@@ -29,6 +26,22 @@ type Move struct {
 	// again.
 	Noted bool `json:"noted,omitempty"`
 
+	moveProgress
+
+	// The rest belongs to one attempt.
+	attempt
+	tailed   bool
+	waits    int
+	arriving bool
+	// head is the number of bytes of the indexes that are compared, 0 for none.
+	head     uint64
+	fenced   bool
+	restored bool
+	stopped  *End
+}
+
+// moveProgress is the part of a move that the next attempt continues.
+type moveProgress struct {
 	// Marked: the source was writable before this job.
 	Marked bool `json:"marked,omitempty"`
 	// Fenced: the mark of the source may be persisted.
@@ -37,20 +50,6 @@ type Move struct {
 	Copying bool   `json:"copying,omitempty"`
 	Copied  bool   `json:"copied,omitempty"`
 	SinceNS uint64 `json:"since_ns,omitempty"`
-
-	// The rest belongs to one attempt. earlier: it is not the first.
-	earlier  bool
-	tailed   bool
-	waits    int
-	arriving bool
-	// head is the number of bytes of the indexes that are compared, 0 for none.
-	head     uint64
-	fenced   bool
-	restored bool
-	tries    map[try]int
-	failure  *End
-	stopped  *End
-	lastFail Answer
 }
 
 // Looks implements [Job].
@@ -117,7 +116,7 @@ func (m *Move) ghost(source, target Replica) Step {
 	case source.Presence == Absent || source.Revision != target.Revision || !source.covers(target):
 		return ended(m.leave(failed(FilesGone).at(m.Target, target.Why).final(), source, target))
 	case !m.may(Delete, m.Target):
-		return ended(m.leave(failed(CallFailed).at(m.Target, m.lastFail.Err), source, target))
+		return ended(m.leave(m.failedCall(m.Target), source, target))
 	}
 	m.Copying = true
 	return call(Call{Op: Delete, Server: m.Target, Volume: m.Volume, Collection: m.Collection})
@@ -137,15 +136,15 @@ func (m *Move) alone(seen View, source, target Replica) Step {
 	if m.failure == nil && m.stopped != nil {
 		m.failure = m.stopped
 	}
-	if m.failure == nil && m.tries[try{op: Copy, server: m.Target}] >= 1 {
-		m.failure = failed(CallFailed).at(m.Target, m.lastFail.Err)
+	if m.failure == nil && m.tried(Copy, m.Target) >= 1 {
+		m.failure = m.failedCall(m.Target)
 	}
 	if m.failure != nil {
 		return m.abandon(false, source, target)
 	}
 	if !source.ReadOnly {
 		if !m.may(MarkReadOnly, m.Source) {
-			return ended(failed(CallFailed).at(m.Source, m.lastFail.Err))
+			return ended(m.failedCall(m.Source))
 		}
 		m.Marked = true
 		return calmly(m.readOnly(m.Source, false))
@@ -173,7 +172,7 @@ func (m *Move) restore(seen View, source, target Replica) Step {
 	case !m.Noted || !source.ReadOnly || source.Sealed || copies > m.Copies:
 		return ended(m.leave(done(Stale), source, target))
 	case !m.may(MarkWritable, m.Source):
-		return ended(m.leave(failed(CallFailed).at(m.Source, m.lastFail.Err), source, target))
+		return ended(m.leave(m.failedCall(m.Source), source, target))
 	}
 	return m.writable()
 }
@@ -216,7 +215,7 @@ func (m *Move) both(seen View, source, target Replica) Step {
 	}
 	if !m.tailed {
 		if !m.may(Tail, m.Target) {
-			return m.fail(surplus, failed(CallFailed).at(m.Target, m.lastFail.Err), source, target)
+			return m.fail(surplus, m.failedCall(m.Target), source, target)
 		}
 		return call(Call{Op: Tail, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, SinceNS: m.SinceNS})
 	}
@@ -261,7 +260,7 @@ func (m *Move) complete(surplus bool, source, target Replica) Step {
 		return m.fail(surplus, failed(TargetSmaller).at(m.Target, "").final(), source, target)
 	case !m.may(Delete, m.Source):
 		// Source and target are complete and the source takes no writes, so both stay.
-		return ended(m.leave(failed(CallFailed).at(m.Source, m.lastFail.Err), source, target))
+		return ended(m.leave(m.failedCall(m.Source), source, target))
 	}
 	return call(Call{Op: Delete, Server: m.Source, Volume: m.Volume, Collection: m.Collection})
 }
@@ -276,7 +275,7 @@ func (m *Move) keep(end *End, source, target Replica) Step {
 
 func (m *Move) markAgain(source, target Replica) Step {
 	if !m.may(MarkReadOnly, m.Source) {
-		return m.fail(true, failed(CallFailed).at(m.Source, m.lastFail.Err), source, target)
+		return m.fail(true, m.failedCall(m.Source), source, target)
 	}
 	m.Marked, m.Fenced, m.tailed = true, true, false
 	return m.readOnly(m.Source, true)
@@ -326,12 +325,12 @@ func (m *Move) may(op Op, server string) bool {
 	if op == MarkReadOnly && m.fenced {
 		limit++ // a persisted mark is not part of a failure
 	}
-	return m.tries[try{op: op, server: server}] < limit
+	return m.tried(op, server) < limit
 }
 
 // leaveFence lists a target that is read-only, or that is unreadable and may be read-only.
 func (m *Move) leaveFence(end *End, target Replica) *End {
-	fenced := m.earlier || m.tries[try{op: MarkReadOnly, server: m.Target}] > 0
+	fenced := m.earlier || m.tried(MarkReadOnly, m.Target) > 0
 	if target.Presence == Present && target.ReadOnly || target.Presence == Unknown && fenced {
 		end.leaves(LeftReadOnly, m.Target)
 	}
@@ -354,12 +353,7 @@ func (m *Move) Stop(cause string) { m.stopped = failed(Stopped).at("", cause) }
 
 // Took implements [Job].
 func (m *Move) Took(c Call, answer Answer) {
-	if m.tries == nil {
-		m.tries = map[try]int{}
-	}
-	m.tries[try{op: c.Op, server: c.Server}]++
-	if answer.Err != "" {
-		m.lastFail = answer
+	if !m.took(c, answer) {
 		return
 	}
 	switch c.Op {

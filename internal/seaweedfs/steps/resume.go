@@ -18,7 +18,7 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 		var then Move
 		now.earlier = true
 		if err = json.Unmarshal(checkpoint, &then); err == nil && then.Source == now.Source && then.Target == now.Target {
-			now.Marked, now.Copying, now.Copied, now.SinceNS, now.Fenced = then.Marked, then.Copying, then.Copied, then.SinceNS, then.Fenced
+			now.moveProgress = then.moveProgress
 		}
 	case *Vacuum:
 		var then Vacuum
@@ -29,10 +29,9 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 		var then Encode
 		now.earlier = true
 		if err = json.Unmarshal(checkpoint, &then); err == nil {
-			now.Marked, now.Best, now.Dat, now.Deleting, now.Agreed, now.Hidden = then.Marked, then.Best, then.Dat, then.Deleting, then.Agreed, then.Hidden
+			now.encodeProgress = then.encodeProgress
 			now.Replicas = union(now.Replicas, then.Replicas)
 			now.Holders = union(now.Holders, then.Holders)
-			now.NextTo = union(now.NextTo, then.NextTo)
 			for _, target := range then.Targets {
 				now.Holders = union(now.Holders, []string{target.Server})
 			}

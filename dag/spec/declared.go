@@ -1,0 +1,82 @@
+package spec
+
+import "slices"
+
+// declared holds the entries of a document by name.
+type declared struct {
+	written []Task
+	names   map[string]int               // id → position of its first entry
+	fans    map[string]bool              // entries that fan out
+	fanned  map[int][]instance           // position of a fan-out → its tasks
+	items   map[string]map[string]string // fan-out → args → id of its task
+}
+
+func newDeclared(entries []Task) declared {
+	return declared{
+		written: entries, names: make(map[string]int, len(entries)), fans: map[string]bool{}, fanned: map[int][]instance{},
+		items: map[string]map[string]string{},
+	}
+}
+
+func (d *declared) entry(id string) *Task {
+	if k, ok := d.names[id]; ok {
+		return &d.written[k]
+	}
+	return nil
+}
+
+// instances returns the tasks of an entry; none if its id is taken.
+func (d *declared) instances(k int) []instance {
+	id := d.written[k].ID
+	if first, ok := d.names[id]; !ok || first != k {
+		return nil
+	}
+	if fanned, ok := d.fanned[k]; ok {
+		return fanned
+	}
+	return []instance{{id: id}}
+}
+
+func (d *declared) plain(t *Task, names []string) bool {
+	for _, name := range names {
+		if d.entry(name) == nil || d.fans[name] || name == t.ID {
+			return false
+		}
+	}
+	return true
+}
+
+// withItem adds, for one task of a fan-out, the tasks of its own item.
+func (d *declared) withItem(t *Task, in instance, needs []string) []string {
+	if len(t.PerItem) == 0 || t.late() {
+		return needs
+	}
+	needs = slices.Clone(needs)
+	for _, name := range t.PerItem {
+		if id := d.items[name][string(in.args)]; id != "" {
+			needs = append(needs, id)
+		}
+	}
+	return needs
+}
+
+// following returns an entry with all entries that follow it per item, in declaration order.
+func (d *declared) following(first string) []string {
+	in := map[string]bool{first: true}
+	for changed := true; changed; {
+		changed = false
+		for k := range d.written {
+			t := &d.written[k]
+			if !in[t.ID] && d.fans[t.ID] && slices.ContainsFunc(t.PerItem, func(id string) bool { return in[id] }) {
+				in[t.ID], changed = true, true
+			}
+		}
+	}
+	chain := []string{first}
+	for k := range d.written {
+		if id := d.written[k].ID; in[id] && id != first && d.names[id] == k {
+			chain = append(chain, id)
+		}
+	}
+	return chain
+}

@@ -1,7 +1,6 @@
 package backlog
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -71,41 +70,6 @@ type Backlog struct {
 	ahead           int
 	windows, shares [2]int
 }
-
-// queue has the numbers of the jobs of one class, in their order.
-type queue struct {
-	index   int
-	class   contract.JobClass
-	runs    []run
-	waiting int
-	open    int
-	// active is 1 if it has jobs, waiting or open.
-	active int
-	// low is 1 if its jobs have keys, and at most half of its share is open.
-	low int
-	at  int
-}
-
-func (q *queue) kind() int {
-	if q.class.Keyed {
-		return 1
-	}
-	return 0
-}
-
-// Range is the jobs First to Last.
-type Range struct{ First, Last int }
-
-// run is a number, and how many follow it.
-type run struct{ first, count int }
-
-// Before implements [ranked.Seated].
-func (q *queue) Before(o *queue) bool {
-	return cmp.Or(cmp.Compare(o.class.Priority.Rank(), q.class.Priority.Rank()), cmp.Compare(q.runs[0].first, o.runs[0].first)) < 0
-}
-
-// Seat implements [ranked.Seated].
-func (q *queue) Seat() *int { return &q.at }
 
 // New returns an empty backlog with that window.
 func New(window int) *Backlog {
@@ -196,94 +160,8 @@ func (b *Backlog) queueOf(class contract.JobClass) *queue {
 	return q
 }
 
-func (q *queue) push(first, count int) {
-	q.waiting += count
-	if n := len(q.runs); n > 0 && q.runs[n-1].first+q.runs[n-1].count == first {
-		q.runs[n-1].count += count
-		return
-	}
-	q.runs = append(q.runs, run{first, count})
-}
-
-// recount updates the place of a changed queue, and the shares of all queues if their number changed.
-func (b *Backlog) recount(q *queue) {
-	b.place(q)
-	active := 0
-	if q.waiting+q.open > 0 {
-		active = 1
-	}
-	if was := q.active; was != active {
-		q.active, b.active = active, b.active+active-was
-		b.setShares()
-	}
-}
-
-// Running makes room for jobs that run, and their successors.
-func (b *Backlog) Running(n int) {
-	if ahead := keyedAhead * n; ahead > b.ahead {
-		b.ahead = max(2*b.ahead, ahead, keyedWindow) // It changes seldom.
-		b.setShares()
-	}
-}
-
-// setShares works out the windows and the shares of queues.
-func (b *Backlog) setShares() {
-	windows, before := [2]int{b.window, min(b.window, max(keyedWindow, keyedShare*b.active, b.ahead))}, b.shares
-	b.windows = windows
-	for kind, window := range windows {
-		b.shares[kind] = max(window/max(b.active, 1), leastShare)
-	}
-	if b.shares != before {
-		for _, q := range b.queues {
-			b.place(q)
-		}
-	}
-}
-
-// room is the part of the window that is free for jobs without or with keys.
-func (b *Backlog) room(kind int) int {
-	if kind == 0 {
-		return b.window - b.open
-	}
-	return min(b.window-b.open, b.windows[1]-b.openKeyed)
-}
-
-// place puts a queue among the ready ones, or takes it out.
-func (b *Backlog) place(q *queue) {
-	heap := &b.ready[q.kind()]
-	share := b.shares[q.kind()]
-	switch ready := q.waiting > 0 && q.open < share; {
-	case ready && q.at < 0:
-		heap.Push(q)
-	case ready:
-		heap.Fix(q)
-	case q.at >= 0:
-		heap.Remove(q)
-	}
-	b.low -= q.low
-	if q.low = 0; q.class.Keyed && q.waiting > 0 && 2*q.open <= share {
-		q.low = 1
-	}
-	b.low += q.low
-}
-
-// wait counts jobs that come to wait, or no longer do.
-func (b *Backlog) wait(q *queue, count int) {
-	b.waiting += count
-	if q.class.Keyed {
-		b.keyed += count
-	}
-}
-
 // Keyed is the number of jobs with keys outside of the window.
 func (b *Backlog) Keyed() int { return b.keyed }
-
-// Due reports whether jobs with keys may enter the window, and enough of them for one request: most, all that are
-// left, or half of the share of a queue.
-func (b *Backlog) Due(most int) bool {
-	room := b.room(1)
-	return len(b.ready[1]) > 0 && room > 0 && (b.low > 0 || room >= min(most, b.keyed))
-}
 
 // Next moves the next job, with or without a key, into the window. It returns false without a job or without room.
 func (b *Backlog) Next(keyed bool) (Job, bool) {
@@ -311,12 +189,6 @@ func (b *Backlog) entered(q *queue) {
 	b.opened(q, 1)
 	b.wait(q, -1)
 	b.place(q)
-}
-
-// opened counts jobs that come into the window, or leave it.
-func (b *Backlog) opened(q *queue, count int) {
-	b.open += count
-	b.openKeyed += q.kind() * count
 }
 
 // Left records the end of a job of the window, by its queue.
@@ -349,103 +221,6 @@ func (b *Backlog) Enter(number int) (Job, bool) {
 	return b.job(relative, q), true
 }
 
-// Has reports whether a number waits.
-func (b *Backlog) Has(number int) bool {
-	q, _ := b.find(number - b.base)
-	return q != nil
-}
-
-// find returns the queue of a waiting number and its run. The queue is nil if the number does not wait.
-func (b *Backlog) find(relative int) (*queue, int) {
-	for _, q := range b.queues {
-		at, found := slices.BinarySearchFunc(q.runs, relative, func(r run, n int) int {
-			switch {
-			case n < r.first:
-				return 1
-			case n >= r.first+r.count:
-				return -1
-			}
-			return 0
-		})
-		if found {
-			return q, at
-		}
-	}
-	return nil, 0
-}
-
-// List returns waiting jobs: the one with that number, or, if it is 0, at most limit of all from
-// offset on, queue by queue. total counts all.
-func (b *Backlog) List(number, offset, limit int) (list []Job, total int) {
-	if number > 0 {
-		q, _ := b.find(number - b.base)
-		if q == nil {
-			return nil, 0
-		}
-		if offset == 0 && limit > 0 {
-			list = []Job{b.job(number-b.base, q)}
-		}
-		return list, 1
-	}
-	for _, q := range b.queues {
-		if offset >= q.waiting {
-			offset -= q.waiting
-			continue
-		}
-		for _, r := range q.runs {
-			for k := min(offset, r.count); k < r.count && len(list) < limit; k++ {
-				list = append(list, b.job(r.first+k, q))
-			}
-			if offset = max(offset-r.count, 0); len(list) >= limit {
-				return list, b.waiting
-			}
-		}
-	}
-	return list, b.waiting
-}
-
-// Opened returns a job of the window, by its number and queue. It returns false if there is no such job.
-func (b *Backlog) Opened(number, index int) (Job, bool) {
-	if index < 0 || index >= len(b.queues) || number <= b.base || number > b.base+b.last {
-		return Job{}, false
-	}
-	return b.job(number-b.base, b.queues[index]), true
-}
-
-func (b *Backlog) job(relative int, q *queue) Job {
-	j := Job{Number: b.base + relative, Queue: q.index, Class: q.class}
-	at, found := slices.BinarySearchFunc(b.pages, relative, func(p page, n int) int { return cmp.Compare(p.First, n) })
-	if !found {
-		at--
-	}
-	p := b.pages[at]
-	j.Page, j.Position, j.Estimate, j.At = p.Name, relative-p.First, p.Estimate, p.At
-	return j
-}
-
-// Numbers lists the numbers of the waiting jobs in ranges, by number.
-func (b *Backlog) Numbers() []Range { return b.numbers(false) }
-
-// numbers lists those of all jobs, or of the jobs with keys only.
-func (b *Backlog) numbers(keyed bool) []Range {
-	var runs []run
-	for _, q := range b.queues {
-		if q.class.Keyed || !keyed {
-			runs = append(runs, q.runs...)
-		}
-	}
-	slices.SortFunc(runs, func(x, y run) int { return cmp.Compare(x.first, y.first) })
-	var list []Range
-	for _, r := range runs {
-		if n := len(list); n > 0 && list[n-1].Last == b.base+r.first-1 {
-			list[n-1].Last += r.count
-			continue
-		}
-		list = append(list, Range{First: b.base + r.first, Last: b.base + r.first + r.count - 1})
-	}
-	return list
-}
-
 // Drop takes all waiting jobs out, or those with keys only. It returns them as [Backlog.Numbers] does.
 func (b *Backlog) Drop(keyed bool) []Range {
 	dropped := b.numbers(keyed)
@@ -463,13 +238,4 @@ func (b *Backlog) Drop(keyed bool) []Range {
 		b.recount(q)
 	}
 	return dropped
-}
-
-// Table lists the pages with the numbers of their jobs.
-func (b *Backlog) Table() []contract.ProposalTable {
-	var table []contract.ProposalTable
-	for _, p := range b.pages {
-		table = append(table, contract.ProposalTable{Page: p.Name, First: b.base + p.First, Last: b.base + p.First + p.Count - 1})
-	}
-	return table
 }

@@ -65,7 +65,7 @@ func (c *cluster) startControl(ctx context.Context) error {
 	}
 	c.client, c.temporal = dialed, dialed.Temporal()
 	observer := fleet.NewObserver(c.temporal.WorkflowService(), dialed.Namespace(), fleet.Fixed{})
-	activities := control.New(c.temporal, contract.FleetConfig{}, control.WithConverter(starter.DataConverter()))
+	activities := control.New(c.temporal, contract.FleetConfig{})
 	c.control, err = workers.NewControl(c.temporal, workers.ControlOptions{Register: []func(worker.Registry){
 		func(r worker.Registry) { workflows.Register(r) },
 		func(r worker.Registry) { fleet.Register(r, observer) },

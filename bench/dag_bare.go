@@ -55,7 +55,7 @@ func beDAGChild(ctx context.Context, o options) error {
 	}
 	eager := dagParallel
 	w := worker.New(dialed.Temporal(), bareDAGQueue, worker.Options{
-		MaxEagerActivityReservationsPerWorkflowTask: &eager, WorkerStopTimeout: workers.DefaultControlStopTimeout,
+		MaxEagerActivityReservationsPerWorkflowTask: &eager, WorkerStopTimeout: workers.ControlStopTimeout,
 	})
 	w.RegisterWorkflowWithOptions(bareIndependent, workflow.RegisterOptions{Name: bareIndependentWorkflow})
 	w.RegisterActivityWithOptions(bareNoop, activity.RegisterOptions{Name: bareNoopActivity})

@@ -31,8 +31,3 @@ const (
 
 // Chosen reports whether the retry chose the job.
 func (r KeptReason) Chosen() bool { return r != KeptNotChosen }
-
-// KeptReasons lists all reasons.
-func KeptReasons() []KeptReason {
-	return []KeptReason{KeptDone, KeptRetried, KeptNotChosen, KeptClaimed, KeptHeldBack, KeptMarkedDone, KeptNoProposal, KeptOverLimit}
-}

@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// DefaultControlStopTimeout bounds control activities after a stop. They are repeated elsewhere.
-const DefaultControlStopTimeout = 5 * time.Second
+// ControlStopTimeout bounds control activities after a stop. They are repeated elsewhere.
+const ControlStopTimeout = 5 * time.Second
 
 // DefaultEager is accepted by every server.
 const DefaultEager = 40
@@ -36,21 +36,12 @@ const (
 type ControlOptions struct {
 	// Register registers workflows and control activities; each function is called once.
 	Register []func(worker.Registry)
-	// StickyCacheSize bounds the workflows kept in memory between their tasks. It applies to the
-	// whole process. 0 means the SDK's 10,000; a negative value keeps none, for tests of
-	// determinism.
-	StickyCacheSize int
-	// MaxWorkflowTasks bounds concurrent workflow tasks; 0 means the SDK's default.
-	MaxWorkflowTasks int
 	// Eager bounds the activities of the control plane's own queue that one workflow task may
 	// start directly in this process. A direct start has a third of the cost. The default is
-	// DefaultEager; a negative value means none. More than about 40 require a server with
+	// DefaultEager. More than about 40 require a server with
 	// history.maximumBufferedEventsBatch above its default 100, as `roundsman dev` has. Other
 	// servers then fail workflow tasks and send whole histories again.
-	Eager       int
-	StopTimeout time.Duration
-	// Identity is shown by Temporal; if empty, the client's.
-	Identity string
+	Eager int
 	// Version is recorded with every workflow task of this process. It shows which version began
 	// a workflow that another version cannot continue. If empty, the SDK records a checksum of
 	// the program.
@@ -61,9 +52,6 @@ type ControlOptions struct {
 
 // WithDefaults fills empty fields.
 func (o ControlOptions) WithDefaults() ControlOptions {
-	if o.StopTimeout == 0 {
-		o.StopTimeout = DefaultControlStopTimeout
-	}
 	if o.Eager == 0 {
 		o.Eager = DefaultEager
 	}
@@ -73,16 +61,12 @@ func (o ControlOptions) WithDefaults() ControlOptions {
 	return o
 }
 
-// Validate reports every fault at once.
+// Validate reports missing workflows.
 func (o ControlOptions) Validate() error {
-	var faults []error
 	if len(o.Register) == 0 {
-		faults = append(faults, errors.New("the control plane has no workflows: pass workflows.Register"))
+		return errors.New("the control plane has no workflows: pass workflows.Register")
 	}
-	if o.StopTimeout < 0 || o.MaxWorkflowTasks < 0 {
-		faults = append(faults, errors.New("stop timeout and max workflow tasks must not be negative"))
-	}
-	return errors.Join(faults...)
+	return nil
 }
 
 // Control is one process of the control plane: it runs all workflows and the control activities.
@@ -100,20 +84,15 @@ func NewControl(c client.Client, options ControlOptions) (*Control, error) {
 	if err := options.Validate(); err != nil {
 		return nil, fmt.Errorf("control plane: %w", err)
 	}
-	if options.StickyCacheSize != 0 {
-		worker.SetStickyWorkflowCacheSize(max(options.StickyCacheSize, 0))
-	}
 	control := &Control{options: options, failed: make(chan error, 1)}
 	control.worker = worker.New(c, contract.ControlQueue, worker.Options{
-		DisableEagerActivities:                      options.Eager < 0,
-		MaxEagerActivityReservationsPerWorkflowTask: eager(options.Eager),
-		Identity:                               options.Identity,
-		BuildID:                                options.Version, //nolint:staticcheck // its successor, DeploymentOptions, comes with routing by version, which is not wanted
-		Interceptors:                           options.Interceptors,
-		MaxConcurrentWorkflowTaskExecutionSize: options.MaxWorkflowTasks,
-		WorkerStopTimeout:                      options.StopTimeout,
-		DeadlockDetectionTimeout:               deadlockTimeout,
-		WorkflowTaskPollerBehavior:             workflowPollers(),
+		MaxEagerActivityReservationsPerWorkflowTask: &options.Eager,
+
+		BuildID:                    options.Version, //nolint:staticcheck // its successor, DeploymentOptions, comes with routing by version, which is not wanted
+		Interceptors:               options.Interceptors,
+		WorkerStopTimeout:          ControlStopTimeout,
+		DeadlockDetectionTimeout:   deadlockTimeout,
+		WorkflowTaskPollerBehavior: workflowPollers(),
 		OnFatalError: func(err error) {
 			select {
 			case control.failed <- err:
@@ -133,14 +112,6 @@ func workflowPollers() worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: minWorkflowPollers, MinimumNumberOfPollers: minWorkflowPollers, MaximumNumberOfPollers: maxWorkflowPollers,
 	})
-}
-
-// eager returns nil for none; the SDK then uses its own value, which must be positive.
-func eager(n int) *int {
-	if n < 0 {
-		return nil
-	}
-	return &n
 }
 
 // Start begins to poll.
@@ -172,7 +143,7 @@ func (c *Control) Run(ctx context.Context) error {
 	return errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 }
 
-// Stop stops polling and waits for running work, at most StopTimeout. A repeat does nothing.
+// Stop stops polling and waits for running work, at most [ControlStopTimeout]. A repeat does nothing.
 func (c *Control) Stop(context.Context) error {
 	c.stopOnce.Do(c.worker.Stop)
 	return nil

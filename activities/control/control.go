@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/codec"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -106,12 +107,6 @@ type Control struct {
 // Option changes an option of [New].
 type Option func(*Control)
 
-// WithConverter reads the results of canceled groups with c, which must be the converter of the
-// control plane's client. The default is the SDK's. A run's summary omits unreadable results.
-func WithConverter(c converter.DataConverter) Option {
-	return func(control *Control) { control.converter = c }
-}
-
 // WithAuditEntries bounds the entries of the audit log.
 func WithAuditEntries(entries int) Option {
 	return func(control *Control) { control.auditEntries = entries }
@@ -135,7 +130,7 @@ func WithVisibilityLag(lag time.Duration) Option {
 // New returns the activities. config has the thresholds of the registry; zero fields mean the
 // default.
 func New(c Client, config contract.FleetConfig, options ...Option) *Control {
-	control := &Control{fleet: c, runs: c, boot: c, signals: c, updates: c, attempts: c, raw: c, converter: converter.GetDefaultDataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second}
+	control := &Control{fleet: c, runs: c, boot: c, signals: c, updates: c, attempts: c, raw: c, converter: codec.DataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second}
 	for _, option := range options {
 		option(control)
 	}

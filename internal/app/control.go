@@ -74,7 +74,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	all := func(plane *workers.Control, activities *control.Control) parts {
 		return slices.Concat(health, controlParts(plane, activities, options.Client.Connection().Address, options.Logger), sweeperParts(sweeper), pageParts(options.Client, options.Logger), options.HTTP.parts(options.Client, options.Logger))
 	}
-	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
+	return start(ctx, workers.ControlStopTimeout, options.Logger,
 		fx.Supply(options.Client, options.Logger, options.Fleet, options.Audit, options.Retention, options.Notify, shimLine(options.Shim)), controlModule(), fx.Provide(all))
 }
 
@@ -84,7 +84,7 @@ func controlModule() fx.Option {
 
 func newActivities(client *starter.Client, thresholds config.Fleet, audit config.Audit, kept config.Retention, told config.Notify) *control.Control {
 	plane := contract.ControlPlane{Identity: client.Identity(), By: starter.SystemUser(), Settings: planeSettings(thresholds, audit, kept, told)}
-	return control.New(client.Temporal(), thresholds.Thresholds(), control.WithPlane(plane, !thresholds.Declared), control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
+	return control.New(client.Temporal(), thresholds.Thresholds(), control.WithPlane(plane, !thresholds.Declared), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
 }
 
 // planeSettings returns the sections of the file that may differ between control planes. Of receivers it has

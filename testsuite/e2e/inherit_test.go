@@ -39,7 +39,7 @@ func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	temporal := p.client.Temporal()
-	activities := control.New(temporal, contract.FleetConfig{}, control.WithConverter(starter.DataConverter()))
+	activities := control.New(temporal, contract.FleetConfig{})
 	ended := map[string]bool{}
 	for i := range 40 {
 		require.NoError(t, activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}))
@@ -98,7 +98,7 @@ func TestTwoProcessesStartAdmission(t *testing.T) {
 	t.Cleanup(dialed.Close)
 	temporal := dialed.Temporal()
 	start := func(c control.Client) error {
-		return control.New(c, contract.FleetConfig{}, control.WithConverter(starter.DataConverter())).EnsureAdmission(t.Context(), contract.EnsureAdmissionInput{})
+		return control.New(c, contract.FleetConfig{}).EnsureAdmission(t.Context(), contract.EnsureAdmissionInput{})
 	}
 	terminate := func(reason string) {
 		require.NoError(t, temporal.TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", reason))

@@ -83,7 +83,7 @@ func scaled() contract.FleetConfig {
 
 func startControl(c client.Client, config contract.FleetConfig) error {
 	w := worker.New(c, contract.ControlQueue, worker.Options{WorkerStopTimeout: 5 * time.Second})
-	activities := control.New(c, config, control.WithConverter(starter.DataConverter()))
+	activities := control.New(c, config)
 	workflows.Register(w)
 	control.Register(w, activities)
 	fleet.Register(w, fleet.NewObserver(c.WorkflowService(), testsuite.DefaultNamespace, fleet.Fixed(config)))

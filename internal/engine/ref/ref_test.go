@@ -100,7 +100,6 @@ func TestWrittenRefsAreRead(t *testing.T) {
 	} {
 		assert.Equal(t, want, ref.OfRun(id), id)
 	}
-	assert.Equal(t, "scrub@1120T0900Z/job-00001/gate", ref.OfItem("group/scrub-2026-11-20T09:00:00Z/job-00001", "gate"))
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-z0-9/@:. -]{0,24}`).Draw(t, "text")
 		parsed, err := ref.Parse(text)

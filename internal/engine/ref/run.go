@@ -77,22 +77,3 @@ func OfRun(workflowID string) string {
 	}
 	return workflowID
 }
-
-// OfItem writes the reference of an item of a run.
-func OfItem(workflowID, item string) string {
-	group, inner := workflowID, ""
-	if rest, is := strings.CutPrefix(workflowID, groupPrefix); is {
-		id, below, _ := strings.Cut(rest, "/")
-		group, inner = groupPrefix+id, below
-	} else if name, rest, ok := contract.DAGOfWorkflow(workflowID); ok {
-		id, below, _ := strings.Cut(rest, "/")
-		group, inner = contract.DAGWorkflowID(name, id), below
-	}
-	text := OfRun(group)
-	for _, part := range []string{inner, item} {
-		if part != "" {
-			text += "/" + part
-		}
-	}
-	return text
-}

@@ -165,7 +165,7 @@ type JobsQueryInput struct {
 	// Offset and Limit select a page. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`
-	// Work adds the work of the jobs that were not done.
+	// Work adds the work of the jobs that were not done, and the items of batches.
 	Work bool `json:"work,omitempty"`
 	// Brief requests only Map.
 	Brief bool `json:"brief,omitempty"`

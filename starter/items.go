@@ -27,7 +27,7 @@ type Item struct {
 	// Standing is derived from the state.
 	Standing explain.ItemStanding `json:"standing"`
 	// DedupeKey of a job. Items is the number of proposals in the job if there are several.
-	// DedupeKey is then that of the first, and Batch lists them if a single job was requested.
+	// DedupeKey is then that of the first, and Batch lists them if a single job or the work was requested.
 	DedupeKey string              `json:"dedupe_key,omitempty"`
 	Items     int                 `json:"items,omitempty"`
 	Batch     []jobtype.BatchItem `json:"batch,omitempty"`
@@ -125,7 +125,7 @@ type ItemFilter struct {
 	Offset, Limit int
 	// First ends the reading of ended jobs at Limit: the total may miss further ones.
 	First bool
-	// Work adds [Item.Work].
+	// Work adds [Item.Work] and [Item.Batch].
 	Work bool
 }
 

@@ -96,3 +96,19 @@ func TestAJobIsFoundByAKeyThatOnlyItsPageHas(t *testing.T) {
 	assert.Equal(t, contract.JobPending, views[0].State)
 	assert.Empty(t, find(open, "unknown"))
 }
+
+// TestWorkHasTheItemsOfBatches, also of those that were done: a retry leaves them out by their keys.
+func TestWorkHasTheItemsOfBatches(t *testing.T) {
+	t.Parallel()
+	items := []jobtype.BatchItem{{DedupeKey: "a"}, {DedupeKey: "b"}}
+	book := record.NewBook()
+	book.Add(record.Job{N: 1, State: contract.JobCompleted, Items: items})
+	run := Run{ID: "r", Held: None, Record: &contract.ItemRecord{Rest: book.Rest()}}
+	for work, want := range map[bool][]jobtype.BatchItem{true: items, false: nil} {
+		views, _, err := List(t.Context(), run, Filter{Limit: 10, Work: work})
+		require.NoError(t, err)
+		require.Len(t, views, 1)
+		assert.Equal(t, want, views[0].Batch)
+		assert.Empty(t, views[0].Work)
+	}
+}

@@ -32,7 +32,7 @@ type Filter struct {
 	Worker string
 	// First reads no more pages than Limit needs: the total may miss further jobs.
 	First bool
-	// Work adds the work of jobs that were not done.
+	// Work adds the work of jobs that were not done, and the items of batches.
 	Work bool
 	// Offset and Limit page through the rest.
 	Offset, Limit int
@@ -121,7 +121,7 @@ func (f Filter) listedIn(ctx context.Context, run Run, of contract.ItemRecord) (
 			for skip := max(f.Offset-total, 0); skip < n && len(views) < f.Limit; skip++ {
 				one := j
 				one.N += skip
-				view := viewOf(&one, f.single())
+				view := viewOf(&one, f.single() || f.Work)
 				if f.Work && view.Data == nil {
 					view.Work = j.Work
 				}

@@ -171,11 +171,7 @@ func siteSpec(t *testing.T, name, lane string, found ...jobtype.Proposal) contra
 // begin starts a group and does not wait for it.
 func (p *inProcess) begin(id string, spec contract.JobTypeSpec) client.WorkflowRun {
 	p.t.Helper()
-	run, err := p.client.Temporal().ExecuteWorkflow(p.t.Context(), client.StartWorkflowOptions{
-		ID: "group/" + id, TaskQueue: contract.ControlQueue,
-	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
-	require.NoError(p.t, err)
-	return run
+	return p.start(id, contract.JobGroupInput{Spec: spec})
 }
 
 func (p *inProcess) admission() contract.AdmissionView {

@@ -139,8 +139,14 @@ func (p *inProcess) groupOf(in contract.JobGroupInput) (contract.JobGroupResult,
 // launch starts a group.
 func (p *inProcess) launch(in contract.JobGroupInput) client.WorkflowRun {
 	p.t.Helper()
+	return p.start(in.Spec.Name+"-"+strings.ReplaceAll(p.t.Name(), "/", "-"), in)
+}
+
+// start starts a group with an id.
+func (p *inProcess) start(id string, in contract.JobGroupInput) client.WorkflowRun {
+	p.t.Helper()
 	run, err := p.client.Temporal().ExecuteWorkflow(p.t.Context(), client.StartWorkflowOptions{
-		ID: "group/" + in.Spec.Name + "-" + strings.ReplaceAll(p.t.Name(), "/", "-"), TaskQueue: contract.ControlQueue,
+		ID: "group/" + id, TaskQueue: contract.ControlQueue,
 	}, contract.JobGroupWorkflow, in)
 	require.NoError(p.t, err)
 	return run

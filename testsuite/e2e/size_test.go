@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/pages"
@@ -151,12 +150,9 @@ func TestCancelWhileContinuingAsNew(t *testing.T) {
 	for i := range 5 {
 		executed.Store(0)
 		name := fmt.Sprintf("stopped-%d", i)
-		run, err := p.client.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
-			ID: "group/" + name, TaskQueue: contract.ControlQueue,
-		}, contract.JobGroupWorkflow, contract.JobGroupInput{RollEvents: 1, Spec: floodSpec(name, 400, 0, jobtype.Policy{
+		run := p.start(name, contract.JobGroupInput{RollEvents: 1, Spec: floodSpec(name, 400, 0, jobtype.Policy{
 			GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4,
 		})})
-		require.NoError(t, err)
 		testsuite.WaitFor(t, time.Minute, "some jobs are done", func() bool { return executed.Load() >= int64(20+i*7) })
 		require.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelRun, contract.CancelRunInput{Reason: "enough"}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

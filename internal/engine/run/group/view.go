@@ -65,7 +65,7 @@ func (g *views) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 			one := *j
 			one.N = first + skip
 			view := g.viewOf(&one, now)
-			if in.JobID != "" || in.DedupeKey != "" {
+			if in.JobID != "" || in.DedupeKey != "" || in.Work {
 				view.Batch = j.ShortItems()
 			}
 			if in.Work && !j.State.Done() {

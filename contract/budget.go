@@ -213,6 +213,8 @@ type HoldsInput struct {
 	DedupeKey string `json:"key,omitempty"`
 	// TypesOnly leaves keys out.
 	TypesOnly bool `json:"types_only,omitempty"`
+	// At is the time of the query: holds that have ended by then do not match.
+	At time.Time `json:"at,omitzero"`
 	// Offset skips matches. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`

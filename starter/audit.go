@@ -94,8 +94,8 @@ type AuditFound struct {
 	// Matching entries in order of their time. Summed decisions are recorded later than they
 	// happened.
 	Entries []contract.AuditEntry
-	// Last is the highest Seq among them, or 0 without entries.
-	Last int64
+	// First and Last are the lowest and the highest Seq among them, or 0 without entries.
+	First, Last int64
 	// More is true if the limit left out older matching entries.
 	More bool
 	// Kept and Dropped count all entries of the log. Limit is the most entries kept.
@@ -132,7 +132,7 @@ func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFoun
 // sorted changes the order of recording into the order of time.
 func (a AuditFound) sorted() AuditFound {
 	if n := len(a.Entries); n > 0 {
-		a.Last = a.Entries[n-1].Seq
+		a.First, a.Last = a.Entries[0].Seq, a.Entries[n-1].Seq
 	}
 	slices.SortStableFunc(a.Entries, func(x, y contract.AuditEntry) int { return x.At.Compare(y.At) })
 	return a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/admission"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 )
 
 const defaultHolds = 200
@@ -92,7 +93,7 @@ func (a *run) holds(in contract.HoldsInput) (contract.HoldsResult, error) {
 	if in.Limit <= 0 {
 		in.Limit = defaultHolds
 	}
-	for _, held := range a.core.HeldBack(in.JobType, a.loop.Now()) {
+	for _, held := range a.core.HeldBack(in.JobType, instant.Later(a.loop.Now(), in.At)) {
 		if in.DedupeKey != "" && in.DedupeKey != held.DedupeKey || in.TypesOnly && held.DedupeKey != "" {
 			continue
 		}

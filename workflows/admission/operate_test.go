@@ -102,6 +102,34 @@ func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
 	assert.Equal(t, [][]string{{"RETRY_BUDGET a"}, {"MARKED_DONE a"}, {}}, seen)
 }
 
+// TestHoldsThatHaveEndedAreOnNoPage: the clock of the workflow stops between its events, so the query has the time.
+func TestHoldsThatHaveEndedAreOnNoPage(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	for i, key := range []string{"a", "b", "c", "d"} {
+		mark := contract.MarkDoneInput{JobType: "scrub", DedupeKey: key, For: hour * jobtype.Duration(1+i%2*2)}
+		b.operate(time.Duration(i+1)*time.Second, contract.UpdateMarkDone, mark, func(_ contract.HoldResult, err error) { assert.NoError(t, err) })
+	}
+	var pages []contract.HoldsResult
+	b.RegisterDelayedCallback(func() {
+		for offset := range 3 {
+			answer, err := b.QueryWorkflow(contract.QueryHolds, contract.HoldsInput{At: b.Now().Add(2 * time.Hour), Offset: offset, Limit: 1})
+			require.NoError(t, err)
+			var page contract.HoldsResult
+			require.NoError(t, answer.Get(&page))
+			pages = append(pages, page)
+		}
+	}, 5*time.Second)
+	b.play(contract.AdmissionInput{})
+	require.Len(t, pages, 3)
+	for i, key := range []string{"b", "d"} {
+		assert.Equal(t, 2, pages[i].Total)
+		require.Len(t, pages[i].Holds, 1)
+		assert.Equal(t, key, pages[i].Holds[0].DedupeKey)
+	}
+	assert.Empty(t, pages[2].Holds)
+}
+
 // TestAdmissionInheritsWhatOperatorsSaid: a new admission inherits holds from one that was
 // terminated, and its view reports a failure to do so.
 func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {

@@ -261,7 +261,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	}
 	list := auditList{Kept: found.Kept, Dropped: found.Dropped, Keeps: found.Limit, AsOf: time.Now().UTC()}
 	if found.More && len(found.Entries) > 0 {
-		list.Next = a.cursor("audit", formatSeq(found.Entries[0].Seq))
+		list.Next = a.cursor("audit", formatSeq(found.First))
 	}
 	visible := access.Filter(call.Rights, call.operation.May, found.Entries, func(e contract.AuditEntry) access.Scope {
 		return access.Scope{JobType: e.JobType, DAG: scopeOfThing(e.Object).DAG}

@@ -3,6 +3,7 @@ package workerview
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -100,7 +101,12 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 // them. Their jobs run elsewhere, wait for a place or have failed. It reads the histories of at most mostAsked
 // runs, each once for all its items; more are an error.
 func lostThere(ctx context.Context, client *starter.Client, id string) (lost []reboot.NodeAttempt, err error) {
-	items, err := client.Runs().Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Limit: maxSearched})
+	runs, err := client.Runs().List(ctx, starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched})
+	if err != nil {
+		return nil, err
+	}
+	items, err := client.Runs().SearchAmong(ctx, runs, starter.ItemSearch{Limit: maxSearched})
+	err = errors.Join(err, leftOut(len(runs), len(items)))
 	recorded := suspects(items, id)
 	if len(recorded) > mostAsked {
 		recorded, err = recorded[:mostAsked], errors.Join(err, errManyRepeated)
@@ -157,4 +163,15 @@ func begun(attempt starter.Attempt) time.Time {
 	return attempt.StartedAt
 }
 
-var errManyRepeated = errors.New("too many runs with repeated or failed items")
+var (
+	errManyRepeated = errors.New("too many runs with repeated or failed items")
+	errManyOpen     = fmt.Errorf("more than %d open runs or items", maxSearched)
+)
+
+// leftOut returns an error if a search may have left out a run or an item.
+func leftOut(runs, items int) error {
+	if runs >= maxSearched || items >= maxSearched {
+		return errManyOpen
+	}
+	return nil
+}

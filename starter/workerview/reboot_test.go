@@ -32,3 +32,11 @@ func TestManyFailedJobsOfARunAreOneRequest(t *testing.T) {
 	require.Len(t, recorded[1], 1)
 	assert.Equal(t, "job-00001", recorded[1][0].ID)
 }
+
+// TestASearchThatMayHaveLeftOutItemsIsNotWhole: a worker is free only if all items were searched.
+func TestASearchThatMayHaveLeftOutItemsIsNotWhole(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, leftOut(maxSearched-1, maxSearched-1))
+	require.ErrorIs(t, leftOut(maxSearched, 0), errManyOpen)
+	require.ErrorIs(t, leftOut(1, maxSearched), errManyOpen)
+}

@@ -32,6 +32,9 @@ var concurrent = []string{ //nolint:gochecknoglobals // constant table
 	"golang.org/x/sync/", "google.golang.org/grpc", "go.uber.org/fx", "github.com/prometheus/client_golang/",
 }
 
+// begun are the methods by which a process runs next to the test. One that is awaited shares nothing with it.
+var begun = []string{"Start", "Cancel", "StdinPipe", "StdoutPipe", "StderrPipe"} //nolint:gochecknoglobals // constant table
+
 // guards are imports that make a package racy, but not the packages that link it: its shared values are guarded.
 var guards = []string{"sync", "sync/atomic", "net"} //nolint:gochecknoglobals // constant table
 
@@ -113,7 +116,7 @@ func inFile(file *ast.File, variables map[string]bool, refused []string) (why st
 		if !slices.ContainsFunc(refused, func(r string) bool { return path == r || strings.HasSuffix(r, "/") && strings.HasPrefix(path, r) }) {
 			continue
 		}
-		if spec.Name != nil || path != "sync" && path != "net" {
+		if spec.Name != nil || path != "sync" && path != "net" && path != "os/exec" {
 			return path
 		}
 		imports = append(imports, path)
@@ -152,6 +155,9 @@ func inFile(file *ast.File, variables map[string]bool, refused []string) (why st
 				written(n.Args[0])
 			}
 		case *ast.SelectorExpr:
+			if slices.Contains(imports, "os/exec") && slices.Contains(begun, n.Sel.Name) {
+				why = "os/exec with " + n.Sel.Name
+			}
 			name, ok := n.X.(*ast.Ident)
 			if !ok {
 				break

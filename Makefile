@@ -48,6 +48,8 @@ TEST_LINK    ?= '-ldflags=-s -w'
 # Packages that are tested at once on two cores: some unit packages wait for servers.
 # Two end-to-end packages with four tests each keep both cores busy; with three, waits of tests ran out.
 UNIT_PACKAGES ?= 4
+# A step of tests begins when so many packages of the steps before are left: the last ones wait for servers.
+OVERLAP       ?= 2
 E2E_PACKAGES  ?= 2
 E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=
@@ -214,7 +216,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, work
 	@[ "$(strip $(PKG))" = ./... ] || ! $(GO) list -deps -test $(strip $(PKG)) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
 	@$(TESTRUN) $(RACE) $(if $(DEVSERVER_RACE),,-without-race devserver) -modules "$(if $(filter ./...,$(PKG)),$(MODULES),.)" -packages "$(strip $(PKG))" \
-		-ends '^$(E2E)[a-z]*e2e$$' -apart '^TestInBrowser$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" \
+		-ends '^$(E2E)[a-z]*e2e$$' -apart '^TestInBrowser$$' -slowest "$(SLOWEST)" -ends-flags "-p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL)" -unit-flags "-p $(UNIT_PACKAGES)" -overlap $(OVERLAP) \
 		-- $(TEST_LINK) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-changed

@@ -45,8 +45,9 @@ type printer struct {
 	out     io.Writer
 	verbose bool
 	running map[string]*packageRun
-	// done lists the packages that have ended.
-	done []*packageRun
+	// done lists the packages that have ended; ended is called for each.
+	done  []*packageRun
+	ended func()
 }
 
 // read reads the output of go test -json to its end. It prints other lines, for example of a crashing go command, unchanged.
@@ -101,6 +102,7 @@ func (p *printer) take(e event) {
 		}
 		delete(p.running, e.Package)
 		p.done = append(p.done, run)
+		p.ended()
 	}
 }
 

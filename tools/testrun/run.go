@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,6 +27,7 @@ type options struct {
 	withoutRace       string
 	ends, slowest     string
 	apart             string
+	overlap           int
 	endsFlags         []string
 	unitFlags         []string
 	flags             []string
@@ -42,6 +44,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	set.StringVar(&o.ends, "ends", "", "expression for the end-to-end packages: they run last, and a failed test of them once more")
 	set.StringVar(&o.apart, "apart", "", "expression for tests with independent subtests: only a failed subtest runs once more")
 	set.StringVar(&o.slowest, "slowest", "", "ends of package paths, separated by spaces: these begin first, in this order")
+	set.IntVar(&o.overlap, "overlap", 0, "a step begins when so many packages of the steps before are left")
 	modules := set.String("modules", ".", "directories of modules, separated by spaces")
 	packages := set.String("packages", "", "packages to test, separated by spaces")
 	endsFlags := set.String("ends-flags", "", "flags of go test for end-to-end packages")
@@ -69,14 +72,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "testrun:", err)
 		return 2
 	}
+	runners, err := together(ctx, o, jobs, &shared{to: stdout}, stderr)
 	passed := true
-	var runners []*runner
 	var flaky []string
-	for _, j := range jobs {
-		r := &runner{job: j, goCommand: o.goCommand, out: stdout, errs: stderr}
-		runners = append(runners, r)
-		if err = r.run(ctx); err != nil {
-			break
+	for _, r := range runners {
+		if err == nil && r.again && !r.passed {
+			err = r.repeat(ctx)
 		}
 		passed = passed && r.passed
 		flaky = append(flaky, r.flaky...)
@@ -97,6 +98,54 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// together runs the jobs in their order. A job begins when few packages of those before it are left: they wait more than
+// they work. After an error of go itself the others end.
+func together(ctx context.Context, o options, jobs []job, out, errs io.Writer) ([]*runner, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var runners []*runner
+	var running sync.WaitGroup
+	most := len(jobs)
+	for _, j := range jobs {
+		most += len(j.packages)
+	}
+	left, ended := 0, make(chan int, most)
+	for _, j := range jobs {
+		for left > o.overlap {
+			left -= <-ended
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		r := &runner{job: j, goCommand: o.goCommand, out: out, errs: errs}
+		runners = append(runners, r)
+		left += len(j.packages)
+		running.Go(func() {
+			ends := 0
+			err := r.run(ctx, func() { ends++; ended <- 1 })
+			if err != nil {
+				fail(err)
+			}
+			ended <- len(j.packages) - ends
+		})
+	}
+	running.Wait()
+	return runners, context.Cause(ctx)
+}
+
+// shared is an output of several jobs.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(p)
+}
+
 // runner runs one job and remembers the report.
 type runner struct {
 	job
@@ -108,18 +157,18 @@ type runner struct {
 	flaky     []string
 }
 
-func (r *runner) run(ctx context.Context) (err error) {
-	fmt.Fprintf(r.out, "== %s: go test %s (%d packages)\n", r.step, strings.Join(r.flags, " "), len(r.packages))
+func (r *runner) run(ctx context.Context, ended func()) (err error) {
 	begun := time.Now()
-	if r.done, r.passed, err = r.test(ctx, r.flags, r.packages); err == nil && r.again && !r.passed {
-		r.passed, err = r.repeat(ctx)
-	}
+	fmt.Fprintf(r.out, "== %s: go test %s (%d packages)\n", r.step, strings.Join(r.flags, " "), len(r.packages))
+	r.done, r.passed, err = r.test(ctx, r.flags, r.packages, ended)
 	r.took = time.Since(begun)
 	return err
 }
 
 // repeat runs the failed tests once more.
-func (r *runner) repeat(ctx context.Context) (bool, error) {
+func (r *runner) repeat(ctx context.Context) error {
+	begun := time.Now()
+	defer func() { r.took += time.Since(begun) }()
 	type failed struct{ path, test string }
 	var repeat []failed
 	final := len(r.done) < len(r.packages) // The go command died.
@@ -132,7 +181,7 @@ func (r *runner) repeat(ctx context.Context) (bool, error) {
 	}
 	if len(repeat) > mostAgain {
 		fmt.Fprintf(r.out, "\n== %d tests failed, more than %d: none runs again\n", len(repeat), mostAgain)
-		return false, nil
+		return nil
 	}
 	// Without a failed test in any package, the go command itself failed.
 	passed := !final && len(repeat) > 0
@@ -140,21 +189,22 @@ func (r *runner) repeat(ctx context.Context) (bool, error) {
 		fmt.Fprintf(r.out, "\n== once more, alone: %s %s\n", f.path, f.test)
 		ok, err := r.alone(ctx, f.path, f.test)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if ok {
 			r.flaky = append(r.flaky, f.path+" "+f.test)
 		}
 		passed = passed && ok
 	}
-	return passed, nil
+	r.passed = passed
+	return nil
 }
 
 // alone runs one test, which must run and pass: a skipped test has not passed.
 func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
 	only := "^" + strings.ReplaceAll(regexp.QuoteMeta(test), "/", "$/^") + "$"
 	flags := append(slices.Clone(r.flags), "-count=1", "-run="+only)
-	done, passed, err := r.test(ctx, flags, []string{path})
+	done, passed, err := r.test(ctx, flags, []string{path}, func() {})
 	if err != nil || !passed || len(done) != 1 {
 		return false, err
 	}
@@ -162,8 +212,8 @@ func (r *runner) alone(ctx context.Context, path, test string) (bool, error) {
 	return t != nil && t.end == "pass", nil
 }
 
-// test runs go test once and returns the packages that ended.
-func (r *runner) test(ctx context.Context, flags, packages []string) ([]*packageRun, bool, error) {
+// test runs go test once and returns the packages that ended. It calls ended at the end of each.
+func (r *runner) test(ctx context.Context, flags, packages []string, ended func()) ([]*packageRun, bool, error) {
 	line := slices.Concat([]string{r.goCommand, "test", "-json"}, flags, packages)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Stderr = r.dir, r.errs
@@ -175,7 +225,7 @@ func (r *runner) test(ctx context.Context, flags, packages []string) ([]*package
 	if err := cmd.Start(); err != nil {
 		return nil, false, err
 	}
-	p := printer{out: r.out, verbose: slices.Contains(flags, "-v"), running: map[string]*packageRun{}}
+	p := printer{out: r.out, verbose: slices.Contains(flags, "-v"), running: map[string]*packageRun{}, ended: ended}
 	if err := p.read(events); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

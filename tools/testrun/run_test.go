@@ -147,6 +147,19 @@ func manyFailures() string {
 	return text.String()
 }
 
+// TestAStepBeginsNextToTheLastPackage: the first step has a test that waits for a test of the second step.
+func TestAStepBeginsNextToTheLastPackage(t *testing.T) {
+	t.Parallel()
+	dir := module(t, map[string]string{
+		"waits/w_test.go":     "package waits\nimport (\"os\"; \"testing\"; \"time\")\nfunc TestWaits(t *testing.T) { for { if _, err := os.Stat(\"../written\"); err == nil { return }; time.Sleep(time.Millisecond) } }\n",
+		"writese2e/w_test.go": "package writese2e\nimport (\"os\"; \"testing\")\nfunc TestWrites(t *testing.T) { if err := os.WriteFile(\"../written\", nil, 0o600); err != nil { t.Fatal(err) } }\n",
+	})
+	var stdout, stderr strings.Builder
+	code := run(t.Context(), []string{"-modules", dir, "-packages", "./...", "-ends", "e2e$", "-overlap", "1", "--", "-timeout=2m"}, &stdout, &stderr)
+	assert.Zero(t, code, stdout.String())
+	assert.Regexp(t, `(?s)ok  \t\S+/writese2e\t.*ok  \t\S+/waits\t`, stdout.String())
+}
+
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr strings.Builder

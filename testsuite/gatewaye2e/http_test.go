@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -118,13 +119,48 @@ type object = map[string]any
 
 func (r *remote) register(more object) answer {
 	r.t.Helper()
+	a, err := r.registers(r.t.Context(), more)
+	require.NoError(r.t, err)
+	return a
+}
+
+func (r *remote) registers(ctx context.Context, more object) (answer, error) {
 	body := object{"id": r.id, "host": "far-away", "max_execute": 1, "capabilities": []object{{"handler": "tidy", "detect": true, "execute": true}}}
 	maps.Copy(body, more)
-	a := r.post("/workers/register", body)
+	a, err := r.send(ctx, http.MethodPost, "/workers/register", body)
 	if a.status == http.StatusOK {
 		r.token = a.text("token")
 	}
-	return a
+	return a, err
+}
+
+// crowd registers n workers, several at once: the registry takes those that arrive together in one step. registered is called
+// with each of them, also at once.
+func crowd(t *testing.T, address string, n int, registered func(*remote)) {
+	t.Helper()
+	ctx, cancel := testsuite.Within(t, 2*time.Minute)
+	defer cancel()
+	queue := make(chan string)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for id := range queue {
+				r := &remote{t: t, base: "http://" + address + "/api/v1", id: id}
+				for ctx.Err() == nil {
+					if a, err := r.registers(ctx, nil); err == nil && a.status == http.StatusOK {
+						registered(r)
+						break
+					}
+				}
+			}
+		})
+	}
+	for i := range n {
+		queue <- fmt.Sprintf("far-%04d", i)
+	}
+	close(queue)
+	all.Wait()
+	require.NoError(t, context.Cause(ctx), "%d workers register", n)
 }
 
 // join registers and pings until the test ends.

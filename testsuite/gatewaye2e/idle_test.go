@@ -76,11 +76,7 @@ func TestIdleViewersCostLittle(t *testing.T) {
 		types.WriteString(jobType(fmt.Sprintf("type-%03d", i), "tidy", ""))
 	}
 	s.apply(types.String())
-	for i := range 1000 {
-		r := &remote{t: t, base: "http://" + address + "/api/v1", id: fmt.Sprintf("far-%04d", i)}
-		require.Equal(t, http.StatusOK, r.register(nil).status)
-		go r.pinging(t.Context(), 20*time.Second)
-	}
+	crowd(t, address, 1000, func(r *remote) { go r.pinging(t.Context(), 20*time.Second) })
 	served := httptest.NewServer(api.New(api.Options{Client: s.Client, Auth: everybody{}, Live: hub}).Handler())
 	t.Cleanup(served.CloseClientConnections)
 	topics := []string{"job-types", "runs", "workers", "lanes", "pools", "objects", "held", "handlers", "audit", "server", "doctor"}

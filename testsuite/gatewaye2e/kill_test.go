@@ -223,13 +223,10 @@ func TestPingsWriteNoHistory(t *testing.T) {
 	var pinging sync.WaitGroup
 	defer pinging.Wait()
 	defer end()
-	workers := make([]*remote, many)
-	for i := range workers {
-		r := &remote{t: t, base: "http://" + address + "/api/v1", id: fmt.Sprintf("far-%04d", i), pings: pings}
-		testsuite.WaitFor(t, time.Minute, r.id+" to register", func() bool { return r.register(nil).status == http.StatusOK })
-		workers[i] = r
+	crowd(t, address, many, func(r *remote) {
+		r.pings = pings
 		pinging.Go(func() { r.pinging(ctx, time.Second) })
-	}
+	})
 	fresh := func() (count int) {
 		list, err := s.Client.Workers().List(t.Context(), contract.WorkersQueryInput{Online: true})
 		if err != nil {

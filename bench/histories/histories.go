@@ -20,9 +20,12 @@ type Sum struct {
 	Runs, Events, Bytes float64
 	// OwnBytes are those of events that are not of the jobs' activities.
 	OwnBytes float64
-	// LongestTask is the duration of the longest workflow task, FailedTasks counts those that failed or timed
-	// out.
+	// LongestTask is the duration of the longest workflow task without a local activity.
 	LongestTask time.Duration
+	// LongestCall is the duration of the longest workflow task with local activities. It includes their waits, and a
+	// replay does not run them.
+	LongestCall time.Duration
+	// FailedTasks counts the workflow tasks that failed or timed out.
 	FailedTasks float64
 	// Executions are the runs, newest first.
 	Executions []*commonpb.WorkflowExecution
@@ -50,6 +53,8 @@ func Measure(ctx context.Context, c client.Client, workflowID string) (Sum, erro
 // read reads one history and returns the run before it.
 func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowExecution) (before string, err error) {
 	var started time.Time
+	var task completed
+	defer func() { s.add(task) }()
 	jobs := map[int64]bool{}
 	for events := c.GetWorkflowHistory(ctx, of.GetWorkflowId(), of.GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		event, err := events.Next()
@@ -68,7 +73,11 @@ func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowEx
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED:
 			started = rpc.Time(event.GetEventTime())
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
-			s.LongestTask = max(s.LongestTask, rpc.Time(event.GetEventTime()).Sub(started))
+			s.add(task)
+			task = completed{took: rpc.Time(event.GetEventTime()).Sub(started)}
+		case enumspb.EVENT_TYPE_MARKER_RECORDED:
+			// Markers follow the task that recorded them.
+			task.calls = task.calls || event.GetMarkerRecordedEventAttributes().GetMarkerName() == localActivity
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
 			// An event came while the run continued as new: the task is repeated.
 			if event.GetWorkflowTaskFailedEventAttributes().GetCause() != enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND {
@@ -79,6 +88,23 @@ func (s *Sum) read(ctx context.Context, c client.Client, of *commonpb.WorkflowEx
 		}
 	}
 	return before, nil
+}
+
+// localActivity is the SDK's name of the marker with the result of a local activity.
+const localActivity = "LocalActivity"
+
+// completed is a completed workflow task.
+type completed struct {
+	took  time.Duration
+	calls bool
+}
+
+func (s *Sum) add(task completed) {
+	if task.calls {
+		s.LongestCall = max(s.LongestCall, task.took)
+		return
+	}
+	s.LongestTask = max(s.LongestTask, task.took)
 }
 
 // scheduledBy returns the id of the event that scheduled the activity of an event, 0 for other events.

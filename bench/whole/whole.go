@@ -27,7 +27,8 @@ func Figures(ctx context.Context, client *starter.Client, workflow string, n int
 	found := map[string]float64{
 		"runs_of_the_workflow": history.Runs, "history_bytes_per_job": figure.Round(history.Bytes / jobs),
 		"history_bytes_per_job_without_activities": figure.Round(history.OwnBytes / jobs), "history_events_per_job": figure.Round(history.Events / jobs),
-		"longest_workflow_task_s": history.LongestTask.Seconds(), "failed_workflow_tasks": history.FailedTasks,
+		"longest_workflow_task_s": history.LongestTask.Seconds(), "longest_task_with_calls_s": history.LongestCall.Seconds(),
+		"failed_workflow_tasks": history.FailedTasks,
 	}
 	if err := replays(ctx, client, history.Executions, found); err != nil {
 		return nil, err

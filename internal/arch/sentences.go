@@ -12,8 +12,10 @@ import (
 // speechless are the packages that decide with codes and fields. internal/engine/explain holds their
 // sentences.
 var speechless = []string{ //nolint:gochecknoglobals // constant table
-	"internal/engine/access", "internal/engine/admission", "internal/engine/audit", "internal/engine/fleet",
-	"internal/engine/forecast", "internal/engine/notify", "internal/engine/run/...", "internal/engine/ticks", "internal/engine/window", "internal/seaweedfs/plan",
+	"internal/engine/access", "internal/engine/admission", "internal/engine/after", "internal/engine/audit", "internal/engine/backlog",
+	"internal/engine/batch", "internal/engine/carry", "internal/engine/fleet", "internal/engine/forecast", "internal/engine/instant",
+	"internal/engine/needs", "internal/engine/notify", "internal/engine/ranked", "internal/engine/reboot", "internal/engine/retry",
+	"internal/engine/run/...", "internal/engine/ticks", "internal/engine/values", "internal/engine/window", "internal/seaweedfs/plan",
 }
 
 // verbs are those of fmt. proseWord is a word of prose, absent in a code and in a layout of a time.

@@ -55,7 +55,7 @@ func TestAuditOfPlainRequests(t *testing.T) {
 
 	require.NoError(t, plain.SignalWorkflow(ctx, id, "", contract.SignalPause, map[string]string{"note": "disk 7"}))
 	pause := audited(t, p.client, "run.pause", id)
-	assert.Equal(t, []string{"ann", "desk (temporal CLI)", "going on", "paused: disk 7", "audited"}, []string{pause.Actor, pause.From, pause.Before, pause.After, pause.JobType})
+	assert.Equal(t, []string{"ann", "desk (temporal CLI)", "running", "paused: disk 7", "audited"}, []string{pause.Actor, pause.From, pause.Before, pause.After, pause.JobType})
 	require.NoError(t, p.dial("").Temporal().SignalWorkflow(ctx, id, "", contract.SignalResume, nil))
 	resume := audited(t, p.client, "run.resume", id)
 	assert.Equal(t, "unknown", resume.Actor)

@@ -67,7 +67,7 @@ func TestGroupTellsOfOperators(t *testing.T) {
 		}
 		byAction[e.Action] = e
 	}
-	assert.Equal(t, "going on", byAction["run.pause"].Before)
+	assert.Equal(t, "running", byAction["run.pause"].Before)
 	assert.Equal(t, "paused: disk 7", byAction["run.pause"].After)
 	assert.Equal(t, "paused: disk 7", byAction["run.resume"].Before)
 	assert.Equal(t, "bob", byAction["run.pause"].Actor, "a signal that names its sender")

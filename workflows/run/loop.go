@@ -259,11 +259,11 @@ func (l *Loop) collectCancels() {
 // Steer applies and records pauses and resumes.
 func (l *Loop) Steer() {
 	for _, steer := range l.Steers() {
-		signal, event, after := contract.SignalResume, source.Event(source.Resumed{}), goingOn
+		signal, event, after := contract.SignalResume, source.Event(source.Resumed{}), notPaused
 		if steer.Pause {
 			signal, event, after = contract.SignalPause, source.Paused{By: steer.By, Note: steer.Note}, pausedText(steer.Note)
 		}
-		before := goingOn
+		before := notPaused
 		if pause := l.core.Engine().Paused(); pause.On() {
 			before = pausedText(pause.Note)
 		}
@@ -272,8 +272,8 @@ func (l *Loop) Steer() {
 	}
 }
 
-// goingOn is the state of a run that is not paused, in audit entries.
-const goingOn = "going on"
+// notPaused is the state of a run that is not paused, in audit entries.
+const notPaused = "running"
 
 func pausedText(note string) string { return strings.TrimSuffix("paused: "+note, ": ") }
 

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -132,4 +133,22 @@ func waitingUse(waiting []contract.AdmissionUse, item, workflow string) *contrac
 		}
 	}
 	return nil
+}
+
+// TextNeeds lists the resources of an item. budget means that its retry budget is awaited.
+func TextNeeds(pools map[string]int, exclusive, shared []string, budget bool) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
+		parts = append(parts, fmt.Sprintf("%d of pool %s", pools[name], name))
+	}
+	for _, object := range exclusive {
+		parts = append(parts, "object "+object)
+	}
+	for _, object := range shared {
+		parts = append(parts, "object "+object+" (shared)")
+	}
+	if len(parts) == 0 && budget {
+		return "the answer that it is not disabled"
+	}
+	return strings.Join(parts, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // Needs are resources that an item holds from before its attempt until its end.
@@ -24,7 +25,7 @@ type Needs struct {
 // Some reports whether there are any.
 func (n Needs) Some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 || n.Budget != nil }
 
-// Key names what items wait for: a budget is answered at once.
+// Key names the needs for which items wait: a budget is answered at once.
 func (n Needs) Key() string {
 	var key strings.Builder
 	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
@@ -38,18 +39,5 @@ func (n Needs) Key() string {
 
 // String names resources for people.
 func (n Needs) String() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(n.Pools)) {
-		parts = append(parts, fmt.Sprintf("%d of pool %s", n.Pools[name], name))
-	}
-	for _, object := range n.Exclusive {
-		parts = append(parts, "object "+object)
-	}
-	for _, object := range n.Shared {
-		parts = append(parts, "object "+object+" (shared)")
-	}
-	if len(parts) == 0 && n.Budget != nil {
-		return "the answer that it is not disabled"
-	}
-	return strings.Join(parts, ", ")
+	return explain.TextNeeds(n.Pools, n.Exclusive, n.Shared, n.Budget != nil)
 }

@@ -12,9 +12,9 @@ import (
 // Overlap is the time by which two looks overlap: the server's list of runs may be that late.
 const Overlap = time.Minute
 
-// MaxTold bounds the runs reported per look, because the watcher's result must fit into a
+// MaxReported bounds the runs reported per look, because the watcher's result must fit into a
 // message. The next look reports the rest.
-const MaxTold = 100
+const MaxReported = 100
 
 // maxFailing bounds the failing names that are no job types: a DAG may be run only once.
 const maxFailing = 1000
@@ -156,7 +156,7 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 		if _, seen := s.Seen[run.RunID]; seen {
 			continue
 		}
-		if len(notices) >= MaxTold {
+		if len(notices) >= MaxReported {
 			f.Until = time.Time{}
 			break
 		}
@@ -274,15 +274,15 @@ func (s *State) watchOverdue(f Facts) []contract.Notice {
 // approvals stay reported.
 func (s *State) watchApprovals(f Facts) []contract.Notice {
 	var notices []contract.Notice
-	var told []string
+	var reported []string
 	for _, id := range s.Approvals {
 		if slices.ContainsFunc(f.Approvals.Unanswered, func(run string) bool { return strings.HasPrefix(id, approvalID(run)) }) {
-			told = append(told, id)
+			reported = append(reported, id)
 		}
 	}
 	for _, approval := range f.Approvals.Wanted {
 		id := approvalID(approval.Run) + approval.Task + "/" + approval.Since.UTC().Format(time.RFC3339)
-		told = append(told, id)
+		reported = append(reported, id)
 		if slices.Contains(s.Approvals, id) {
 			continue
 		}
@@ -293,7 +293,7 @@ func (s *State) watchApprovals(f Facts) []contract.Notice {
 			}})
 		}
 	}
-	s.Approvals = told
+	s.Approvals = reported
 	return notices
 }
 
@@ -303,7 +303,7 @@ func approvalID(run string) string { return string(contract.NotifyApproval) + "/
 
 func (s *State) watchWorkers(f Facts) []contract.Notice {
 	var notices []contract.Notice
-	var told []string
+	var reported []string
 	for _, worker := range *f.Lost {
 		event, id := contract.NotifyWorkerLost, worker.ID+"/"+worker.Instance
 		if worker.Trouble != "" {
@@ -311,7 +311,7 @@ func (s *State) watchWorkers(f Facts) []contract.Notice {
 		}
 		to := receivers(f.Rules.Global, event)
 		id = string(event) + "/" + id
-		told = append(told, id)
+		reported = append(reported, id)
 		if slices.Contains(s.Lost, id) || len(to) == 0 {
 			continue
 		}
@@ -319,6 +319,6 @@ func (s *State) watchWorkers(f Facts) []contract.Notice {
 			Version: 1, ID: id, Event: event, At: f.Now, Worker: worker.ID, Since: worker.Seen, Detail: worker.Trouble,
 		}})
 	}
-	s.Lost = told
+	s.Lost = reported
 	return notices
 }

@@ -216,11 +216,11 @@ func TestACutListIsContinued(t *testing.T) {
 	w.look(time.Second, notify.Facts{Until: after(time.Hour)})
 	assert.Equal(t, after(time.Hour-notify.Overlap), w.state.From())
 	var ended []notify.Ended
-	for i := range notify.MaxTold + 1 {
+	for i := range notify.MaxReported + 1 {
 		ended = append(ended, run("a", fmt.Sprint(i), contract.OutcomeFailed, time.Hour+time.Duration(i)*time.Millisecond))
 	}
 	cut := notify.Facts{Ended: ended, Until: after(2 * time.Hour)}
-	assert.Len(t, w.look(3*time.Hour, cut), notify.MaxTold)
+	assert.Len(t, w.look(3*time.Hour, cut), notify.MaxReported)
 	assert.True(t, w.state.From().Before(after(2*time.Hour-notify.Overlap)))
 	assert.Len(t, w.look(3*time.Hour, cut), 1)
 	assert.Equal(t, after(2*time.Hour-notify.Overlap), w.state.From())
@@ -230,11 +230,11 @@ func TestManyFailuresAreToldInSeveralLooks(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed)})
 	var ended []notify.Ended
-	for i := range 2*notify.MaxTold + 50 {
+	for i := range 2*notify.MaxReported + 50 {
 		ended = append(ended, run("a", fmt.Sprint(i), contract.OutcomeFailed, time.Duration(i)*time.Millisecond))
 	}
 	told := map[string]bool{}
-	for look, want := range []int{notify.MaxTold, notify.MaxTold, 50, 0} {
+	for look, want := range []int{notify.MaxReported, notify.MaxReported, 50, 0} {
 		found := w.ended(time.Duration(look+1)*time.Second, ended...)
 		assert.Len(t, found, want)
 		for _, id := range found {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/instant"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -237,7 +238,7 @@ func TestUpcomingIsTheSameHoweverFarIsLooked(t *testing.T) {
 				if len(want) == limit || !other.From.Before(one.To) {
 					break
 				}
-				s := window.Span{From: later(one.From, other.From), To: one.To}
+				s := window.Span{From: instant.Later(one.From, other.From), To: one.To}
 				if other.To.Before(s.To) {
 					s.To = other.To
 				}
@@ -261,13 +262,6 @@ func TestUpcomingIsTheSameHoweverFarIsLooked(t *testing.T) {
 			}
 		}
 	})
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func TestUpcomingWithoutAnEndAndWithoutABeginning(t *testing.T) {

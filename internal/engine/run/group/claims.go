@@ -45,7 +45,7 @@ func (v KeysClaimed) apply(g *Group, now time.Time) {
 	if !g.claiming() {
 		return
 	}
-	g.turn.Full = chunks.Pause{}
+	g.turn.Full = chunks.Backoff{}
 	g.engine.SetFences(v.Fence, v.Fences)
 	if g.detect.Late.Claiming {
 		g.beginLate(g.dropClaimed(v, g.lateJobs()), now)
@@ -148,7 +148,7 @@ func (v ClaimsRefused) apply(g *Group, now time.Time) {
 		g.stop(halt.Window, why, now)
 		return
 	}
-	g.giveUp(contract.OutcomeFailed, why, now) // What was found is counted as not started.
+	g.giveUp(contract.OutcomeFailed, why, now) // Its findings count as not started.
 }
 
 func (v KeyStopped) apply(g *Group, now time.Time) {

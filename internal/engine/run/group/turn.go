@@ -20,7 +20,7 @@ type step string
 // The steps, in order. A group whose window has closed begins again with
 // stepWindow.
 const (
-	stepStart   step = "start"  // nothing of what was submitted may start yet
+	stepStart   step = "start"  // no submitted job may start yet
 	stepAfter   step = "after"  // another job type has not succeeded
 	stepWindow  step = "window" // the maintenance window is closed
 	stepPrepare step = "prepare"
@@ -32,9 +32,9 @@ const (
 // turn is the way of a group to its turn, and the turn itself.
 type turn struct {
 	Step step `json:"step,omitempty"`
-	// Number counts the turns that were asked for; it names requests.
+	// Number counts the requested turns; it names requests.
 	Number int `json:"number,omitempty"`
-	// Since is when the step began, AskedAt when the turn was asked for.
+	// Since is the start of the step, AskedAt the time of the request.
 	Since   time.Time `json:"since,omitzero"`
 	AskedAt time.Time `json:"asked_at,omitzero"`
 	// Granted: it is the group's turn, with the fences of Fence.
@@ -42,7 +42,7 @@ type turn struct {
 	Fence   int64 `json:"fence,omitempty"`
 	Fences  int64 `json:"fences,omitempty"`
 	// Full is the pause before keys are claimed again that admission had no room for.
-	Full chunks.Pause `json:"full,omitzero"`
+	Full chunks.Backoff `json:"full,omitzero"`
 	// HoldUntil is before when a group that is away does not look at its window: it
 	// left because nothing fits into the one that is open.
 	HoldUntil time.Time `json:"hold_until,omitzero"`
@@ -54,8 +54,7 @@ type turn struct {
 	preparing bool
 	// begun: the first event has come.
 	begun bool
-	// disclaimed: the group waits without having requested its turn, and admission
-	// knows that.
+	// disclaimed: the group waits without having requested its turn, and has released a possible request.
 	disclaimed bool
 }
 
@@ -84,10 +83,8 @@ func (g *course) advanceTurn(now time.Time) {
 	g.disclaim()
 }
 
-// disclaim gives back a turn that the group does not know of, once it waits for
-// something else. A turn is requested within a workflow task. A control plane that dies
-// in the middle of it leaves a request behind, and what the task finds when it is
-// repeated may keep the group from its turn for long.
+// disclaim releases a turn that the group may have requested in a lost workflow task. A control plane that dies within
+// the task leaves the request behind, and the repeated task may find the group waiting for something else.
 func (g *times) disclaim() {
 	waits := g.turn.Step == stepWorker || g.turn.Step == stepAfter || g.turn.Step == stepWindow && !g.window.Asking
 	if waits && g.cfg.Turn && g.turn.AskedAt.IsZero() && !g.turn.disclaimed {
@@ -178,8 +175,7 @@ func (g *course) awaitWorker(now time.Time) {
 	}
 }
 
-// served reports whether a worker can serve the group: detect for it, or execute
-// what was submitted.
+// served reports whether a worker can serve the group: detect for it, or execute its submitted jobs.
 func (g *course) served() bool {
 	if g.halt.Unplaced {
 		return g.engine.Placeable()
@@ -196,7 +192,7 @@ func (g *course) served() bool {
 	return g.engine.Usable(theWork) || g.jobs.Open.DAGs > 0 // A DAG needs no worker of its own.
 }
 
-// askTurn asks for the turn, or begins where none is needed.
+// askTurn requests the turn, or begins if none is needed.
 func (g *course) askTurn(now time.Time) {
 	g.enter(stepLane, now)
 	g.turn.AskedAt, g.turn.Granted = now, !g.cfg.Turn
@@ -270,15 +266,14 @@ func (g *course) missTurn(opens, now time.Time) {
 	g.enter(stepWindow, now)
 }
 
-// leaveTurn gives back what belongs to the turn. The next request has other
-// names: an answer that comes late is for the turn that is over.
+// leaveTurn releases the turn with its claims. The next request has other names, so a late answer does not count.
 func (g *course) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
 		g.do(LeaveTurn{Turn: g.turn.Number, Late: g.detect.Late.Claims, Rounds: g.lane.Rounds, Chunks: g.chunks.Leave()})
 	}
 	g.detect.Late.Claims, g.lane = 0, breaks.Break{}
 	g.turn.Number++
-	g.turn.Full = chunks.Pause{}
+	g.turn.Full = chunks.Backoff{}
 	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences, g.turn.disclaimed = time.Time{}, false, 0, 0, false
 }
 

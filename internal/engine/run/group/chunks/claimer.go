@@ -38,13 +38,13 @@ type Claimer struct {
 	TakenBy string `json:"taken_by,omitempty"`
 	// Since is when the step began.
 	Since time.Time `json:"since,omitzero"`
-	Pause
+	Backoff
 	// open counts the open jobs of each chunk with an answer.
 	open map[int]int
 }
 
-// Pause is a pause before a claim is repeated.
-type Pause struct {
+// Backoff is a pause before a claim is repeated.
+type Backoff struct {
 	// RetryAt is its end; zero: there is none, or it is over. Why and Tries stay.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	Why     string    `json:"why,omitempty"`
@@ -52,7 +52,7 @@ type Pause struct {
 }
 
 // Begin begins a step.
-func (c *Claimer) Begin(step Step, now time.Time) { c.Step, c.Since, c.Pause = step, now, Pause{} }
+func (c *Claimer) Begin(step Step, now time.Time) { c.Step, c.Since, c.Backoff = step, now, Backoff{} }
 
 // End ends the claim.
 func (c *Claimer) End() {
@@ -61,13 +61,13 @@ func (c *Claimer) End() {
 }
 
 // Later begins a pause.
-func (p *Pause) Later(why string, now time.Time) {
+func (p *Backoff) Later(why string, now time.Time) {
 	p.RetryAt = now.Add(min(firstPause<<min(p.Tries, 10), mostPause))
 	p.Why, p.Tries = why, p.Tries+1
 }
 
 // Again reports whether the pause is over, once.
-func (p *Pause) Again(now time.Time) bool {
+func (p *Backoff) Again(now time.Time) bool {
 	if p.RetryAt.IsZero() || now.Before(p.RetryAt) {
 		return false
 	}

@@ -3,8 +3,8 @@
 //
 //	func main() { os.Exit(roundsman.Main(myHandler{})) }
 //
-// and has every command of the roundsman binary, see docs/cli.md. How to write
-// a handler is told by package jobtype.
+// and has every command of the roundsman binary, see docs/cli.md. Package jobtype
+// describes handlers.
 package roundsman
 
 import (

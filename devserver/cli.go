@@ -53,8 +53,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// serve runs a server until ctx ends. Being told to stop while still starting
-// is a clean end, too.
+// serve runs a server until ctx ends. A stop during the start is a clean end, too.
 func serve(ctx context.Context, o Options, stdout io.Writer) error {
 	s, err := Start(ctx, o)
 	switch {

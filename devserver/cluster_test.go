@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// password has what a connection string must escape.
+// password has characters that a connection string must escape.
 const password = "p@ss w/rd's"
 
 // cluster is a PostgreSQL server of the test's own, on loopback.
@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// findPostgres knows Debian's place, which is not on PATH.
+// findPostgres also looks in Debian's directory, which is not on PATH.
 func findPostgres(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -112,8 +112,7 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs PostgreSQL and waits until it answers. What it holds is thrown
-// away, so it need not survive a power cut.
+// start runs PostgreSQL and waits until it answers. Its data is temporary, so it need not survive a power cut.
 func (c *cluster) start(t *testing.T) {
 	t.Helper()
 	c.cmd = c.command("postgres", "-D", c.data(), "-p", strconv.Itoa(c.port), "-c", "listen_addresses=127.0.0.1",
@@ -140,7 +139,7 @@ func (c *cluster) stop(t *testing.T) {
 	if err := c.cmd.Process.Signal(syscall.SIGINT); !errors.Is(err, os.ErrProcessDone) {
 		require.NoError(t, err)
 	}
-	// It exits with 0 or, when it was told twice, with an error of no interest.
+	// It exits with 0 or, after a second signal, with an error of no interest.
 	_ = c.cmd.Wait()
 }
 

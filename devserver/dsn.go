@@ -37,9 +37,8 @@ func parseDSN(text string) (dsn, error) {
 	return d, nil
 }
 
-// connString is the DSN for another database of the same server, with what the
-// user left open: a bounded connection attempt, and a name by which an operator
-// recognises the connection in pg_stat_activity.
+// connString is the DSN for another database of the same server, with defaults for missing settings: a timeout of
+// connection attempts, and a name by which an operator recognises the connection in pg_stat_activity.
 func (d dsn) connString(database string) string {
 	extra := map[string]string{"dbname": database}
 	if !strings.Contains(d.text, "connect_timeout") {
@@ -88,7 +87,7 @@ func (d dsn) redacted(database string) string {
 	return u.String()
 }
 
-// applicationName tells which process on which host a connection belongs to.
+// applicationName names the process and host of a connection.
 func applicationName() string {
 	host, err := os.Hostname()
 	if err != nil {

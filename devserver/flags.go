@@ -38,8 +38,7 @@ type flags struct {
 	headless, version, exitOnStdinEOF bool
 }
 
-// parseFlags returns flag.ErrHelp when help was asked for, and every fault of
-// the options at once.
+// parseFlags returns flag.ErrHelp for a request for help, and otherwise every fault of the options at once.
 func parseFlags(args []string) (flags, error) {
 	var f flags
 	set := flag.NewFlagSet("roundsman-devserver", flag.ContinueOnError)

@@ -71,7 +71,7 @@ func lockSession(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// guardHolder says who has the lock, as far as PostgreSQL tells.
+// guardHolder describes the holder of the lock as PostgreSQL lists it.
 func guardHolder(ctx context.Context, conn *pgx.Conn) string {
 	const query = `SELECT coalesce(nullif(a.application_name, ''), 'backend ' || a.pid)
 		FROM pg_locks l JOIN pg_stat_activity a USING (pid)

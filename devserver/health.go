@@ -29,8 +29,7 @@ const (
 	frontendService = "temporal.api.workflowservice.v1.WorkflowService"
 )
 
-// checker asks a starting server, over gRPC and HTTP as its clients will,
-// whether it can be used.
+// checker tries a starting server over gRPC and HTTP, as its clients will.
 type checker struct {
 	conn      *grpc.ClientConn
 	http      *http.Client

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// lockWait bounds how long a new server waits for the lock: a predecessor
-	// that has just been told to stop may need stopGrace to let go.
+	// lockWait bounds the wait of a new server for the lock: a predecessor that is stopping may need stopGrace.
 	lockWait = stopGrace + 2*time.Second
 	// lockPoll is the interval of the attempts within lockWait.
 	lockPoll = 50 * time.Millisecond

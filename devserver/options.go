@@ -26,8 +26,7 @@ const (
 	maxPort = 65535
 )
 
-// Options says what to serve and where. The zero value is usable after
-// WithDefaults: an in-memory server on free ports.
+// Options are the settings of a server. The zero value is usable after WithDefaults: an in-memory server on free ports.
 type Options struct {
 	// Port of the frontend on 127.0.0.1; 0 chooses a free one.
 	Port int
@@ -100,8 +99,8 @@ func (o Options) validateStore() error {
 	return nil
 }
 
-// namespacePattern is what fits a URL path, a query and a log line without
-// quoting. Temporal itself accepts nearly anything.
+// namespacePattern matches names that fit a URL path, a query and a log line without quoting. Temporal itself accepts
+// nearly anything.
 const namespacePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$`
 
 func (o Options) validateNamespace() error {

@@ -34,10 +34,9 @@ func choosePort(ctx context.Context, flag string, port int) (int, error) {
 	return port, l.Close()
 }
 
-// freePort asks the kernel for a free port and keeps the kernel from handing
-// it out again for about a minute: one accepted connection, closed first by the
-// server side, leaves the port in TIME_WAIT. An explicit bind (Go sets
-// SO_REUSEADDR) still succeeds, a bind to port 0 elsewhere does not get it.
+// freePort returns a free port that the kernel does not hand out again for about a minute: one accepted connection,
+// closed first by the server side, leaves the port in TIME_WAIT. An explicit bind (Go sets SO_REUSEADDR) still succeeds, a
+// bind to port 0 elsewhere does not get it.
 func freePort(ctx context.Context) (int, error) {
 	l, err := net.Listen("tcp4", hostPort(0))
 	if err != nil {

@@ -21,8 +21,7 @@ const (
 	// postgresReach bounds the first connection: an unreachable database is
 	// reported within this time.
 	postgresReach = 5 * time.Second
-	// visibilitySuffix is appended to the database's name for the second one,
-	// which holds what lists and queries read.
+	// visibilitySuffix is appended to the name of the database for the second one, which serves lists and queries.
 	visibilitySuffix = "_visibility"
 	// postgresShards is fixed when the database is set up. Four keep one busy
 	// workflow from delaying all others, and cost an idle server next to nothing.
@@ -39,8 +38,8 @@ const (
 	codeNoPermission = "42501"
 )
 
-// preparePostgres connects, creates what is missing, makes sure that no other
-// server works on the database, and brings the schema up to date.
+// preparePostgres connects, creates the missing databases, makes sure that no other server works on them, and brings the
+// schema up to date.
 func preparePostgres(ctx context.Context, text string, logger log.Logger) (store, error) {
 	dsn, err := parseDSN(text)
 	if err != nil {
@@ -84,8 +83,8 @@ func postgresPersistence(d dsn) config.Persistence {
 	}
 }
 
-// postgresConfig opens connections by the DSN itself rather than by its parts,
-// so that everything a DSN can say (sockets, TLS, several hosts) works.
+// postgresConfig opens connections by the DSN itself rather than by its parts, so that every DSN works (sockets, TLS,
+// several hosts).
 func postgresConfig(d dsn, database string) *config.SQL {
 	return &config.SQL{
 		PluginName:   postgresql.PluginNamePGX,
@@ -170,7 +169,7 @@ func refuseLiveCluster(ctx context.Context, conn *pgx.Conn, d dsn) error {
 	return nil
 }
 
-// hasCode tells whether PostgreSQL answered with this SQLSTATE.
+// hasCode reports whether PostgreSQL answered with this SQLSTATE.
 func hasCode(err error, code string) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code == code

@@ -234,7 +234,7 @@ func postgresKilledInSetup(t *testing.T, c *cluster) {
 	}
 }
 
-// A restored copy is told from another application's database.
+// A restored copy is distinguished from another application's database.
 func postgresRenamed(t *testing.T, c *cluster) {
 	t.Helper()
 	c.exec(t, "postgres", "CREATE DATABASE original")

@@ -35,17 +35,17 @@ func (db *schemaTx) Exec(stmt string, args ...any) error {
 	return err
 }
 
-// isDone tells whether a statement failed because it was carried out before.
+// isDone reports whether a statement failed because it was carried out before.
 func isDone(stmt string, err error) bool {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {
 		return false
 	}
-	// What exists: a table or index, a column, a function, another object, a row.
+	// It exists: a table or index, a column, a function, another object, a row.
 	if slices.Contains([]string{"42P07", "42701", "42723", "42710", "23505"}, pgErr.Code) {
 		return true
 	}
-	// What a DROP does not find: a table, a column, another object.
+	// A DROP does not find it: a table, a column, another object.
 	return strings.Contains(stmt, "DROP") && slices.Contains([]string{codeNoTable, "42703", "42704"}, pgErr.Code)
 }
 
@@ -115,7 +115,7 @@ func (db *schemaTx) WriteSchemaUpdateLog(from, to, manifestMD5, description stri
 	return err
 }
 
-// DropAllTables is refused: no migration drops what there is.
+// DropAllTables is refused: no migration drops existing tables.
 func (db *schemaTx) DropAllTables() error { return errors.ErrUnsupported }
 
 // Close does nothing: the session belongs to the migration.

@@ -56,8 +56,7 @@ func (r Ready) writeFile(path string) error {
 	return nil
 }
 
-// removeReadyFile removes the ready file of this or of a killed server. A file
-// that is not there is what was wanted.
+// removeReadyFile removes the ready file of this or of a killed server. A missing file is no error.
 func removeReadyFile(path string) error {
 	if path == "" {
 		return nil

@@ -71,7 +71,7 @@ func TestHeadlessHasNoUI(t *testing.T) {
 	}
 }
 
-// Nothing here asks for credentials, so nothing may be reachable from outside.
+// The server needs no credentials, so it must not be reachable from outside.
 func TestListensOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -113,7 +113,7 @@ func requireSearchAttributes(t *testing.T, c client.Client) {
 	}
 }
 
-// What Roundsman relies on beyond a stock server is announced to clients.
+// Clients learn the capabilities beyond a stock server on which Roundsman relies.
 func TestAnnouncesCapabilities(t *testing.T) {
 	t.Parallel()
 	_, r := start(t, "--headless")
@@ -192,8 +192,8 @@ func listeners(t *testing.T, pid int) []net.TCPAddr {
 	return found
 }
 
-// parseProcAddress reads the kernel's "0100007F:1C41": bytes in host order of
-// each 32-bit word, which is reversed on all machines we know.
+// parseProcAddress reads the kernel's "0100007F:1C41": bytes in host order of each 32-bit word, which is reversed on all
+// supported machines.
 func parseProcAddress(t *testing.T, text string) net.TCPAddr {
 	t.Helper()
 	host, port, ok := strings.Cut(text, ":")

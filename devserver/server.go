@@ -107,20 +107,18 @@ func describe(o Options, p ports, kind string) Ready {
 	return r
 }
 
-// Ready describes the server: where it listens and what it serves.
+// Ready describes the server: its addresses and services.
 func (s *Server) Ready() Ready { return s.ready }
 
 // Lost delivers an error when the server must stop because its store was taken
 // by another one. It never does for SQLite and memory.
 func (s *Server) Lost() <-chan error { return s.store.lost }
 
-// Stop ends the server. The ready file goes first, so that nobody starts to use
-// a server that is going away; the store last.
+// Stop ends the server. The ready file goes first, so that no client starts to use a server that is going away; the
+// store last.
 //
-// It takes about a second, and never much longer than stopGrace: what has not
-// ended by then is left to the exit of the process, which is expected to follow
-// and which frees the store. Nothing is lost that way, the state on disk is
-// always complete.
+// It takes about a second, and at most little more than stopGrace. Services that have not ended by then end with the
+// process, whose exit is expected to follow and frees the store. Nothing is lost: the state on disk is always complete.
 func (s *Server) Stop() error {
 	s.quieten()
 	errs := []error{removeReadyFile(s.file), s.ui.stop()}
@@ -137,9 +135,8 @@ func (s *Server) Stop() error {
 	return errors.Join(append(errs, s.store.close())...)
 }
 
-// quieten silences the log for the stop: services that go down one after the
-// other complain of each other, even as errors. A caller who asked for more than
-// warnings wants to see it.
+// quieten silences the log for the stop: services that go down one after the other log errors about each other. A caller
+// who chose more than warnings gets them.
 func (s *Server) quieten() {
 	if s.level.Level() >= zap.WarnLevel {
 		s.level.SetLevel(zap.FatalLevel)

@@ -85,7 +85,7 @@ func TestStateIsTheOwnersAlone(t *testing.T) {
 
 func TestCleanStopLeavesOneFile(t *testing.T) {
 	t.Parallel()
-	// A name full of what means something in a file: URI.
+	// A name with the special characters of a file: URI.
 	dir := filepath.Join(t.TempDir(), "50% #1?")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	p, r := start(t, "--headless", "--db-filename", filepath.Join(dir, "state.db"))

@@ -38,11 +38,10 @@ func ensureSQLiteSchema(ctx context.Context, path string) error {
 	return checkSQLiteFile(ctx, path)
 }
 
-// createSQLiteSchema sets everything up in one transaction: a crash halfway
-// leaves an empty database, which the next start treats as new.
+// createSQLiteSchema sets everything up in one transaction: a crash halfway leaves an empty database, which the next
+// start treats as new.
 //
-// The file is the owner's alone, and so are those that SQLite puts next to it: it
-// holds whatever workflows hold.
+// Only the owner may read the file and those that SQLite puts next to it: they have all data of workflows.
 func createSQLiteSchema(ctx context.Context, path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {

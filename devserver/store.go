@@ -26,8 +26,7 @@ type store struct {
 	// lost delivers an error when the store stops being ours while the server
 	// runs; nil when that cannot happen.
 	lost <-chan error
-	// close releases what prepareStore took. It is safe to call once the server
-	// has stopped, never before.
+	// close releases the resources of prepareStore. It is safe to call once the server has stopped, never before.
 	close func() error
 }
 
@@ -43,10 +42,9 @@ func prepareStore(ctx context.Context, o Options, logger log.Logger) (store, err
 	}
 }
 
-// createNamespace writes the namespace straight into the store before the
-// server starts. Registering it over gRPC would do as well, but then the server
-// needs up to ten seconds to notice it. Repeating it is a no-op, and the
-// function serves PostgreSQL as well, whatever its package is called.
+// createNamespace writes the namespace into the store before the server starts. A registration over gRPC would work as
+// well, but the server would need up to ten seconds to notice it. A repetition changes nothing. The function also serves
+// PostgreSQL, despite the name of its package.
 func createNamespace(s store, namespace string) error {
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, namespace, false, searchAttributes())
 	if err != nil {

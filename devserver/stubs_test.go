@@ -13,10 +13,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// maxPackages bounds what a first build compiles. Without the stubs it compiles 1786 packages.
+// maxPackages bounds the packages of a first build. Without the stubs it compiles 1786 packages.
 const maxPackages = 1150
 
-// TestTheBuildLeavesCloudsOut lists what the server links: no SDK of a cloud, except the stubs.
+// TestTheBuildLeavesCloudsOut lists the linked packages of the server: no SDK of a cloud, except the stubs.
 func TestTheBuildLeavesCloudsOut(t *testing.T) {
 	t.Parallel()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",

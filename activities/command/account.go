@@ -162,9 +162,8 @@ func lookUpGroup(ctx context.Context, name string) (int, error) {
 	return 0, fmt.Errorf("%w: this node has no group %s: create it, or restrict the job type by labels", errNoUser, name)
 }
 
-// nss returns the entry of a database of the name service, nil if there is none. getent itself
-// drops the bits of a number that has too many, and would find root. An error means that nobody
-// could be asked: the node may lack the resources to start getent.
+// nss returns the entry of a database of the name service, nil if there is none. getent itself drops the bits of a number
+// that has too many, and would find root. An error means that getent did not run: the node may lack the resources.
 func nss(ctx context.Context, database, name string) ([]string, error) {
 	if _, err := idOf(name); err != nil && strings.Trim(name, " +-0123456789") == "" {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// eachMark begins an argument of `execute.command` that becomes one argument
-// per item of the job's batch; the rest of it is a template that knows .Item.
+// eachMark begins an argument of `execute.command` that becomes one argument per item of the job's batch. The rest is a
+// template with .Item.
 const eachMark = "{{each}}"
 
 // itemView is .Item, and an element of .Batch, in the templates of `execute`.
@@ -19,7 +19,7 @@ type itemView struct {
 	Params                               any
 }
 
-// itemViews lists what the job stands for, itself where it is no batch.
+// itemViews lists the items of a job: its batch, or the job itself.
 func itemViews(job jobtype.Job) ([]itemView, error) {
 	var views []itemView
 	for _, item := range job.Items() {
@@ -35,8 +35,8 @@ func itemViews(job jobtype.Job) ([]itemView, error) {
 	return views, nil
 }
 
-// inputOf is what the program reads on its standard input, and .Params: the
-// params, and in a job type with `batch:` the batch as `items`.
+// inputOf returns the standard input of the program, which is also .Params: the params, and in a job type with `batch:`
+// the batch as `items`.
 func inputOf(job jobtype.Job) (json.RawMessage, error) {
 	if len(job.Batch) == 0 {
 		return job.Params, nil

@@ -24,8 +24,7 @@ func batchJob(t *testing.T, settings string, items ...string) jobtype.Job {
 	return job
 }
 
-// TestExecuteBatch: one argument for each item, whatever it contains, and
-// everything on the standard input.
+// TestExecuteBatch: one argument for each item, with any characters, and everything on the standard input.
 func TestExecuteBatch(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(0)
@@ -59,8 +58,7 @@ func TestExecuteEachWithoutBatch(t *testing.T) {
 	}
 }
 
-// TestExecuteSaysWhereTheItemsAre to whoever added batch: and left the command
-// as it was.
+// TestExecuteSaysWhereTheItemsAre: the error names the items to an author who added batch: and kept the command.
 func TestExecuteSaysWhereTheItemsAre(t *testing.T) {
 	t.Parallel()
 	done := jobtypetest.Execute(t.Context(), newHandler(0), batchJob(t, `{"command":["echo","{{.Params.item}}"]}`, "a"))

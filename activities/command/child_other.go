@@ -4,8 +4,7 @@ package command
 
 import "os/exec"
 
-// groupChild is a started program. Without process groups only the program itself
-// can be ended, not what it started.
+// groupChild is a started program. Without process groups only the program itself can be ended, not its children.
 type groupChild struct {
 	command *exec.Cmd
 	dead    chan struct{}

@@ -103,8 +103,8 @@ func endOf(state *os.ProcessState, err error) ended {
 	return ended{code: state.ExitCode()}
 }
 
-// startFailure sorts the errors of fork and exec. No memory and no processes
-// left pass by themselves; what is missing, forbidden or too long does not.
+// startFailure classifies the errors of fork and exec. A lack of memory or processes passes by itself; a missing or
+// forbidden program, or a too long command line, does not.
 func startFailure(name string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.E2BIG):

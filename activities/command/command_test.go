@@ -126,7 +126,7 @@ func TestDetectHugeAndBinaryLinesAreNamedAndOthersGoOn(t *testing.T) {
 	assert.ErrorContains(t, got.Invalid[2], "line 4: encoded it has")
 }
 
-// What encoding/json takes for a proposal and an author did not mean.
+// encoding/json accepts these proposals, but no author means them.
 func TestDetectTakesExactlyTheKeysOfAProposal(t *testing.T) {
 	t.Parallel()
 	settings := shell(`echo null; echo '{"Dedupe_Key":"a"}'; echo '{"dedupe_key":"b","SUMMARY":"x"}'; echo '  {"dedupe_key":"c"}'`)

@@ -77,8 +77,7 @@ func (p program) with(stdout func(io.Reader) error, stderr io.Writer) program {
 	return p
 }
 
-// failure names the program in the error of a run and marks what a retry would
-// meet again.
+// failure adds the program to the error of a run, and marks an error that a retry would repeat.
 func failure(name string, err error) error {
 	if start, ok := errors.AsType[*startError](err); ok {
 		return whyNotStarted(name, start)

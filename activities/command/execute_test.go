@@ -243,7 +243,7 @@ func requireGone(t *testing.T, pidFile string) {
 	}, time.Minute, 10*time.Millisecond, "process %d lives", pid)
 }
 
-// A command line that comes with the job is run as it is, whatever it looks like.
+// A command line that comes with the job is run as it is, with any characters.
 func TestExecuteRunsTheJobsOwnCommandLine(t *testing.T) {
 	t.Parallel()
 	run := func(settings block, argv ...string) jobtypetest.Execution {
@@ -269,7 +269,7 @@ func TestExecuteRunsTheJobsOwnCommandLine(t *testing.T) {
 	require.ErrorContains(t, run(nil).Err, "execute: the command handler needs")
 }
 
-// TestLineIsWhatRuns: what operators are shown is what the program gets.
+// TestLineIsWhatRuns: operators see the command line that the program gets.
 func TestLineIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	for _, job := range []jobtype.Job{

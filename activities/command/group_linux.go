@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupOfItsOwn also asks for SIGTERM on the death of the worker: after kill -9
-// nobody supervises the program any more, and its job is placed elsewhere.
+// groupOfItsOwn also requests SIGTERM on the death of the worker: after kill -9 the program has no supervisor, and its
+// job is placed elsewhere.
 func groupOfItsOwn() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

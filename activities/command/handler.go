@@ -28,11 +28,10 @@ var (
 	detectSchema, executeSchema = launch.AddTo(detectOwnSchema, append(slices.Clone(launch.OfJobs), "exit_codes.permanent", "exit_codes.defer")...), launch.AddTo(executeOwnSchema)
 )
 
-// Options are what the worker decides, as opposed to the job type.
+// Options are the settings of the worker, as opposed to those of the job type.
 type Options struct {
-	// Environ is what programs inherit. Default: the process's own environment
-	// when the program starts. Variables TEMPORAL_* and ROUNDSMAN_* are
-	// never inherited: they hold the worker's credentials and identity.
+	// Environ returns the inherited environment. Default: the process's own environment when the program starts. Variables
+	// TEMPORAL_* and ROUNDSMAN_* are never inherited: they hold the worker's credentials and identity.
 	Environ func() []string
 	// Shim is the command line of a process that calls [Shim] first of all, usually
 	// that of the worker itself with [ShimArgument]. Every program runs below one. If it

@@ -137,12 +137,12 @@ func (s *site) owed() []string {
 	return found
 }
 
-// The worker is killed at each place of an attempt. The next process of the worker runs what is owed before the
-// next attempt starts, each hook once, except for one that was running.
+// The worker is killed at each place of an attempt. The next process of the worker runs the owed hooks before the next
+// attempt starts, each once, except one that was running.
 func TestHooksOfAKilledWorker(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		// reach is what the first worker has in its book when it is killed.
+		// reach is the content of the first worker's book when it is killed.
 		reach, hangs string
 		// then is the whole book after the next attempt.
 		want []string

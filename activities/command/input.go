@@ -55,8 +55,8 @@ func readBounded(path string, limit int64) (string, error) {
 	return string(data), nil
 }
 
-// openReady opens what can be read at once. A named pipe without a writer would block the job, and a
-// program of another user would become its owner.
+// openReady opens a file that can be read at once. A named pipe without a writer would block the job, and a program of
+// another user would become its owner.
 func openReady(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

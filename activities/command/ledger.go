@@ -23,11 +23,10 @@ var errNoProcessTable = errors.New("the process table is read on Linux only")
 
 const noteSuffix = ".group.json"
 
-// ledger notes running programs, in memory and, if it has a directory, in files that
-// survive the worker's process, so that the next one can end what a killed one left
-// running.
+// ledger notes running programs, in memory and, if it has a directory, in files that survive the worker's process. So the
+// next process can end the programs of a killed one.
 //
-// Nothing is synced: what a crash of the machine loses needs no ending.
+// It syncs nothing: a crash of the machine loses notes, and ends their programs.
 type ledger struct {
 	// dir is empty if notes are kept in memory only.
 	dir, boot string

@@ -76,7 +76,7 @@ func (p *proposals) add(ctx context.Context, line []byte, tooLong bool) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
-	if p.full { // Only the number of what follows matters.
+	if p.full { // Only the number of the following lines matters.
 		p.page = append(p.page, jobtype.Proposal{})
 		if len(p.page) < pageSize {
 			return nil
@@ -189,8 +189,7 @@ func (p *proposals) flush(ctx context.Context) error {
 	return nil
 }
 
-// verdict fails a detection that printed nothing but garbage: it was meant to
-// say something else.
+// verdict fails a detection that printed only invalid lines: its output had another purpose.
 func (p *proposals) verdict() error {
 	if p.good > 0 || p.bad == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 // part in JSON.
 const workerRole = "COMMAND_TEST_WORKER"
 
-// part is what a worker of a test does.
+// part is the role of a worker of a test.
 type part struct {
 	// Dir is the data directory; empty: none.
 	Dir string `json:"dir,omitempty"`

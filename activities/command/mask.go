@@ -94,8 +94,7 @@ func (m *masker) reader(from io.Reader) io.Reader {
 	return &maskReader{from: from, masker: m, chunk: make([]byte, maskChunk)}
 }
 
-// replace appends text without secrets to done. It returns what may be the beginning of a
-// secret, unless text is the last part.
+// replace appends text without secrets to done. It returns a possible beginning of a secret, unless text is the last part.
 func (m *masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
 	for len(text) > 0 {
 		length := 0

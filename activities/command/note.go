@@ -30,7 +30,7 @@ type identity struct {
 	Start uint64 `json:"start"`
 }
 
-// note is what a ledger keeps of one program.
+// note is the entry of one program in a ledger.
 type note struct {
 	// Mark is the value of markVariable, unique to this start.
 	Mark string `json:"mark"`
@@ -53,7 +53,7 @@ type note struct {
 	ledger *ledger
 
 	mu sync.Mutex
-	// left is set if nobody waits for the end of the program any more.
+	// left is set if the end of the program is no longer awaited.
 	left   bool
 	struck bool
 	// hooks is set if the note stands for hooks that run without their attempt.
@@ -72,7 +72,7 @@ func (n *note) write() {
 	}
 }
 
-// variable is what the program's environment must hold.
+// variable returns the mark of the program's environment.
 func (n *note) variable() string { return markVariable + "=" + n.Mark }
 
 // starting notes that the program is about to start.
@@ -120,7 +120,7 @@ func (n *note) observe(table []process) {
 	}
 }
 
-// abandon notes that nobody waits for the end of the program any more.
+// abandon notes that the end of the program is no longer awaited.
 func (n *note) abandon() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -140,8 +140,8 @@ func (n *note) outlast() {
 	n.hooks = true
 }
 
-// precedes reports whether a program of next may start only after the end of this one:
-// another attempt of the same job, or the same work left behind by whatever run.
+// precedes reports whether a program of next may start only after the end of this one: another attempt of the same job,
+// or the same work left behind by any run.
 func (n *note) precedes(next owner) bool {
 	if n.Owner.Job != "" && n.Owner.Job == next.Job {
 		return true
@@ -203,9 +203,8 @@ func (n *note) living(table []process) (processes []process, supervised bool) {
 // loading is how long a member of a noted group may take to load a program.
 const loading = 50 * time.Millisecond
 
-// group is the process group of a program without a shim, 0 if nothing of it runs. A
-// group counts only if it is proved to be the program's: its leader started when the
-// note says, or a member carries the mark.
+// group is the process group of a program without a shim, 0 if all of it has ended. A group counts only if it is proved
+// to be the program's: its leader started at the time in the note, or a member carries the mark.
 func (n *note) group(table []process) int {
 	for _, p := range table {
 		if n.PID != 0 && p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable(), loading)) {

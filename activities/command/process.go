@@ -33,7 +33,7 @@ type program struct {
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
 	outputGrace time.Duration
-	// watcher reports its signs of life; nil: nobody wants them.
+	// watcher reports its signs of life; may be nil.
 	watcher *watcher
 	// ledger notes the program while it runs, for its owner.
 	ledger *ledger
@@ -41,8 +41,7 @@ type program struct {
 	// shim is the command line of a process that calls [Shim]; empty: there is none.
 	shim    []string
 	cgroups *cgroup.Tree
-	// stdout and stderr read to the end of what they are given. An error of
-	// stdout stops the program.
+	// stdout and stderr read their input to its end. An error of stdout stops the program.
 	stdout func(io.Reader) error
 	stderr func(io.Reader) error
 }
@@ -64,7 +63,7 @@ type ended struct {
 type child interface {
 	signs
 	signaled
-	// reap frees what is left of a program that has exited and returns how it ended.
+	// reap frees the remains of a program that has exited, and returns its end.
 	reap() ended
 }
 
@@ -94,10 +93,8 @@ func (p program) start(ctx context.Context, pipes *pipes) (child, error) {
 	return p.startGroup(pipes)
 }
 
-// run starts the program, feeds it, reads it, and returns when it and its
-// process group are gone. The error is a *startError, the cause of ctx, or
-// what stdout returned; a program that ended by itself is no error, whatever
-// its code.
+// run starts the program, feeds it, reads it, and returns when it and its process group are gone. The error is a
+// *startError, the cause of ctx, or the error of stdout. A program that ended by itself is no error, with any code.
 func (p program) run(ctx context.Context) (ended, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -163,8 +160,8 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 	return both
 }
 
-// supervise waits for the end of the program, which comes by itself or by ctx,
-// then for the end of its output, then ends what is left of it.
+// supervise waits for the end of the program, which comes by itself or by ctx, and for the end of its output. Then it
+// ends the remaining processes.
 func (p program) supervise(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	select {
 	case <-child.exited():
@@ -195,9 +192,8 @@ func (p program) end(child child) bool {
 	return waitFor(child.gone(), reapGrace)
 }
 
-// close reads the rest of the output of a program that has ended, and ends what the
-// program left running. Processes that do not die keep their note, and are no fault of
-// the program.
+// close reads the rest of the output of a program that has ended, and ends its remaining processes. Processes that do not
+// die keep their note, and are no fault of the program.
 func (p program) close(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	pipes.finish()
 	if inTime := waitFor(output.done, p.outputGrace); (!inTime || !closed(child.gone())) && !p.end(child) {
@@ -238,8 +234,7 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// pipes are the three standard streams. Pipes of our own instead of those of
-// os/exec: its Wait hangs as long as any grandchild holds one.
+// pipes are the three standard streams. os/exec has pipes, too, but its Wait hangs as long as any grandchild holds one.
 type pipes struct {
 	stdinRead, stdoutWrite, stderrWrite *os.File // the child's
 	stdinWrite                          *os.File
@@ -278,7 +273,7 @@ func (p *pipes) closeAll() {
 	}
 }
 
-// finish tells the readers that the program has ended.
+// finish signals the end of the program to the readers.
 func (p *pipes) finish() {
 	p.stdout.finish()
 	p.stderr.finish()
@@ -323,8 +318,8 @@ type startError struct {
 func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
-// resolve prepares the command and blames what would make its start fail with
-// a message that does not tell which of two paths is missing.
+// resolve prepares the command. It returns the cause of a certain start failure, because the kernel's message does not
+// name the missing one of two paths.
 func (p program) resolve() (*exec.Cmd, error) {
 	dir := p.account.home(p.launch.Dir)
 	if dir != "" && p.account == nil {
@@ -351,7 +346,7 @@ func (p program) withoutShim() error {
 	return &startError{permanent: true, err: errors.New("UNSUPPORTED: user, umask, nice, ionice and limits need a worker on Linux: restrict the job type by labels")}
 }
 
-// enter notes the program, and marks it so that what it starts can be told apart.
+// enter notes the program, and marks it so that its processes can be identified.
 func (p program) enter(command *exec.Cmd) *note {
 	noted := p.ledger.enter(p.argv[0], p.killGrace, p.owner)
 	command.Env = append(command.Env, noted.variable())

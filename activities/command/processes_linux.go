@@ -106,9 +106,8 @@ func transferred(pid int) uint64 {
 	return sum
 }
 
-// marked reports whether the process inherited that variable. One that is just loading
-// a program has no environment for a moment; it is asked again as long as patience
-// lasts.
+// marked reports whether the process inherited that variable. A process that is just loading a program has no environment
+// for a moment; it is read again for as long as patience.
 func marked(pid int, variable string, patience time.Duration) bool {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

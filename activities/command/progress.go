@@ -14,7 +14,7 @@ import (
 
 const (
 	progressPrefix = "::progress "
-	// maxProgressLine bounds what is looked at; a longer line is output.
+	// maxProgressLine bounds a line of progress; a longer line is output.
 	maxProgressLine = 4 << 10
 )
 

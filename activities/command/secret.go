@@ -28,8 +28,7 @@ const (
 // credentialsVariable is where systemd keeps the credentials of a unit.
 const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
-// resolveEnv returns the variables of env and env_file with their secrets. The masker
-// knows all of them.
+// resolveEnv returns the variables of env and env_file with their secrets. The masker has all of them.
 func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 	var variables, secrets []string
 	for _, key := range slices.Sorted(maps.Keys(p.launch.Env)) {
@@ -100,7 +99,7 @@ func readCredential(name string) (string, error) {
 	return text, nil
 }
 
-// printed returns what a program prints, which the worker's own user runs.
+// printed returns the output of a program that the worker's own user runs.
 func (p program) printed(ctx context.Context, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, fmt.Errorf("no secret within %s", secretTimeout))
 	defer cancel()

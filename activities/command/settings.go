@@ -21,7 +21,7 @@ const (
 	progressNone  = "none"
 )
 
-// settings is what both blocks have in common.
+// settings are the common part of both blocks.
 type settings struct {
 	Command []string `json:"command"`
 	// Shell is the script of a bash, in place of Command.
@@ -106,8 +106,8 @@ func decodeBlock(block string, data json.RawMessage, into any) error {
 	return nil
 }
 
-// ValidateSettings implements [jobtype.SettingsValidator]: what the schemas
-// cannot say, above all whether the templates parse and name what exists.
+// ValidateSettings implements [jobtype.SettingsValidator]. It checks rules beyond the schemas, above all whether the
+// templates parse and name existing fields.
 func (h *Handler) ValidateSettings(_, detect, execute json.RawMessage) error {
 	_, detectErr := readDetect(detect)
 	_, executeErr := readExecute(execute, nil)

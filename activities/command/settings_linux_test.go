@@ -95,7 +95,7 @@ func TestEnvFilesAndInput(t *testing.T) {
 	}
 }
 
-// A named pipe that nobody writes to would block the job for good.
+// A named pipe without a writer would block the job for good.
 func TestANamedPipeIsNoFile(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe")

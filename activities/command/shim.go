@@ -24,11 +24,11 @@ type order struct {
 	Cgroup string
 	// Bounded is set if the cgroup enforces a limit.
 	Bounded bool
-	// Setup is what a stage changes before it becomes the program; nil: there is no stage.
+	// Setup is applied by a stage before it becomes the program; nil: there is no stage.
 	Setup *setup
 }
 
-// setup is what a process changes about itself before it becomes the program.
+// setup changes a process before it becomes the program.
 type setup struct {
 	// Switch is set if user and groups are changed.
 	Switch   bool

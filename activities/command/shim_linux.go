@@ -30,9 +30,8 @@ const (
 	maxKillPause   = 500 * time.Millisecond
 )
 
-// shim is the process between a worker and one program. As the child subreaper it
-// adopts every process that the program starts, in whatever session, so the program
-// has ended exactly when the shim has no children. It outlives its worker and then
+// shim is the process between a worker and one program. As the child subreaper it adopts every process that the program
+// starts, in any session. So the program has ended exactly when the shim has no children. It outlives its worker and then
 // ends the program.
 type shim struct {
 	order  order

@@ -34,8 +34,8 @@ func isAny(err error, kinds []error) bool {
 	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// whyNotStarted is the handler's error for a program that did not start. The node may be the
-// cause, and another one may start it; what every node would refuse is permanent.
+// whyNotStarted is the handler's error for a program that did not start. If the node may be the cause, another one may
+// start the program. A cause that every node shares is permanent.
 func whyNotStarted(name string, start *startError) error {
 	switch {
 	case isAny(start.err, exhausted()) || start.shim:

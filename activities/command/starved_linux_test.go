@@ -11,8 +11,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// What a node does before it starts a program fails no job either if the node has no room: it
-// looks up users, and reads secrets. Not parallel: the limit is that of the process.
+// A node looks up users and reads secrets before it starts a program. A lack of room for that fails no job, either. Not
+// parallel: the limit is that of the process.
 func TestANodeWithoutFileDescriptors(t *testing.T) { //nolint:paralleltest // see above
 	self, err := user.Current()
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ exec sleep "$2"
 // nobody is an ordinary user that every Linux has.
 const nobody = 65534
 
-// site is a directory that everybody may use, with lone and this test binary in it.
+// site is a directory for all users, with lone and this test binary in it.
 type site struct {
 	t   *testing.T
 	dir string
@@ -202,14 +202,13 @@ func endings() map[string]func(t *testing.T, s *site, worker *exec.Cmd) {
 	}
 }
 
-// Whatever session a program runs in, it ends with its attempt, and the next attempt
-// never runs next to it.
+// A program ends with its attempt, in any session, and the next attempt never runs next to it.
 func TestNoProgramSurvivesItsAttempt(t *testing.T) {
 	t.Parallel()
 	for user, uid := range map[string]int{"root": 0, "an ordinary user": nobody} {
 		for session, script := range sessions() {
 			if uid != 0 && strings.HasPrefix(script, "runuser") || uid != 0 && strings.HasPrefix(script, "su ") {
-				continue // They are for root, or ask for a password.
+				continue // They are for root, or need a password.
 			}
 			for end, stop := range endings() {
 				t.Run(user+"/"+session+"/"+end, func(t *testing.T) {
@@ -231,7 +230,7 @@ func TestNoProgramSurvivesItsAttempt(t *testing.T) {
 	}
 }
 
-// A program that ends by itself takes what it has started with it.
+// A program that ends by itself ends with its children.
 func TestDaemonsEndWithTheirProgram(t *testing.T) {
 	t.Parallel()
 	for code, ok := range map[int]bool{0: true, 1: false} {
@@ -261,7 +260,7 @@ func TestAKilledShimLeavesNothing(t *testing.T) {
 	}
 }
 
-// What a shim starts ends even if the shim dies before the worker knows of it.
+// The children of a shim end even if the shim dies before the worker has noted it.
 func TestAShimThatDiesAtTheStartLeavesNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
@@ -305,8 +304,8 @@ func TestAShimThatHangsIsNotWaitedFor(t *testing.T) {
 	assert.False(t, lives(pid))
 }
 
-// rooted makes a program that becomes root, whoever starts it, and returns its command
-// line in front of lone: an ordinary user cannot signal it.
+// rooted makes a program that becomes root for any caller, and returns its command line in front of lone: an ordinary
+// user cannot signal it.
 func (s *site) rooted() string {
 	s.t.Helper()
 	setpriv, err := exec.LookPath("setpriv")
@@ -319,8 +318,8 @@ func (s *site) rooted() string {
 	return path + " --reuid 0 --clear-groups " + s.lone(1000)
 }
 
-// A program that the worker may not signal is never joined by a second one, not even
-// after a restart of the worker, and the next attempt says what it waits for.
+// A program that the worker may not signal is never joined by a second one, not even after a restart of the worker. The
+// next attempt reports its wait.
 func TestNoRetryBesideAProgramThatCannotBeEnded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nobody)
@@ -363,7 +362,7 @@ func (s *site) delegate() {
 	}
 }
 
-// In a cgroup of its own a program ends whatever its user.
+// In a cgroup of its own a program of any user ends.
 func TestADelegatedCgroupEndsProgramsOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	for end, stop := range endings() {

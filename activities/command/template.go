@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// detectFields and executeFields are what a template finds at the top.
+// detectFields and executeFields are the top-level fields of templates.
 var (
 	detectFields  = []string{"Params", "Cluster", "Detect", "Run", "Schedule", "Worker"}       //nolint:gochecknoglobals // constant table
 	executeFields = []string{"Params", "Cluster", "Job", "Batch", "Run", "Schedule", "Worker"} //nolint:gochecknoglobals // constant table
@@ -47,8 +47,7 @@ type detectView struct {
 	DryRun            bool
 }
 
-// executeData is what the templates of `execute` see; params are what the
-// program gets on its standard input.
+// executeData returns the fields for the templates of `execute`; params are the standard input of the program.
 func executeData(job jobtype.Job, params json.RawMessage) (map[string]any, error) {
 	items, err := itemViews(job)
 	if err != nil {
@@ -190,7 +189,7 @@ func (s settings) unnamed(block string, ready launch.Spec) error {
 	return nil
 }
 
-// passable refuses what no program can be given.
+// passable refuses values that cannot be passed to a program.
 func passable(value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("the value %q holds a NUL byte, which no program can be given", value)

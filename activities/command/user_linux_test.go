@@ -79,8 +79,7 @@ func TestADetectionSwitchesTheUser(t *testing.T) {
 	assert.Equal(t, []string{"nobody"}, got.Keys())
 }
 
-// A script may open its own /dev/stderr, and what another user may not see is the user's
-// to enter.
+// A script may open its own /dev/stderr. The user may enter a directory that is closed to another user.
 func TestAnotherUserHasItsStreamsAndFolder(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -118,7 +117,7 @@ func TestUsersThatCannotBe(t *testing.T) {
 	}
 }
 
-// ordinary starts a worker as nobody, with the capabilities in its ambient set.
+// ordinary starts a worker as an ordinary user, with the capabilities in its ambient set.
 func ordinary(t *testing.T, p part, capabilities ...uintptr) (string, error) {
 	t.Helper()
 	return ordinaryAs(t, nobody, p, capabilities...)

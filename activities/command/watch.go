@@ -36,7 +36,7 @@ func newWatcher(liveness jobtype.Liveness, stall jobtype.Duration, alive func())
 	return &watcher{alive: alive, pause: min(max(stall.Std()/watchDivisor, minWatchPause), maxWatchPause)}
 }
 
-// output reports what passes through.
+// output reports the data that passes through.
 func (w *watcher) output(from io.Reader) io.Reader {
 	if w == nil {
 		return from

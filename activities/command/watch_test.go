@@ -14,8 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
-// The signs of life of a program are output, CPU time, I/O and processes that come
-// and go, of itself and of what it has started; a program that hangs has none.
+// The signs of life of a program are output, CPU time, I/O and processes that come and go, of itself and of its
+// children; a program that hangs has none.
 func TestSignsOfLife(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli"
 )
 
-// Whatever its file is called, this binary prints roundsman; the binary of an author prints its own name.
+// This binary prints roundsman under any file name; the binary of an author prints its own name.
 func main() {
 	os.Exit(cli.Main(os.Args[1:]))
 }

@@ -141,10 +141,10 @@ func brokenCases() []struct {
 			"dag/wait.go":     "// Nobody waits.",
 		}, []string{`dag/run.go:4 begins a sentence with "What r"`, `dag/wait.go:4 begins a sentence with "Nobody w"`}},
 		{"plain-english", sources{"dag/run.go": lines(18, "// f does it.") + lines(2, "// f says what it does.")}, []string{
-			"dag: 2 clauses in 21 comment lines, 10 per 100; its budget is 2", "dag: 2 verbs of speech in 21 comment lines, 10 per 100",
+			"dag: 2 clauses in 21 comment lines; at most 1 are allowed", "dag: 2 verbs of speech in 21 comment lines; at most 1 are allowed",
 		}},
 		{"plain-english", sources{"config/x_test.go": lines(5, "/* nobody\nasked */") + lines(10, "var _ = 1 // f does it.")}, []string{
-			"config: 5 clauses in 21 comment lines, 24 per 100", "config: 5 verbs of speech in 21 comment lines, 24 per 100",
+			"config: 5 clauses in 21 comment lines;", "config: 5 verbs of speech in 21 comment lines;",
 		}},
 		{"no-sentences", sources{"internal/engine/run/group/spans/y.go": "func f() string { return \"its window is closed\" }", "internal/engine/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`, `y.go:4 says "its window is closed"`}},
 		{"no-timed-assertion", sources{
@@ -264,16 +264,4 @@ func TestCodeLines(t *testing.T) {
 	t.Parallel()
 	src := "// Package x.\npackage x // 1\n\n/* a\nb */\nvar a = `2\n3\n4` // c\nfunc f() {\n\n} // 6\n"
 	assert.Equal(t, 6, codeLines([]byte(src)))
-}
-
-// TestBudgetsFall checks that clean comments violate every budget above the target.
-func TestBudgetsFall(t *testing.T) {
-	t.Parallel()
-	for rel := range proseBudgets {
-		files := sources{rel + "/x.go": "// Package x is invented.\npackage x\n" + lines(20*minProseLines, "// f does it.")}
-		found := wordyComments(files.repo(t))
-		require.NotEmpty(t, found, rel)
-		assert.Contains(t, found[0], fmt.Sprintf("%s: 0 ", rel))
-		assert.Contains(t, found[0], "to 2")
-	}
 }

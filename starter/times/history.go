@@ -48,7 +48,7 @@ type RunStrip struct {
 const (
 	// stripRounds bounds the lists of visibility for one set of job types.
 	stripRounds = 5
-	// stripPage is the most runs in one of these lists, stripMargin what the first list has beyond an even share.
+	// stripPage is the most runs in one of these lists, stripMargin the excess of the first list over an even share.
 	stripPage   = 1000
 	stripMargin = 20
 )

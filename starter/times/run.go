@@ -98,7 +98,7 @@ type ItemBars struct {
 	TookMS []int64 `json:"took_ms"`
 	// MayTakeMS is the longest duration of the attempt; 0: it has ended, or has no limit. Empty for jobs.
 	MayTakeMS []int64 `json:"may_take_ms,omitempty"`
-	// Asks are the positions of the items that wait for a person.
+	// Asks has the positions of the items that wait for a person.
 	Asks []int `json:"asks,omitempty"`
 }
 

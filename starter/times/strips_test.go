@@ -39,7 +39,7 @@ func (b *busy) ListWorkflow(_ context.Context, in *workflowservice.ListWorkflowE
 	return page, nil
 }
 
-// A history of 30 runs asks for no thousand of them.
+// A history of 30 runs does not read a thousand.
 func TestAStripListsAboutWhatItShows(t *testing.T) {
 	t.Parallel()
 	server := &busy{}

@@ -127,8 +127,8 @@ func lostThere(ctx context.Context, client *starter.Client, id string) (lost []r
 	return lost, err
 }
 
-// suspects are the items of which the worker may have lost an attempt, by the run that recorded it. The error of
-// an item does not tell a loss from a failure.
+// suspects are the items of which the worker may have lost an attempt, by the run that recorded it. The error of an item
+// does not distinguish a loss from a failure.
 func suspects(items []starter.Item, id string) (recorded [][]starter.Item) {
 	places := map[starter.RunRef]int{}
 	for _, item := range items {

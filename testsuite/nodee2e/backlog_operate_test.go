@@ -164,7 +164,7 @@ func TestALargeGroupIsOperated(t *testing.T) {
 	})
 	t.Logf("explain: %v, %d bytes; an early job: %v, %d bytes, histories %v", asked.count, asked.bytes, detail.count, detail.bytes, slices.Sorted(maps.Keys(detail.histories)))
 
-	// What runs on node-b cannot end, so the cancel cannot, either.
+	// The jobs on node-b cannot end, so the cancel cannot, either.
 	testsuite.WaitFor(t, time.Minute, "node-b has jobs", func() bool {
 		workers["node-b"].Signal(t, syscall.SIGSTOP)
 		items, _, err := s.Client.Runs().Items(t.Context(), o.ref, starter.ItemFilter{States: []string{contract.JobRunning, contract.JobAssigned}, Worker: "node-b"})

@@ -212,8 +212,8 @@ func (s *site) pages() (ids []string) {
 	return ids
 }
 
-// TestADetectorDiesBetweenAPageAndItsUpdate: the control plane stands still, so the worker has stored a
-// page that the group does not know. The next detection stores it again, and each job runs once.
+// TestADetectorDiesBetweenAPageAndItsUpdate: the control plane stands still, so the worker has stored a page that the
+// group has not received. The next detection stores it again, and each job runs once.
 func TestADetectorDiesBetweenAPageAndItsUpdate(t *testing.T) {
 	t.Parallel()
 	const jobs = 1400
@@ -297,8 +297,8 @@ func TestALostPage(t *testing.T) {
 	}
 }
 
-// TestABacklogIsReset while it runs, and after its end, when its pages are closed: what came after the
-// point of reset is done again, and nothing is lost.
+// TestABacklogIsReset while it runs, and after its end, when its pages are closed: the work after the point of reset is
+// done again, and nothing is lost.
 func TestABacklogIsReset(t *testing.T) {
 	t.Parallel()
 	const jobs = 1400

@@ -18,8 +18,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// cable is a way to the server that can be cut: what is sent then arrives when it is
-// mended, and nobody is told.
+// cable is a connection to the server that can be cut without a notice to either end. Data sent meanwhile arrives when it
+// is mended.
 type cable struct {
 	address string
 	uncut   sync.RWMutex
@@ -79,7 +79,7 @@ func (c cuttable) Write(data []byte) (int, error) {
 	return c.to.Write(data)
 }
 
-// cut returns what mends it.
+// cut cuts the cable, and returns the function that mends it.
 func (c *cable) cut(t *testing.T) (mend func()) {
 	t.Helper()
 	c.uncut.Lock()

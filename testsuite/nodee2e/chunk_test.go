@@ -79,7 +79,7 @@ func TestAGroupWithChunksIsReset(t *testing.T) {
 	}
 }
 
-// TestAChunkWaitsForAFullAdmission, as explain says, also for one that takes the place of a terminated one.
+// TestAChunkWaitsForAFullAdmission with this reason in explain, also for one that takes the place of a terminated one.
 func TestAChunkWaitsForAFullAdmission(t *testing.T) {
 	t.Parallel()
 	const jobs = 900

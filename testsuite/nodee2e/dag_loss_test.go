@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// patientTasks say nothing for an hour before Temporal gives them up. Each writes
-// down where it starts, and ends once the file "go" is there.
+// patientTasks may be silent for an hour before Temporal gives them up. Each records the place of its start, and ends
+// once the file "go" is there.
 const patientTasks = `
 version: 1
 name: patient

@@ -13,8 +13,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// steps takes its jobs in steps of a given length, keeps a checkpoint after
-// each, and writes down what it does in a file that all processes share.
+// steps executes its jobs in steps of a given length, keeps a checkpoint after each, and records its work in a file that
+// all processes share.
 type steps struct {
 	name string
 	cap  int
@@ -122,7 +122,7 @@ type entry struct {
 	attempt, done              int
 }
 
-// book is what all handlers did, in order of writing.
+// book has the records of all handlers, in order of writing.
 type book []entry
 
 func readBook(path string) (book, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestHooksRunWhateverHappens: the worker is killed, stopped, and told to cancel; a time-out and a task of a DAG
-// come between.
+// TestHooksRunWhateverHappens: the worker is killed, stopped, or gets a cancel; a time-out and a task of a DAG come
+// between.
 func TestHooksRunWhateverHappens(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

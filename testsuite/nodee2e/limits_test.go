@@ -18,8 +18,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// TestFourLimits counts what runs at once where it runs: in the handlers. Each
-// limit holds, and is used to the full.
+// TestFourLimits counts the running jobs in their handlers. Each limit holds, and is used to the full.
 func TestFourLimits(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -116,7 +115,7 @@ func TestQuickJobsAreSentAhead(t *testing.T) {
 	}
 }
 
-// writeDAG writes a DAG of independent tasks that do what the groups' jobs do.
+// writeDAG writes a DAG of independent tasks with the work of the groups' jobs.
 func (s *site) writeDAG(name string, tasks int) string {
 	s.T.Helper()
 	var text strings.Builder

@@ -190,9 +190,8 @@ func TestDrainHandsBack(t *testing.T) {
 	assert.NotContains(t, s.Command("workers", "list", "--online"), "node-a")
 }
 
-// TestStoppedWhileStarting: a worker that is told to stop at any moment of its
-// start leaves nobody behind who seems to live, also if no control plane was there
-// to hear it.
+// TestStoppedWhileStarting: a worker that is stopped at any moment of its start leaves no entry that seems to live, even
+// without a control plane to receive its end.
 func TestStoppedWhileStarting(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -43,8 +43,7 @@ func TestJoin(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(ref).Outcome)
 }
 
-// TestOperator resizes a worker while it works, asks it what it runs, and
-// drains it.
+// TestOperator resizes a worker while it works, queries its jobs, and drains it.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

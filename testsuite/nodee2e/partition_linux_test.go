@@ -21,8 +21,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// island is a network namespace that reaches the server through a cable of its
-// own, which can be cut without either side being told.
+// island is a network namespace that reaches the server through a cable of its own, which can be cut without a notice to
+// either side.
 type island struct {
 	t           *testing.T
 	name, cable string
@@ -119,8 +119,8 @@ func (i *island) heal() {
 	require.NoError(i.t, err)
 }
 
-// TestPartition cuts a worker off while it works. Its job goes elsewhere; what it
-// has to say when it is back does not count twice; and then it works again.
+// TestPartition cuts a worker off while it works. Its job goes elsewhere, and its late outcome does not count twice. Then
+// it works again.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestMayReboot: jobs run on a node whose process is frozen. Nobody says that it may be
-// rebooted, neither while open runs have jobs there nor after they have lost them.
+// TestMayReboot: jobs run on a node whose process is frozen. No answer permits a reboot, neither while open runs have jobs
+// there nor after they have lost them.
 func TestMayReboot(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

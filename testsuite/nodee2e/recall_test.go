@@ -67,7 +67,7 @@ func TestTheJobsOfAGroupAreListedWithoutAControlPlane(t *testing.T) {
 	ref := starter.RunRef{WorkflowID: run.GetID()}
 	s.awaitBook("the group works", func(b book) bool { return len(b.of("end")) >= 200 })
 
-	// In the middle of its work: each job is listed once, and what is listed as completed has ended.
+	// In the middle of its work: each job is listed once, and each one listed as completed has ended.
 	s.control.Kill()
 	seen := map[string]bool{}
 	busy := s.remembered(ref, itemlist.Filter{})
@@ -82,7 +82,7 @@ func TestTheJobsOfAGroupAreListedWithoutAControlPlane(t *testing.T) {
 	assert.Len(t, seen, jobs)
 	s.control = s.Start("server")
 
-	// At rest: the answer is what the control plane said.
+	// At rest: the answer equals that of the control plane.
 	s.awaitBook("the group works on", func(b book) bool { return len(b.of("end")) >= len(ended)+300 })
 	s.holdAgain()
 	states := func() map[string]int {

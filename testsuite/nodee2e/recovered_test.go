@@ -17,8 +17,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// TestARecoveredJobType: a job type failed and completed again. status lists no failure, and a
-// control plane that was started after that knows the last success.
+// TestARecoveredJobType: a job type failed and completed again. status lists no failure, and a control plane that was
+// started after that has the last success.
 func TestARecoveredJobType(t *testing.T) {
 	t.Parallel()
 	s := &site{Site: sites.New(t)}

@@ -58,8 +58,8 @@ func TestRecoveryFail(t *testing.T) {
 	}
 }
 
-// TestRecoveryFailOfADAG: a task of a sub-DAG loses its worker by kill -9, and the run
-// above it ends as a whole; what cleans up still runs.
+// TestRecoveryFailOfADAG: a task of a sub-DAG loses its worker by kill -9, and the run above it ends as a whole; its
+// clean-up still runs.
 func TestRecoveryFailOfADAG(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// sickTypes are 60 jobs that may not be retried, of a user and with a secret, a program that only node-b has, and one
-// that nobody has. A detection of the last ones needs no program of its own.
+// sickTypes are 60 jobs that may not be retried, of a user and with a secret, a program of node-b alone, and a program of
+// no node. A detection of the last ones needs no program of its own.
 const sickTypes = `
 lanes: {free: {exclusive: false}}
 job_types:
@@ -40,8 +40,7 @@ job_types:
     execute: {command: [%[1]s/nowhere]}
 `
 
-// openFiles sets how many files a process may have open from now on; 0: as many as the
-// hard limit says. Those that are open stay open.
+// openFiles sets the number of files that a process may have open from now on; 0: the hard limit. Open files stay open.
 func openFiles(t *testing.T, p *sites.Process, n uint64) {
 	t.Helper()
 	var limit unix.Rlimit

@@ -84,7 +84,7 @@ func (s *site) holdAgain() {
 	require.NoError(s.T, os.Remove(s.goPath()))
 }
 
-// apply applies the job types. None is due by itself, unless its policy says so.
+// apply applies the job types. None is due by itself, unless its policy requires it.
 func (s *site) apply(groups ...group) {
 	s.T.Helper()
 	var text strings.Builder

@@ -18,8 +18,7 @@ import (
 	"github.com/roundsman/roundsman/workers"
 )
 
-// TestUnits lets systemd itself judge the unit files, and checks that what they
-// start is a command line that roundsman takes.
+// TestUnits lets systemd itself judge the unit files, and checks that roundsman accepts their command lines.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	root, err := testsuite.ModuleRoot()
@@ -63,7 +62,7 @@ func TestStopTimeoutIsLongEnough(t *testing.T) {
 	require.Len(t, found, 2)
 	seconds, err := strconv.Atoi(string(found[1]))
 	require.NoError(t, err)
-	// The connection is dialed lazily: nothing is asked of it.
+	// The connection is dialed lazily and never used.
 	server := testsuite.StartServer(t)
 	node, err := workers.NewNode(server.Client(t), workers.NodeOptions{ID: "node-a", DataDir: t.TempDir(), Handlers: handlers()})
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ type slowDoor struct {
 }
 
 func (d *slowDoor) serve() {
-	var silent []net.Conn // The runtime closes one that nobody holds.
+	var silent []net.Conn // The runtime closes a connection without references.
 	defer func() {
 		for _, taken := range silent {
 			_ = taken.Close()

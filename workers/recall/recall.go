@@ -71,8 +71,8 @@ func history(ctx context.Context, temporal client.Client, ref starter.RunRef) ([
 	return events, nil
 }
 
-// decided returns the time of the last workflow task that ended, and the events without a later one: nobody
-// knows its decisions.
+// decided returns the time of the last workflow task that ended, and the events without a later one: their decisions are
+// unknown.
 func decided(events []*historypb.HistoryEvent) (time.Time, []*historypb.HistoryEvent) {
 	for last, event := range slices.Backward(events) {
 		if event.GetEventType() != enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {

@@ -32,7 +32,7 @@ func main() {
 	running.Stop()
 }
 
-// delay is what a call on a real cluster of this size takes, roughly.
+// delay is the approximate time of a call on a real cluster of this size.
 func delay(method string) time.Duration {
 	switch method {
 	case "VacuumVolumeCompact", "VolumeCopy", "VolumeEcShardsGenerate":

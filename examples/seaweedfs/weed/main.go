@@ -1,6 +1,5 @@
-// Command weed plays `weed shell` for the cluster of ../cluster, so that admin_script
-// can be tried where SeaweedFS is not installed: lock and unlock take and give back the
-// shell lease, volume.list asks the master, and every other command is only repeated.
+// Command weed plays `weed shell` for the cluster of ../cluster, so that admin_script can be tried without SeaweedFS. lock
+// and unlock take and give back the shell lease, volume.list queries the master, and every other command is only repeated.
 //
 //	go build -o bin/weed ./examples/seaweedfs/weed
 package main
@@ -94,7 +93,7 @@ func (s *session) command(ctx context.Context, line string) error {
 	return nil
 }
 
-// lock asks every second, as weed shell does.
+// lock tries every second, as weed shell does.
 func (s *session) lock(ctx context.Context) error {
 	for {
 		held, err := s.master.LeaseAdminToken(ctx, &masterpb.LeaseRequest{LockName: "shell", ClientName: "weed shell"})

@@ -19,7 +19,7 @@ const (
 	margin = 10 * time.Second
 )
 
-// Wait is what a run waits for before it takes its turn. The zero value waits for nothing.
+// Wait is the wait of a run for successes before it takes its turn. The zero value has none.
 type Wait struct {
 	// Needs are the job types that must have succeeded, by name.
 	Needs map[string]contract.AfterRule `json:"needs,omitempty"`

@@ -12,8 +12,7 @@ const (
 	// together: the run record they travel in has 64 KiB.
 	Max      = 50
 	MaxBytes = 32 << 10
-	// MaxAge is how long one waits for its job to be found again: after a month it says
-	// nothing about the object any more.
+	// MaxAge is the longest wait of a checkpoint for its job: after a month it describes an old state of the object.
 	MaxAge = 30 * 24 * time.Hour
 	// MaxDroppedKeys bounds how many of the dropped ones are named.
 	MaxDroppedKeys = 10

@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Condition is a rule about past successes that decides about a run when it starts. The forecast
-// knows no later success.
+// Condition is a rule about past successes that decides about a run when it starts. The forecast assumes no later success.
 type Condition struct {
 	// Code is AFTER_PENDING: the run waits for a success of Object that is not older than Within.
 	// NOT_DUE_UNTIL: it runs only if its own last success is older.

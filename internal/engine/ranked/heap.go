@@ -1,6 +1,6 @@
 package ranked
 
-// Seated is an element of a Heap that knows its place there.
+// Seated is an element of a Heap that stores its place there.
 type Seated[T any] interface {
 	Before(other T) bool
 	// Seat is where the element keeps its place; -1: it is in no heap.

@@ -39,7 +39,7 @@ func (s *Set[T]) Add(id int, x T) {
 // Remove takes an element out.
 func (s *Set[T]) Remove(id int) { delete(s.byID, id) }
 
-// compact leaves each id once. The smallest comes first, whatever the order of the map.
+// compact leaves each id once. The smallest comes first, in any order of the map.
 func (s *Set[T]) compact() {
 	s.order = s.order[:0]
 	//workflowcheck:ignore a heap returns the smallest, in whatever order it was filled

@@ -78,7 +78,7 @@ type Verdict struct {
 	// searched.
 	Reported   bool `json:"reported"`
 	Unsearched bool `json:"unsearched,omitempty"`
-	// Draining means that the worker takes no new work, whatever the code.
+	// Draining means that the worker takes no new work, with any code.
 	Draining bool `json:"-"`
 }
 

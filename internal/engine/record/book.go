@@ -113,7 +113,7 @@ func (b *Book) Stored(page string) {
 // Failed notes that the segment could not be stored.
 func (b *Book) Failed(now time.Time) { b.storing, b.at = false, now.Add(storeAgain) }
 
-// Finish ends the record of a run: all is to be stored, but for a small last segment.
+// Finish ends the record of a run: all is to be stored, except a small last segment.
 func (b *Book) Finish() {
 	b.storing, b.at = false, time.Time{}
 	if len(b.open.writer.out) > inlineBytes {

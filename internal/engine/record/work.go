@@ -15,7 +15,7 @@ func Part(p jobtype.Proposal) jobtype.Proposal {
 	}
 }
 
-// Data returns what is left of a job as the data that it returned; nil if the job was not done.
+// Data returns the data of a done job from the stored rest of its result; nil if the job was not done.
 func Data(left string, done bool) json.RawMessage {
 	if !done || left == "" {
 		return nil

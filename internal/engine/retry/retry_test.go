@@ -118,7 +118,7 @@ func TestAProposalIsKeptBack(t *testing.T) {
 	}
 }
 
-// What one run does not take is named, in the order of the jobs.
+// The items beyond the room of one run are named, in the order of the jobs.
 func TestOneRunTakesOnlySoMuch(t *testing.T) {
 	large := json.RawMessage(`"` + strings.Repeat("x", contract.MaxSubmissionBytes/3) + `"`)
 	var units []retry.Unit

@@ -16,7 +16,7 @@ import (
 // Max is the number of artifacts of one attempt.
 const Max = 100
 
-// Search is what to look for.
+// Search selects the files of an attempt.
 type Search struct {
 	// Dir is where the patterns begin; empty: the working directory of the process. No pattern and no link leads
 	// out of it.

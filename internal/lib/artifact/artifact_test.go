@@ -32,7 +32,7 @@ func collect(t *testing.T, s artifact.Search) (kept, refused map[string]string) 
 	return kept, refused
 }
 
-// A program may have replaced its files and folders by links to what only the worker may read.
+// A program may have replaced its files and folders by links to files that only the worker may read.
 func TestNothingOutsideTheDirectoryIsTaken(t *testing.T) {
 	t.Parallel()
 	outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "a [b] *")

@@ -16,7 +16,7 @@ import (
 
 func none([]byte) bool { return false }
 
-// applied does what a reader does.
+// applied applies the steps as a reader does.
 func applied(t *testing.T, before string, steps []byte) string {
 	t.Helper()
 	var all []json.RawMessage

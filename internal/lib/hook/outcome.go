@@ -20,7 +20,7 @@ const (
 	Deferred = "deferred"
 	// Stopped is the end by the worker: it drains, or the attempt was taken from it.
 	Stopped = "stopped"
-	// Lost is the death of the worker before it knew another outcome.
+	// Lost is the death of the worker before it had another outcome.
 	Lost = "lost"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxOpen bounds what is unpacked at all.
+// maxOpen bounds any unpacked data.
 const maxOpen = 512 << 20
 
 // ErrTooLarge is the cause of the error if the limit is exceeded.
@@ -57,7 +57,7 @@ func Open(packed []byte, most int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
-	if len(plain) > most { // Small and foreign frames do not tell their size.
+	if len(plain) > most { // Small and foreign frames have no size.
 		return nil, fmt.Errorf("unpack: %w of %d bytes", ErrTooLarge, most)
 	}
 	return plain, nil

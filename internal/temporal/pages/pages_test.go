@@ -45,7 +45,7 @@ type server struct {
 	before map[string]string
 	states map[string]bool
 	reads  int
-	// waiting is told of each read, which then waits for release or its own context.
+	// waiting receives each read, which then waits for release or its own context.
 	waiting, release chan struct{}
 	empty            bool
 	// late is the time after which each read fails; 0: it succeeds. After 100 reads the server is well again.
@@ -276,7 +276,7 @@ func TestManyPages(t *testing.T) {
 	assert.Equal(t, 800, s.reads, "the last ones are kept")
 }
 
-// TestSweep: pages of ended runs are closed, whatever happens with others.
+// TestSweep: pages of ended runs are closed, independent of others.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := newServer()

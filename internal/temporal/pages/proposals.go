@@ -19,7 +19,7 @@ import (
 const (
 	// decodedPages is the number of pages that a process keeps decoded, about 40 MiB.
 	decodedPages = 32
-	// maxDecoded bounds what is unpacked.
+	// maxDecoded bounds an unpacked page.
 	maxDecoded = 4 << 20
 )
 

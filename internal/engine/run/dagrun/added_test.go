@@ -79,7 +79,6 @@ func TestAddedTasksSeeTheResultOfTheirSplitter(t *testing.T) {
 	assert.Equal(t, 1, p.g.Run().Len(), "a task that fails adds none")
 }
 
-// What a failure leaves is cleaned up again by the run that resumes it.
 func TestAResumedRunCleansUpAgain(t *testing.T) {
 	t.Parallel()
 	p := start(t, `

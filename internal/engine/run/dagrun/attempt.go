@@ -45,7 +45,7 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 	g.do(*d)
 }
 
-// start does what the task's kind asks for.
+// start begins a task in the way of its kind.
 func (g *Graph) start(t *task, d *run.Decision, now time.Time) {
 	t.beganAt = now
 	switch kind := t.definition.Kind; {
@@ -68,7 +68,7 @@ func (g *Graph) start(t *task, d *run.Decision, now time.Time) {
 	}
 }
 
-// job is what an attempt on a worker carries.
+// job returns the content of an attempt on a worker.
 func (g *tasks) job(t *task) Job {
 	job := Job{Handler: CommandHandler, Params: encodeParams(t.rendered.Params), Policy: g.engine.Work(g.shapeOf(t.definition).work).Policy}
 	switch t.definition.Kind {
@@ -103,7 +103,7 @@ func (g *tasks) endIdle(t *task, end run.Ending, now time.Time) {
 	}
 }
 
-// take learns what has become of a task.
+// take applies a report of the engine about a task.
 func (g *Graph) take(r *run.Report, now time.Time) {
 	t := g.live[dag.Index(r.Item)] //nolint:gosec // items are tasks
 	if t == nil {
@@ -156,8 +156,7 @@ func (g *Graph) settle(t *task, r *run.Report, now time.Time) {
 	}
 }
 
-// whyCanceled is worth keeping only if nobody asked for it here, or if the handler
-// may still run.
+// whyCanceled returns the reason of a cancellation. It is empty for a request of this graph whose handler has ended.
 func (g *Graph) whyCanceled(t *task, r *run.Report) string {
 	switch {
 	case !g.run.Canceling(t.i):
@@ -168,7 +167,7 @@ func (g *Graph) whyCanceled(t *task, r *run.Report) string {
 	return ""
 }
 
-// close forgets a task that has ended so, but for what people ask about it.
+// close forgets a task that has ended, except its entry in the book.
 func (g *Graph) close(t *task, to dag.State, attempts int, message string) {
 	g.noteTimes(t)
 	t.phase, t.placed, t.asking, t.admitted = phaseNone, false, false, false
@@ -191,7 +190,7 @@ func (g *Graph) canceled(t *task, attempts int, message string, now time.Time) {
 	g.must(dag.Event{Kind: dag.EventCanceled, Task: t.i}, now)
 }
 
-// cancel ends a task at once where nothing runs, else asks its attempt to end.
+// cancel ends a task at once if it does not run. Otherwise it cancels its attempt.
 func (g *Graph) cancel(i dag.Index, now time.Time) {
 	t := g.live[i]
 	if t == nil {

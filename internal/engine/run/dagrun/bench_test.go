@@ -17,8 +17,7 @@ func fanOut(n int, does string) string {
 	return fmt.Sprintf("version: 1\nname: bench\nconcurrency: 500\ntasks:\n  - {id: t, for_each: [%s], %s}\n", strings.TrimSuffix(strings.Repeat("1, ", n), ", "), does)
 }
 
-// BenchmarkEvents is what the end of one attempt costs, with all that follows from
-// it, in a run of so many tasks.
+// BenchmarkEvents measures the cost of the end of one attempt, with its consequences, in a run of many tasks.
 func BenchmarkEvents(b *testing.B) {
 	for name, kind := range map[string]struct{ does, result string }{
 		"noop":     {does: "noop: true"},

@@ -12,10 +12,10 @@ import (
 // carry the message a hundred thousand times.
 const maxErrorBytes = 128 << 10
 
-// book has what people ask about tasks besides their state. It holds what differs
-// from the usual, so that a large run in which all goes well carries nothing.
+// book has the data of tasks besides their states. It holds only exceptions, so a large run without failures has an
+// empty book.
 type book struct {
-	// attempts of tasks where the number is not what their state implies.
+	// attempts of tasks with another number than their state implies.
 	attempts map[dag.Index]int
 	// workers names the worker of a task by 1 + its place in names; nil until a
 	// task ran on one.

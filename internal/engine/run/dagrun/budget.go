@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxReportedError bounds the message of a reported failure, for people who look at what is disabled.
+// maxReportedError bounds the message of a reported failure, shown for a disabled task.
 const maxReportedError = 160
 
 // budgetOf returns the retry budget of a task over all runs of the DAG, or nil.

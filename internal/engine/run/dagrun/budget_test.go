@@ -55,7 +55,7 @@ func TestADisabledTaskFailsWithoutAnAttempt(t *testing.T) {
 	require.Equal(t, dag.OutcomeFailed, p.end.Outcome)
 }
 
-// TestATaskThatIsDisabledIsNotTriedAgain: what runs continues, a retry that waits ends.
+// TestATaskThatIsDisabledIsNotTriedAgain: a running attempt continues, a waiting retry ends.
 func TestATaskThatIsDisabledIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	p := start(t, budgeted, dagrun.Config{})
@@ -105,8 +105,8 @@ func TestItemsHaveBudgetsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestEveryEndingIsReportedOnce: a failure of the handler, and a success, whatever happens around them and
-// whenever the run continues as new. A lost worker, a cancellation and a refusal are no failures.
+// TestEveryEndingIsReportedOnce reports successes and failures of the handler, also across continue-as-new. A lost
+// worker, a cancellation and a refusal are no failures.
 func TestEveryEndingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

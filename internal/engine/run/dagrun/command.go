@@ -19,7 +19,7 @@ type StartJob struct {
 	Job Job
 }
 
-// StartNoop reports the task ended as soon as the control plane says so.
+// StartNoop ends the task as soon as the control plane confirms it.
 type StartNoop struct{ run.Decision }
 
 // StartDAG runs Graph as a sub-DAG. The answer is [run.Ended].
@@ -61,7 +61,7 @@ type End struct {
 	Reason  string
 }
 
-// Job is what an attempt on a worker carries besides what the engine decided.
+// Job is the content of an attempt on a worker, besides the engine's decision.
 type Job struct {
 	Handler string
 	// JobType is empty for a command task.

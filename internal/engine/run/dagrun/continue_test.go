@@ -22,8 +22,7 @@ tasks:
   - {id: after, needs: [plan], command: [after]}
 `
 
-// TestATaskContinuesAfterTasksThatItReturns: it waits for them, and is started again
-// with what it left behind, as often as it returns other tasks.
+// TestATaskContinuesAfterTasksThatItReturns starts the task again, with its checkpoint, each time it returns tasks.
 func TestATaskContinuesAfterTasksThatItReturns(t *testing.T) {
 	t.Parallel()
 	p := start(t, luigi, dagrun.Config{})
@@ -83,8 +82,7 @@ func TestWhatATaskCannotContinueAfter(t *testing.T) {
 	assert.Contains(t, p.view("plan").Error, "it continued, and returned the same again")
 }
 
-// TestATaskWaitsForWhatFails: the task does not continue after a failure until what
-// failed is done.
+// TestATaskWaitsForWhatFails: after a failure of a returned task, the task waits until that one is done.
 func TestATaskWaitsForWhatFails(t *testing.T) {
 	t.Parallel()
 	p := start(t, luigi, dagrun.Config{})

@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// A DAG that travels with a job runs where its proposal says, but for tasks that
-// say it themselves and those that need no worker.
+// A DAG of a job runs where its proposal requires, except tasks with a place of their own and tasks without a worker.
 func TestTasksRunWhereTheRunSays(t *testing.T) {
 	t.Parallel()
 	const text = `

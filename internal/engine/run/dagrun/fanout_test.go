@@ -34,9 +34,8 @@ func done(result string) run.Ending { return run.Ending{Result: []byte(result)} 
 
 func (p *play) runs() []string { return slices.Sorted(maps.Keys(p.running)) }
 
-// TestFanOutOverAResult: the tasks come with the success of the task that returns
-// the items, go their way item by item, within the limit of their fan-out, and what
-// is after them waits for all.
+// TestFanOutOverAResult: the success of a task with items adds their tasks. The items proceed one by one, within the
+// limit of their fan-out. The next task waits for all of them.
 func TestFanOutOverAResult(t *testing.T) {
 	t.Parallel()
 	p := start(t, rolling, dagrun.Config{RollEvents: 1})
@@ -105,7 +104,7 @@ tasks:
 `
 
 // TestItemsInFlight: an item waits for the chain of the one before, also after a continue-as-new between two of its
-// tasks. After a failed item no other begins, and its tasks say why. A retry begins them.
+// tasks. After a failed item no other begins, and its tasks give the reason. A retry begins them.
 func TestItemsInFlight(t *testing.T) {
 	t.Parallel()
 	p := start(t, rollingItems, dagrun.Config{})
@@ -145,8 +144,7 @@ func TestItemsInFlight(t *testing.T) {
 	}
 }
 
-// TestListsThatAreNone: what is wrong with the items fails the task that returns
-// them, with what to return instead; its retry may do better.
+// TestListsThatAreNone: a faulty list fails the task that returns it, with the expected form. Its retry may return another.
 func TestListsThatAreNone(t *testing.T) {
 	t.Parallel()
 	var many, wide strings.Builder
@@ -263,8 +261,8 @@ func (p *play) operate(req dagrun.Request) {
 	p.do(decisions)
 }
 
-// TestFanOutsAreResumed: a new run has the tasks of the earlier one, executes what
-// failed of them, and has the list returned again where the fan-out has changed.
+// TestFanOutsAreResumed: a new run has the tasks of the earlier one, executes the failed ones, and needs the list again
+// where the fan-out has changed.
 func TestFanOutsAreResumed(t *testing.T) {
 	t.Parallel()
 	text := "version: 1\nname: x\ntasks:\n  - {id: hosts, command: [x]}\n  - {id: go, needs: [hosts], concurrency: 1, for_each: '{{.Needs.hosts.Result.hosts}}', command: [CMD]}\n"

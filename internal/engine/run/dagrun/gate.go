@@ -11,10 +11,10 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// gate counts what a run with resources, or sub-DAGs, must not deadlock on.
+// gate counts the places and tasks that could deadlock a run with resources or sub-DAGs.
 type gate struct {
-	// stuck counts the places that are taken by what does not end by itself: sub-DAGs,
-	// and tasks that wait for resources which they had released.
+	// stuck counts the places of sub-DAGs, and of tasks that wait for resources they had released: they do not end by
+	// themselves.
 	stuck int
 	// admitted counts the tasks that have their resources and wait for a place.
 	admitted int
@@ -42,7 +42,7 @@ func (g *Graph) admit(t *task, now time.Time) {
 		g.engine.Proceed(now, int(t.i))
 		return
 	}
-	if g.room() <= 0 && g.engine.Withdraw(int(t.i)) { // It would keep idle what others wait for.
+	if g.room() <= 0 && g.engine.Withdraw(int(t.i)) { // It would keep the needs of others idle.
 		g.must(dag.Event{Kind: dag.EventCrowded, Task: t.i}, now)
 		g.yield(t)
 		return
@@ -111,8 +111,7 @@ func (g *Graph) deferred(t *task, r *run.Report, now time.Time) {
 	}
 }
 
-// due asks for the place of a task whose deferral is over. It requests its resources once it has the
-// place.
+// due requests the place of a task whose deferral is over. The task requests its resources after that.
 func (g *Graph) due(t *task, now time.Time) {
 	if t.placed {
 		g.engine.Proceed(now, int(t.i))

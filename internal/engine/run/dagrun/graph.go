@@ -13,11 +13,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// JobType is what a job_type task needs to know of its job type.
+// JobType has the data of a job type for its job_type tasks.
 type JobType struct {
 	Handler string
 	Policy  jobtype.Policy
-	// Bytes is what every attempt carries of its settings. Digest is a hash of them.
+	// Bytes is the size of its settings in every attempt. Digest is a hash of them.
 	Bytes  int
 	Digest string
 }
@@ -25,7 +25,7 @@ type JobType struct {
 // CommandHandler runs command tasks.
 const CommandHandler = contract.CommandHandler
 
-// Config is what does not change during a run.
+// Config has the constants of a run.
 type Config struct {
 	// JobTypes are those that were looked up already.
 	JobTypes map[string]JobType
@@ -38,7 +38,7 @@ type Config struct {
 	Recovery jobtype.Recovery
 	// About describes the run; its start is that of the graph.
 	About jobtype.RunInfo
-	// Node and Labels say where tasks run that name neither.
+	// Node and Labels place the tasks that name neither.
 	Node   string
 	Labels map[string]string
 	// Lane is the lane of the group, given back while the run waits for approvals; empty: none.
@@ -71,7 +71,7 @@ func New(r *dag.Run, cfg Config, now time.Time) (*Graph, error) {
 	return g, nil
 }
 
-// init is what a run does that has not begun.
+// init begins the run.
 func (g *Graph) init(now time.Time) {
 	g.engine = run.New(g.engineConfig(), now)
 	g.startedAt = now
@@ -140,7 +140,7 @@ func (g *catalog) engineConfig() run.Config {
 	return run.Config{Work: work, Claims: true, Admit: true, Adopt: true, RollEvents: g.cfg.RollEvents}
 }
 
-// Recovery is what becomes of the run when it loses a worker with one of its tasks.
+// Recovery is the effect of a lost worker on the run.
 func (g *catalog) Recovery() jobtype.Recovery {
 	if g.cfg.Recovery == jobtype.RecoveryFail {
 		return g.cfg.Recovery
@@ -168,8 +168,8 @@ func (g *waits) setDeadline() {
 	}
 }
 
-// advance offers what dag.Run has started, and passes on what the engine decides
-// and reports, until nothing follows any more.
+// advance offers the tasks that dag.Run has started, and passes on the engine's decisions and reports, until no more
+// follow.
 func (g *Graph) advance(now time.Time) []source.Command {
 	g.now = now
 	g.fireTimers(now)
@@ -215,8 +215,7 @@ func (g *Graph) must(ev dag.Event, now time.Time) {
 	}
 }
 
-// feed reports an event to dag.Run and notes what it decides. Nothing has changed if
-// it returns an error.
+// feed reports an event to dag.Run and notes its decisions. With an error nothing has changed.
 func (g *Graph) feed(ev dag.Event, now time.Time) error {
 	decisions, err := g.run.Next(ev, g.buf[:0])
 	if err != nil {

@@ -126,8 +126,8 @@ func TestTaskWithoutWorkerGivesUpAfterItsTimeout(t *testing.T) {
 	assert.Equal(t, "NO_WORKER: no online worker has label disk=ssd (waited 10 min)", p.view("a").Error)
 }
 
-// TestTaskThatJoinsOthersWithoutWorkerGivesUpToo: that nobody can serve its class
-// was noted before it began to wait.
+// TestTaskThatJoinsOthersWithoutWorkerGivesUpToo: the lack of a worker for its class was noted before the task began to
+// wait.
 func TestTaskThatJoinsOthersWithoutWorkerGivesUpToo(t *testing.T) {
 	t.Parallel()
 	p := start(t, "version: 1\nname: two\ntasks:\n  - {id: a, labels: {disk: ssd}, timeout: 10m, command: [x]}\n  - {id: b, command: [x]}\n  - {id: c, needs: [b], labels: {disk: ssd}, timeout: 5m, command: [x]}\n", dagrun.Config{})

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// keyObject is the object that a task with that key holds alone. Its holder executes;
-// what it returned comes to the next one with the object.
+// keyObject is the object that a task with the key holds alone. Its release carries the result to the next holder.
 func keyObject(key string) string { return "key:" + key }
 
 // needs are the resources of a task that has begun.
@@ -29,8 +28,7 @@ func (g *catalog) needs(t *task) run.Needs {
 	return needs
 }
 
-// digest tells what the task does, and where. Of a job type, its handler and settings
-// count too.
+// digest returns a hash of the task's work and place. It includes the handler and settings of a job type.
 func (g *catalog) digest(t *task) string {
 	jobType := g.cfg.JobTypes[t.definition.JobType]
 	encoded, err := json.Marshal(struct {
@@ -47,8 +45,8 @@ func (g *catalog) digest(t *task) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// takeOver ends a task with what another one with its key returned, if that did the same
-// and is new enough. It has the key, and gives it back at once.
+// takeOver ends a task with the result of another task with its key, if both have the same digest and the result is new
+// enough. It releases the key at once.
 func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool {
 	if known == nil || t.rendered == nil || t.rendered.Key == "" || known.Object != keyObject(t.rendered.Key) || known.Digest != g.digest(t) {
 		return false
@@ -82,8 +80,8 @@ func (g *records) noteRerun(moves []dag.Transition) {
 	}
 }
 
-// hand adds what a task with a key has returned to the decision that gives the key back.
-// One that has added tasks is not kept: they are part of what it did.
+// hand adds the result of a task with a key to the release of the key. A result with added tasks is not kept, because
+// the tasks are part of the work.
 func (g *Graph) hand(t *task, result []byte, now time.Time) {
 	if t.rendered == nil || t.rendered.Key == "" || len(result) > contract.MaxKeyResult {
 		return

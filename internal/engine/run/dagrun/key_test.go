@@ -27,7 +27,7 @@ func keyed(more string) string {
 		`  - {id: b, needs: a, command: [echo, "{{.Needs.a.Result.file}}"]}`
 }
 
-// executed plays a run in which the task was executed, and returns what was kept.
+// executed plays a run that executes the task, and returns the kept result.
 func executed(t *testing.T, text string, end run.Ending) *contract.KeyResult {
 	t.Helper()
 	p := start(t, text, dagrun.Config{})
@@ -73,8 +73,8 @@ func TestAResultIsTakenOver(t *testing.T) {
 	assert.Equal(t, dag.OutcomeCompleted, p.end.Outcome)
 }
 
-// TestASettingOfTheJobTypeIsPartOfWhatATaskDoes: after `apply` has changed what a job type
-// does, the result from before is not taken over.
+// TestASettingOfTheJobTypeIsPartOfWhatATaskDoes: after `apply` has changed a setting, the earlier result is not taken
+// over.
 func TestASettingOfTheJobTypeIsPartOfWhatATaskDoes(t *testing.T) {
 	t.Parallel()
 	text := "version: 1\nname: keyed\ntasks:\n  - {id: a, job_type: j, key: dump, key_valid: 1h}"
@@ -101,8 +101,7 @@ func TestASettingOfTheJobTypeIsPartOfWhatATaskDoes(t *testing.T) {
 	}
 }
 
-// TestWhatIsToRunAgainIsExecuted: an operator who asks for it does not want the result
-// that is there.
+// TestWhatIsToRunAgainIsExecuted: an operator's request to run again ignores the kept result.
 func TestWhatIsToRunAgainIsExecuted(t *testing.T) {
 	t.Parallel()
 	text := keyed(", key_valid: 1h") + "\n  - {id: c, approval: {prompt: more}}"
@@ -187,9 +186,9 @@ type site struct {
 	runs  []*play
 	to    [][]contract.AdmissionRequest // from each run, in order
 	back  [][]contract.AdmissionGrant
-	items []map[string]contract.AdmissionItem // what each waits for or has
+	items []map[string]contract.AdmissionItem // requests and grants of each
 	has   []map[string]contract.AdmissionHeld
-	kept  [][]contract.KeyResult // what each has said
+	kept  [][]contract.KeyResult // reports of each
 	// done counts how often each key was executed with success.
 	done map[string]int
 }
@@ -203,7 +202,7 @@ func (s *site) send(k int, in contract.AdmissionRequest) {
 	s.to[k] = append(s.to[k], in)
 }
 
-// drain turns what a run decided into messages.
+// drain turns the commands of a run into messages.
 func (s *site) drain(k int) {
 	p := s.runs[k]
 	for _, d := range p.released {
@@ -260,8 +259,7 @@ func (s *site) answer(k int) {
 	s.drain(k)
 }
 
-// restart has admission terminated, and started again with what is known of it. What it
-// had not read is lost.
+// restart terminates admission and starts it again with its durable state. Unread messages are lost.
 func (s *site) restart() {
 	data, err := json.Marshal(s.core.Durable())
 	require.NoError(s.t, err)
@@ -298,9 +296,8 @@ func mapsKeys[V any](m map[string]V) func(yield func(string) bool) {
 	}
 }
 
-// TestOneTaskOneExecution: whatever the order of messages, and however often admission
-// is started again or continues as new, each key is executed with success once, by one
-// task at a time, and all that have it get the same result.
+// TestOneTaskOneExecution: in any order of messages, and with any number of restarts and continue-as-new of admission,
+// each key is executed with success once, by one task at a time. All tasks with the key get the same result.
 func TestOneTaskOneExecution(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -93,7 +93,6 @@ func TestASubDAGIsGrantedItsLaneWhileTheRunHasIt(t *testing.T) {
 	assert.Empty(t, s.lane(), "a report of an attempt that does not run")
 }
 
-// TestTheRetryOfASubDAGWaitsForTheLane: nobody approved it in time.
 func TestTheRetryOfASubDAGWaitsForTheLane(t *testing.T) {
 	t.Parallel()
 	s := share(t, "{id: a, dag: sub.yaml, retries: {limit: 1}}\n  - {id: gate, approval: {}}\n")

@@ -37,8 +37,8 @@ func (p *play) endSaying(id string, failure contract.FailureKind, others int) {
 	p.do(p.endedOf(d.Item, d.Attempt, run.Ending{Failure: failure, Load: run.LoadReport{At: p.now, Others: others}}))
 }
 
-// Other runs fill a: the run's tasks come back from there once, then it is tried
-// now and then, and used again when a task of it says that they have gone.
+// Other runs fill a: the run's tasks come back from there once. Then it is tried at times, and used again when a task
+// on it reports free slots.
 func TestTasksKeepAwayFromAWorkerThatOthersFill(t *testing.T) {
 	t.Parallel()
 	p := start(t, commands(12), dagrun.Config{})
@@ -69,7 +69,7 @@ func TestTasksKeepAwayFromAWorkerThatOthersFill(t *testing.T) {
 	assert.Len(t, p.on("a"), 2, "they have gone")
 }
 
-// Two handlers share a worker: the cap of one does not count what the other runs.
+// Two handlers share a worker: the cap of one does not count the attempts of the other.
 func TestHandlersCapsAreUsedInFull(t *testing.T) {
 	t.Parallel()
 	text := "version: 1\nname: d\ntasks:\n"
@@ -82,7 +82,7 @@ func TestHandlersCapsAreUsedInFull(t *testing.T) {
 	assert.Len(t, p.on("a"), 5, "four commands, and one task of a handler with a cap of one: %v", p.running)
 }
 
-// A worker that sent tasks back says that there is room.
+// A worker that sent tasks back reports free slots.
 func TestAWorkerThatHasRoomIsUsedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := start(t, commands(6), dagrun.Config{})

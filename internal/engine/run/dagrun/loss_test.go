@@ -139,8 +139,7 @@ func TestRecallEndsWithTheWorker(t *testing.T) {
 	assert.Contains(t, p.running, "a", "the grace of the first attempt is forgotten")
 }
 
-// A server that was killed may have taken the end of an attempt without saying so:
-// its worker then tells it once more.
+// A killed server may have recorded the end of an attempt without a confirmation: the worker then reports it again.
 func TestAnEndingToldTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, first := range []contract.FailureKind{contract.FailureFailed, contract.FailureTimeout, contract.FailureDraining} {
@@ -160,8 +159,7 @@ func TestAnEndingToldTwiceCountsOnce(t *testing.T) {
 	}
 }
 
-// What a canceled attempt did in the end says nothing about the task that an
-// operator has brought back since.
+// The end of a canceled attempt has no effect on a task that an operator has brought back since.
 func TestLateOutcomeOfACanceledAttemptIsNotTheNextOnes(t *testing.T) {
 	t.Parallel()
 	for _, late := range []contract.FailureKind{contract.FailureNone, contract.FailureCanceled, contract.FailureFailed} {

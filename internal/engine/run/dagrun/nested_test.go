@@ -18,7 +18,7 @@ func nest(t *testing.T, task string) *play {
 	return begin(t, compileFiles(t, one+task, map[string]string{"sub.yaml": subDAG}), dagrun.Config{})
 }
 
-// A second cancel is for what runs always, wherever it is.
+// A second cancel is for the tasks with the rule always, in any sub-DAG.
 func TestSecondCancelInsistsOnTheEndOfSubDAGs(t *testing.T) {
 	t.Parallel()
 	p := nest(t, "{id: a, dag: sub.yaml}\n  - {id: b, dag: sub.yaml, trigger_rule: always}\n")

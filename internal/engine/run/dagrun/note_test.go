@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// noted lists what was noted since it was asked last, one line each.
+// noted lists the notes since its last call, one line each.
 func (p *play) noted() []string {
 	var list []string
 	for _, n := range p.g.Notes() {

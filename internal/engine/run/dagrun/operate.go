@@ -15,13 +15,12 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/source"
 )
 
-// Request is what an operator asks of a run.
+// Request is a request of an operator to a run.
 type Request struct {
 	Kind RequestKind
 	// Tasks it is about; none with Retry means all that failed.
 	Tasks []string
-	// Data are tasks to add, as JSON or YAML, File what faults in it are reported
-	// under.
+	// Data are tasks to add, as JSON or YAML. File is the name of Data in faults.
 	Data []byte
 	File string
 	// Limit is the new concurrency, that of FanOut or, without one, that of the run.
@@ -31,10 +30,10 @@ type Request struct {
 	By, Note string
 }
 
-// RequestKind says what is asked for.
+// RequestKind is the kind of a request.
 type RequestKind uint8
 
-// The requests; dag.Run's events of the same names say what they do.
+// The requests. dag.Run describes its events of the same names.
 const (
 	Retry RequestKind = iota
 	Skip
@@ -47,7 +46,7 @@ const (
 	Reject
 )
 
-// Check says why a request would be refused, or nil. It changes nothing.
+// Check returns the reason to refuse a request, or nil. It changes nothing.
 func (g *requests) Check(req Request) error {
 	if req.Kind == Approve || req.Kind == Reject {
 		_, err := g.awaiting(req)
@@ -69,7 +68,7 @@ func (g *requests) Check(req Request) error {
 	return g.checkResults(trial, req.Kind)
 }
 
-// checkResults refuses what would run a task whose input is not there any more.
+// checkResults refuses to run a task again whose input is gone.
 func (g *requests) checkResults(trial *dag.Run, kind RequestKind) error {
 	if !g.refers && kind != Add {
 		return nil
@@ -101,7 +100,7 @@ func (g *requests) checkResults(trial *dag.Run, kind RequestKind) error {
 type Answer struct {
 	// Changed are the tasks that it brought back or added, Redefined those that it redefined, at most maxChanged.
 	Changed, Redefined []string
-	// Err says why it was refused.
+	// Err is the reason of a refusal.
 	Err error
 }
 
@@ -146,8 +145,7 @@ func (g *requests) broughtBack() []string {
 	return ids
 }
 
-// translate makes events of a request. blame says of a refusal where in the request
-// the reason is.
+// translate makes events of a request. blame adds the faulty part of the request to a refusal.
 func (g *requests) translate(req Request) (events []dag.Event, blame func(error) error, err error) {
 	if req.Kind == Add {
 		added, err := spec.ParseAdded(g.run, cmp.Or(req.File, explain.TextAddedFile), req.Data)
@@ -203,7 +201,7 @@ func (g *requests) find(id string) (dag.Index, error) {
 	return i, nil
 }
 
-// meant says what a name that is no task's may stand for.
+// meant suggests names for one that is no task's.
 func (g *requests) meant(id string) string {
 	if names, total := g.family(id); total > 0 {
 		return explain.TextFansOut(total, names)
@@ -248,8 +246,7 @@ func approvalResult(req Request) []byte {
 	return data
 }
 
-// pause keeps tasks from starting; what runs, sleeps or waits for a person continues, and
-// so does the deadline.
+// pause keeps tasks from starting. Running, sleeping and waiting tasks continue, and so does the deadline.
 func (g *Graph) pause(v source.Paused, now time.Time) {
 	if g.feed(dag.Event{Kind: dag.EventPause}, now) == nil {
 		g.engine.Pause(now, v.By, v.Note)
@@ -281,8 +278,7 @@ func (g *Graph) cancelRun(reason string, now time.Time) []source.Command {
 	return g.out
 }
 
-// ending follows dag.Run where the run is being ended: what still runs to clean up
-// is not tried again.
+// ending follows dag.Run into the end of the run: tasks that clean up are not retried.
 func (g *Graph) ending() {
 	g.unpause()
 	for _, t := range g.begun() {
@@ -290,8 +286,7 @@ func (g *Graph) ending() {
 	}
 }
 
-// insist has every sub-DAG end that was canceled and still runs what is to run
-// always.
+// insist ends every canceled sub-DAG that still runs tasks with the rule always.
 func (g *Graph) insist() {
 	for _, t := range g.begun() {
 		v, ok := g.engine.View(int(t.i))

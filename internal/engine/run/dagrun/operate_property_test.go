@@ -44,7 +44,7 @@ func drawOperated(t *rapid.T) (text string, tasks []string) {
 	return text, tasks
 }
 
-// meddle asks for something at random. What is refused changes nothing.
+// meddle sends a random request. A refused one changes nothing.
 func (p *play) meddle(t *rapid.T, tasks []string) {
 	if rapid.IntRange(0, 3).Draw(t, "cancel one") == 0 {
 		p.meddleCancel(rapid.SampledFrom(tasks).Draw(t, "canceled"))
@@ -94,9 +94,8 @@ func (p *play) meddleCancel(id string) {
 	}
 }
 
-// TestRandomOperators: whatever operators ask for while tasks run, fail and lose
-// their workers, the run ends, with every task at rest, and every attempt has a
-// number of its own and is counted.
+// TestRandomOperators: with random requests while tasks run, fail and lose their workers, the run ends with every task
+// at rest. Every attempt has a number of its own and is counted.
 func TestRandomOperators(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -35,8 +35,7 @@ func TestTheEndOfARunEndsItsPause(t *testing.T) {
 	}
 }
 
-// A run that is ending does not wait for retries, neither of what begins to clean up
-// nor of what does so already.
+// A run that is ending does not retry its clean-up, begun or not.
 func TestCleanUpsOfARunThatEndsAreTriedOnce(t *testing.T) {
 	t.Parallel()
 	p := start(t, `

@@ -10,7 +10,7 @@ import (
 
 // The parts of a [Graph], each above the one that it embeds. A part owns its fields, and calls only the parts below.
 
-// catalog has what tasks are: the settings, the states and the definitions.
+// catalog has the settings, the states and the definitions of the tasks.
 type catalog struct {
 	cfg       Config
 	run       *dag.Run
@@ -39,7 +39,7 @@ type tasks struct {
 	now time.Time
 }
 
-// waits has what tasks and the run wait for.
+// waits has the waits of tasks and of the run.
 type waits struct {
 	tasks
 

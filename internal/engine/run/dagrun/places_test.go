@@ -111,8 +111,7 @@ func compileFiles(t require.TestingT, text string, files map[string]string) *dag
 	return compiled.Graph
 }
 
-// A sub-DAG may need what a task of its parent holds while it waits for the
-// sub-DAG's place.
+// A sub-DAG may need an object that a task of its parent holds while that task waits for the sub-DAG's place.
 func TestResourcesAreGivenBackWhileSubDAGsHaveAllPlaces(t *testing.T) {
 	t.Parallel()
 	p := begin(t, compileFiles(t, nested, map[string]string{"sub.yaml": subDAG}), dagrun.Config{})
@@ -147,8 +146,8 @@ func TestResourcesAreGivenBackWhileSubDAGsHaveAllPlaces(t *testing.T) {
 	assert.Equal(t, dag.OutcomeCanceled, q.end.Outcome)
 }
 
-// TestTasksThatGaveWayGoOnAfterCanceledOnes: tasks that gave back what they had, because the run
-// is full, are offered again, however many of those before them were canceled meanwhile.
+// TestTasksThatGaveWayGoOnAfterCanceledOnes: tasks that released their resources in a full run are offered again, after
+// any number of cancellations before them.
 func TestTasksThatGaveWayGoOnAfterCanceledOnes(t *testing.T) {
 	t.Parallel()
 	text := "version: 1\nname: way\nconcurrency: 1\ntasks:\n  - {id: first, command: [x]}\n"
@@ -177,8 +176,8 @@ func TestTasksThatGaveWayGoOnAfterCanceledOnes(t *testing.T) {
 	require.NotNil(t, p.end)
 }
 
-// TestNothingStartsThatTheHistoryHasNoRoomFor: what attempts carry counts before it
-// is in the history, and those that ended with little make room for others.
+// TestNothingStartsThatTheHistoryHasNoRoomFor: attempts count before they are in the history, and small ends of
+// attempts make room for others.
 func TestNothingStartsThatTheHistoryHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	types := map[string]dagrun.JobType{"j": {Handler: dagrun.CommandHandler, Bytes: 1 << 20}}

@@ -38,8 +38,8 @@ type play struct {
 	running map[string]decision // attempts in flight, by task
 	tries   map[string]int      // the number of the newest attempt, by task
 	fences  map[string][]int64  // of all attempts, by task
-	asked   map[string]bool     // told to cancel
-	// insisted are the sub-DAGs that were told to end at once.
+	asked   map[string]bool     // cancellations by the graph
+	// insisted are the sub-DAGs that were ended at once.
 	insisted []string
 	watched  bool
 	probed   []decision
@@ -169,7 +169,7 @@ func (p *play) deliveredOf(id string, fence int64, end run.Ending) []decision {
 	return p.g.Next(p.now, run.Delivered{Item: p.item(id), Fence: fence, Ending: end})
 }
 
-// delivered tells an ending that a worker delivered by itself.
+// delivered plays an outcome that a worker delivered itself.
 func (p *play) delivered(id string, attempt int, end run.Ending) {
 	p.do(p.deliveredOf(id, p.fences[id][attempt-1], end))
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// world is some runs with their sub-DAGs, and an admission as simple as can be:
-// whoever fits gets what he asks for, whoever came first among them.
+// world has some runs with their sub-DAGs, and a simple admission: it grants every request that fits, the oldest first.
 type world struct {
 	t       *rapid.T
 	size    map[string]int
@@ -77,7 +76,7 @@ func (w *world) draw(files map[string]string, depth int) string {
 // move is something that may happen next.
 type move func()
 
-// moves lists what may happen: a request is granted, an attempt ends, time passes.
+// moves lists the possible moves: a grant, the end of an attempt, the passage of time.
 func (w *world) moves() []move {
 	var list []move
 	for _, m := range w.members {
@@ -149,7 +148,7 @@ func (w *world) nest() {
 	}
 }
 
-// check compares what each run does with what its limit allows.
+// check compares the running tasks of a run with its limit.
 func (m *member) check() {
 	run := m.g.Run()
 	limit, metered := run.Options().Concurrency, 0
@@ -166,8 +165,8 @@ func (m *member) check() {
 	}
 }
 
-// TestPoolsAndPlaces: whatever pools and places runs share, no place is empty that
-// somebody could take, and all of them end.
+// TestPoolsAndPlaces: with any shared pools and places, no place stays empty while a task could take it, and all runs
+// end.
 func TestPoolsAndPlaces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

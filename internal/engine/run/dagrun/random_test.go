@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestRandomGraphs: whatever workers and tasks do, a run ends, in the states that
-// the endings imply, and continuing as new in between changes nothing.
+// TestRandomGraphs: with random workers and tasks, a run ends in the states that the endings imply. A continue-as-new in
+// between changes nothing.
 func TestRandomGraphs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -44,8 +44,8 @@ func (p *play) refused(tasks string) string {
 	return refusal.Error()
 }
 
-// A task that has not started does what it was redefined as, in this run, after it
-// continued as new, and in one that resumes it.
+// A task that has not started runs by its new definition: in this run, after a continue-as-new, and in a run that
+// resumes it.
 func TestATaskIsRedefinedBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	const again = `[{"id": "later", "needs": ["give"], "command": ["new", "{{.Needs.give.Result.v}}"], "node": "w2"}]`
@@ -83,8 +83,6 @@ func TestATaskIsRedefinedBeforeItStarts(t *testing.T) {
 	assert.Equal(t, []string{"new", "hi"}, resumed.running["later"].Job.Command)
 }
 
-// The results that redefined tasks refer to are kept, and those that nobody refers to
-// any more are not.
 func TestRedefinedTasksAndResults(t *testing.T) {
 	t.Parallel()
 	p := start(t, redefinable, dagrun.Config{})
@@ -105,7 +103,7 @@ func TestRedefinedTasksAndResults(t *testing.T) {
 	assert.ElementsMatch(t, []string{"later", "wait"}, p.view("last").Needs, "it was added before it")
 }
 
-// What a request is refused for is checked as in a new task.
+// A faulty redefinition is refused like a faulty new task.
 func TestRefusedRedefinitions(t *testing.T) {
 	t.Parallel()
 	p := start(t, redefinable+`

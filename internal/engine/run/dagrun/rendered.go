@@ -10,8 +10,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// savedRendered is what the templates of a task came out as when it began, in a
-// state, for a task where they would not come out so any more.
+// savedRendered is the rendered templates of a begun task in a state, if they would render differently by now.
 type savedRendered struct {
 	Command []string          `json:"c,omitempty"`
 	Node    string            `json:"n,omitempty"`
@@ -41,11 +40,9 @@ func (s *savedRendered) equal(o *savedRendered) bool {
 		bytes.Equal(s.Launch, o.Launch)
 }
 
-// changedSince returns what was filled in for a task when it began, if the same
-// templates give something else by now, or fail: an operator may have brought a
-// task back that it refers to, and a task that reacts to a failure begins before
-// others that it needs have ended. Otherwise it is nil, and is made again when it
-// is needed: so a state stays small.
+// changedSince returns the rendered templates of a begun task if they render differently by now, or fail. An operator may
+// have brought a dependency back, and a task that reacts to a failure begins before its other dependencies end.
+// Otherwise it is nil, so that a state stays small, and the templates are rendered again when needed.
 func (g *results) changedSince(t *task) *savedRendered {
 	if t.rendered == nil {
 		return nil

@@ -22,8 +22,8 @@ tasks:
      command: [repair, "{{.Needs.a.State}}", '{{if eq .Needs.b.State "completed"}}{{.Needs.b.Result.v}}{{end}}'], retries: {limit: 2, backoff: 3s}}
 `
 
-// What a task began with it continues with, also when the run continues as new in
-// between and its templates would come out otherwise by then, or not at all.
+// A begun task keeps its rendered templates across continue-as-new, even if they would render differently by then, or
+// fail.
 func TestAStartedTaskStaysWhatItWas(t *testing.T) {
 	t.Parallel()
 	cfg := dagrun.Config{RollEvents: 1}

@@ -18,8 +18,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Requests follow a worker that could take the task, and end with the attempt's
-// back-off: others can use what would lie idle.
+// Requests begin with a worker that could take the task, and end with the attempt's back-off: others can use the
+// resources meanwhile.
 func TestResourcesAreHeldWhileTheTaskCanUseThem(t *testing.T) {
 	t.Parallel()
 	p := start(t, one+"{id: a, resources: {tape: 1, db: 2}, command: [x], retries: {limit: 1, backoff: 2s}}\n", dagrun.Config{})
@@ -69,8 +69,7 @@ func TestTheBeginOfTheLastAttemptContinuesAsNew(t *testing.T) {
 	assert.Equal(t, p.now, p.view("a").EndedAt)
 }
 
-// A task that asks again holds its place, and another may hold what it asks for and
-// wait for that place.
+// A task that requests again holds its place. Another one may hold the requested resources and wait for that place.
 func TestATaskThatAsksAgainIsGivenWay(t *testing.T) {
 	t.Parallel()
 	p := start(t, "version: 1\nname: circle\nconcurrency: 1\ntasks:\n  - {id: a, command: [x], resources: {db: 1}, retries: {limit: 1, backoff: 2s}}\n  - {id: b, command: [x], resources: {db: 1}}\n", dagrun.Config{RollEvents: 1})

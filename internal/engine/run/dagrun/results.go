@@ -7,8 +7,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// Bounds of what tasks hand to each other. They travel with the state by
-// continue-as-new.
+// Bounds of the results that tasks pass to others. Results travel with the state by continue-as-new.
 const (
 	// MaxResult bounds the result of one task that others refer to.
 	MaxResult = 2 << 10

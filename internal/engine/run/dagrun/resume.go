@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// Plan says what a resumed run takes over and what it executes.
+// Plan lists the tasks that a resumed run takes over, and those that it executes.
 type Plan struct {
 	Imported []Taken
 	// Executed are the ids of the tasks that will run, in declaration order.
@@ -22,14 +22,12 @@ type Plan struct {
 // Taken is a task that is taken over, and the run that executed it.
 type Taken struct{ Task, From string }
 
-// Prepare makes the state of a run that resumes from an earlier one: what
-// succeeded or was skipped is imported with its results, the rest is executed.
-// next is the earlier run's graph, or another one with req.AcceptDiff. prior is
-// not changed.
+// Prepare makes the state of a run that resumes from an earlier one. Succeeded and skipped tasks are imported with their
+// results, the others are executed. next is the earlier run's graph, or another one with req.AcceptDiff. prior is not
+// changed.
 //
-// Two kinds of imported task are executed again too, by themselves: one whose result
-// a task refers to and that the earlier run did not keep, and one with the rule
-// always that cleans up after a task that is executed.
+// Two kinds of imported task are executed again: one whose result a task refers to and the earlier run did not keep, and
+// one with the rule always after a task that is executed.
 func Prepare(prior *Graph, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan, error) {
 	header, err := spec.HeaderOf(next)
 	if err != nil {
@@ -69,7 +67,7 @@ func (g *views) plan(plan *dag.ResumePlan) Plan {
 	return p
 }
 
-// inherit takes over what is known of imported tasks.
+// inherit takes over the records of imported tasks.
 func (g *records) inherit(prior *Graph, plan *dag.ResumePlan) {
 	for _, in := range plan.Imported {
 		if n, ok := prior.book.attempts[in.Prior]; ok {
@@ -126,8 +124,7 @@ func (g *catalog) unexpanded(plan *dag.ResumePlan) []string {
 	return ids
 }
 
-// cleanUps lists the imported tasks with the rule always that come after a task
-// which is executed: they clean up what that leaves.
+// cleanUps lists the imported tasks with the rule always after a task that is executed.
 func (g *catalog) cleanUps(plan *dag.ResumePlan) []string {
 	var ids []string
 	seen := make([]bool, g.run.Len())

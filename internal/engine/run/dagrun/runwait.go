@@ -11,9 +11,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// RunWaits says what the run as a whole waits for, at most limit reasons, and how
-// many more there are. Tasks that wait for the same are one reason. It costs the
-// tasks that have begun, never all tasks.
+// RunWaits returns the waits of the run as a whole, at most limit reasons, and the number of the others. Tasks with the
+// same wait are one reason. Its cost grows with the begun tasks only.
 func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 	if !g.run.Started() {
 		return []Wait{g.notBegun(dag.None)}, 0
@@ -63,8 +62,7 @@ func (g *waits) RunWaits(limit int) (waits []Wait, more int) {
 	return list[:min(len(list), limit)], max(0, len(list)-limit)
 }
 
-// waitsOfTasks tells what the tasks that have begun wait for, in the order in
-// which they began to wait, and how many run.
+// waitsOfTasks returns the waits of the begun tasks, the oldest first, and the number of running tasks.
 func (g *waits) waitsOfTasks() (list []Wait, running int) {
 	type thing struct {
 		code          contract.Code
@@ -97,7 +95,7 @@ func (g *waits) waitsOfTasks() (list []Wait, running int) {
 	return list, running
 }
 
-// heldWait is what a run waits for that is parked after a failure.
+// heldWait is the wait of a run that is parked after a failure.
 func (g *waits) heldWait() Wait {
 	var failed []string
 	for i := range dag.Index(g.run.Len()) {

@@ -18,8 +18,7 @@ const magic = "RMG1"
 // ErrState is wrapped by errors about bytes that are no state of a run.
 var ErrState = errors.New("this is not the state of a DAG run")
 
-// saved is what a state holds besides dag.Run's own snapshot and the column of
-// workers, which are binary.
+// saved is a state without dag.Run's own snapshot and the column of workers, which are binary.
 type saved struct {
 	StartedAt time.Time                     `json:"started_at,omitzero"`
 	HeldUntil time.Time                     `json:"held_until,omitzero"`

@@ -8,14 +8,14 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
-// gain is what a result brings besides itself.
+// gain has the tasks and the kept part of a result.
 type gain struct {
 	growth *dag.Growth
 	// gone are tasks of fan-outs whose items the result does not have any more.
 	gone []dag.Index
 	// splits: the result names tasks.
 	splits bool
-	// rest is what of the result is kept where somebody refers to it.
+	// rest is the part of the result that is kept for references.
 	rest []byte
 }
 
@@ -93,8 +93,8 @@ func (g *Graph) gainOf(i dag.Index, result []byte) (gain, error) {
 	return out, g.checkResult(i, out.rest, out.growth)
 }
 
-// skipGone skips the tasks of items that are not to be done any more: the task that
-// names the items has run again. It leaves alone what runs or has succeeded.
+// skipGone skips the tasks of items that a new run of the task with the items has dropped. Running and succeeded tasks
+// stay.
 func (g *Graph) skipGone(gone []dag.Index, now time.Time) {
 	for _, i := range gone {
 		if s := g.run.State(i); s != dag.Running && !satisfied(s) && !g.run.Finished() {

@@ -11,8 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// phase is what a task does that dag.Run has started. Of one that is offered the
-// engine knows more.
+// phase is the phase of a task that dag.Run has started. The engine has the details of an offered task.
 type phase uint8
 
 const (
@@ -21,8 +20,7 @@ const (
 	phaseOffered
 	// phaseLookup: its job type is being looked up.
 	phaseLookup
-	// phaseYielded: it waits until a place is not taken by what waits itself, and
-	// holds no resources meanwhile.
+	// phaseYielded: it waits for a place that is not held by a waiting task, and holds no resources meanwhile.
 	phaseYielded
 	// phaseSleeping, phaseApproval: the engine has it as an idle item.
 	phaseSleeping
@@ -40,7 +38,7 @@ type task struct {
 	placed, admitted, asking bool
 	// stuck: it counts in [gate.stuck].
 	stuck bool
-	// insisted: a canceled sub-DAG was told to end at once.
+	// insisted: a canceled sub-DAG was ended at once.
 	insisted bool
 	// startedAt is when it began; until is when its sleep or approval is over.
 	startedAt, until time.Time
@@ -49,7 +47,7 @@ type task struct {
 	seq     int64
 }
 
-// shape is what all tasks of one definition have in common as items.
+// shape has the data that all tasks of one definition share as items.
 type shape struct {
 	work  string
 	want  run.Want
@@ -142,8 +140,7 @@ func (g *Graph) enter(t *task, now time.Time) {
 	}
 }
 
-// maxCarried bounds what one attempt carries besides its checkpoint: the server
-// refuses payloads over 2 MiB, again and again.
+// maxCarried bounds an attempt without its checkpoint: the server refuses payloads over 2 MiB at every try.
 const maxCarried = 1536 << 10
 
 func (g *Graph) offer(t *task, now time.Time) {
@@ -181,8 +178,7 @@ func (g *Graph) offer(t *task, now time.Time) {
 // maxObject bounds the name of an object.
 const maxObject = 512
 
-// objectFault says what is wrong with the objects that the templates of a task came
-// out as, or "".
+// objectFault returns the fault of the rendered objects of a task, or "".
 func objectFault(needs run.Needs) string {
 	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
 		if object == "" || object == keyObject("") || len(object) > maxObject {
@@ -192,7 +188,7 @@ func objectFault(needs run.Needs) string {
 	return ""
 }
 
-// bytesOf estimates what an attempt carries of its task.
+// bytesOf estimates the size of a task in an attempt.
 func bytesOf(t *task) int {
 	size := len(encodeParams(t.rendered.Params)) + len(encodeParams(t.rendered.Launch))
 	for _, word := range t.rendered.Command {

@@ -5,7 +5,7 @@ import "github.com/roundsman/roundsman/jobtype"
 // canceledHere is the reason of a task that this run cancels.
 const canceledHere = "canceled"
 
-// maxMessage bounds what is kept of one failure.
+// maxMessage bounds the kept message of a failure.
 const maxMessage = 512
 
 func clip(message string) string { return jobtype.ClipCause(message, maxMessage) }

@@ -15,7 +15,7 @@ type timerKind uint8
 
 const (
 	timerDeadline timerKind = iota
-	timerRelease            // nobody has acted on a held run
+	timerRelease            // a held run has no operator
 	timerIdle               // a sleep is over, or an approval's time
 )
 

@@ -28,11 +28,11 @@ type turmoil struct {
 	rt    *rapid.T
 	cfg   dagrun.Config
 	fleet []contract.WorkerView
-	// past are attempts that have ended, or were forgotten, and what they said.
+	// past are ended and forgotten attempts with their reports.
 	past []pastAttempt
 	// granted are requests that were answered.
 	granted []decision
-	kinds   map[string]string // what each task does, as it is written
+	kinds   map[string]string // the entry of each task
 	lists   int               // how many of the lists that tasks return are possible
 }
 
@@ -40,7 +40,7 @@ type pastAttempt struct {
 	id      string
 	task    int
 	attempt int
-	silent  bool // its worker was lost: what it did may be delivered yet
+	silent  bool // its worker was lost: its outcome may still be delivered
 	end     run.Ending
 }
 
@@ -129,7 +129,7 @@ func newTurmoil(t *rapid.T) (*turmoil, string) {
 	return w, text
 }
 
-// result is what a task returns: something to refer to, or more tasks.
+// result is a result of a task: a value to refer to, or more tasks.
 func (w *turmoil) result(id string) json.RawMessage {
 	if strings.HasPrefix(w.kind(id), "command: [list]") {
 		return json.RawMessage(rapid.SampledFrom([]string{
@@ -147,13 +147,12 @@ func (w *turmoil) result(id string) json.RawMessage {
 	return json.RawMessage(`{"v": 1}`)
 }
 
-// kind is what a task does, as its entry is written.
 func (w *turmoil) kind(id string) string { return w.kinds[spec.Entry(id)] }
 
-// open lists what runs, in the order of the tasks.
+// open lists the running tasks in order.
 func (w *turmoil) open() []string { return slices.Sorted(maps.Keys(w.running)) }
 
-// step does one thing of the many that can happen; calm: only what lets the run end.
+// step does one of many possible things. If calm, it does only things that lead to the end.
 func (w *turmoil) step(calm bool) {
 	t := w.rt
 	open := w.open()
@@ -233,7 +232,7 @@ func (w *turmoil) endOne(id string) {
 	w.ended(id, end)
 }
 
-// cancelOne ends one attempt as it was asked to.
+// cancelOne ends a canceled attempt.
 func (w *turmoil) cancelOne() {
 	asked := slices.Sorted(maps.Keys(w.asked))
 	if len(asked) == 0 {
@@ -245,8 +244,8 @@ func (w *turmoil) cancelOne() {
 	w.ended(id, end)
 }
 
-// late tells again what has been told, or tells late what an attempt did whose
-// worker was lost. Only the latter may change something.
+// late repeats a report, or delivers the outcome of an attempt whose worker was lost. Only the latter may change
+// anything.
 func (w *turmoil) late() {
 	if len(w.granted) > 0 && rapid.IntRange(0, 3).Draw(w.rt, "granted") == 0 {
 		d := rapid.SampledFrom(w.granted).Draw(w.rt, "again")
@@ -265,7 +264,7 @@ func (w *turmoil) late() {
 	w.unchanged(func() []decision { return w.endedOf(a.task, a.attempt, end) })
 	fence := w.fences[a.id][a.attempt-1]
 	switch {
-	case fence == 0, a.end.Failure == contract.FailureNotTaken: // Only the server says so.
+	case fence == 0, a.end.Failure == contract.FailureNotTaken: // Only the server reports these.
 	case a.silent:
 		w.do(w.deliveredOf(a.id, fence, end))
 	default:
@@ -273,9 +272,9 @@ func (w *turmoil) late() {
 	}
 }
 
-// unchanged does what must change nothing.
+// unchanged calls act and checks that it changes nothing.
 func (w *turmoil) unchanged(act func() []decision) {
-	w.do(w.g.Next(w.now, run.Tick{})) // Whatever any step would bring.
+	w.do(w.g.Next(w.now, run.Tick{})) // Any step may have pending work.
 	before, err := w.g.Snapshot()
 	require.NoError(w.rt, err)
 	require.Empty(w.rt, act())
@@ -284,7 +283,7 @@ func (w *turmoil) unchanged(act func() []decision) {
 	require.Equal(w.rt, string(before), string(after))
 }
 
-// shake changes what is known of a worker.
+// shake changes the view of a worker.
 func (w *turmoil) shake() {
 	node := &w.fleet[rapid.IntRange(0, len(w.fleet)-1).Draw(w.rt, "worker")]
 	switch rapid.IntRange(0, 2).Draw(w.rt, "shake") {
@@ -310,7 +309,7 @@ func (w *turmoil) shake() {
 	w.lost = nil
 }
 
-// decide answers an approval, or what is none.
+// decide answers an approval, or a task without one.
 func (w *turmoil) decide() {
 	req := dagrun.Request{Kind: rapid.SampledFrom([]dagrun.RequestKind{dagrun.Approve, dagrun.Approve, dagrun.Reject}).Draw(w.rt, "decide"), By: "bob"}
 	req.Tasks = []string{rapid.SampledFrom(w.ids0()).Draw(w.rt, "of")}
@@ -339,7 +338,7 @@ func (w *turmoil) recover() {
 	w.pass(time.Duration(rapid.IntRange(1, 20).Draw(w.rt, "seconds")) * time.Second)
 }
 
-// check states what holds after every step.
+// check checks the invariants after a step.
 func (w *turmoil) check() {
 	w.checkWaits()
 	on := map[string]int{}
@@ -371,9 +370,8 @@ func (w *turmoil) check() {
 	require.Equal(w.rt, w.g.Counts(), read.Counts())
 }
 
-// TestTurmoil: whatever operators, people, workers and admission do, and
-// however late they say it, a run ends, everything is given back, nothing counts
-// twice, and what ended badly can be resumed and then goes well.
+// TestTurmoil: with random operators, people, workers and admission, and any delay of messages, a run ends. It releases
+// everything and counts nothing twice. A failed run can be resumed and then succeeds.
 func TestTurmoil(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -385,7 +383,7 @@ func TestTurmoil(t *testing.T) {
 	})
 }
 
-// toEnd lets anything happen for some steps, and then only what lets a run end.
+// toEnd plays random steps, and then only steps that lead to the end.
 func (w *turmoil) toEnd(wild int, text string) {
 	for step := 0; w.end == nil; step++ {
 		require.Less(w.rt, step, 4000, "the run continues for ever:\n%s", text)

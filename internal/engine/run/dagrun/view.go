@@ -33,7 +33,7 @@ type TaskView struct {
 	From, FromTask string
 	// Redefined: its definition was replaced after the run had begun.
 	Redefined bool
-	// Waiting says what a task waits for that has begun and does not run.
+	// Waiting is the wait of a begun task that does not run.
 	Waiting   string
 	Until     time.Time
 	Timeout   jobtype.Duration // of one attempt
@@ -111,7 +111,7 @@ func (g *views) View(i dag.Index) TaskView {
 	return v
 }
 
-// viewBegun adds what the engine knows of a task that has begun.
+// viewBegun adds the engine's data of a begun task.
 func (g *views) viewBegun(t *task, v *TaskView) {
 	v.StartedAt, v.Until, v.Waiting = t.startedAt, t.until, g.waiting(t)
 	v.ModifiedAt = instant.Later(t.startedAt, t.beganAt)
@@ -139,7 +139,7 @@ func (g *records) attempts(i dag.Index) int {
 	return implied(g.run.State(i))
 }
 
-// waiting says in a few words why a task that has begun does not run, or "".
+// waiting returns the wait of a begun task in a few words; "" if it runs.
 func (g *waits) waiting(t *task) string {
 	item, _ := g.engine.View(int(t.i))
 	switch {
@@ -179,7 +179,7 @@ func (g *views) Approvals(limit int) []TaskView {
 	return views
 }
 
-// Counts says how many tasks are in each state that occurs, by its name.
+// Counts returns the number of tasks by the name of their state.
 func (g *records) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, s := range dag.States() {
@@ -223,7 +223,7 @@ func (g *views) Status(now time.Time) Status {
 	return s
 }
 
-// starved says what the run waits for while nothing runs for want of resources.
+// starved returns the wait of a run in which nothing runs for want of resources.
 func (g *waits) starved() string {
 	if g.engine.Busy() > 0 {
 		return ""

@@ -25,9 +25,9 @@ type Wait struct {
 // maxNamed bounds how many tasks one wait names.
 const maxNamed = 10
 
-// Waits says why a task does not run, what stops everything first. It is empty
-// exactly for a task that runs or has ended. An upstream_failed task names what it needed, and
-// a task whose item never began names the failed item. It costs the task's dependencies, never all tasks.
+// Waits returns the waits of a task, the most fundamental first. Only a running or ended task has none. An
+// upstream_failed task names its dependencies, and a task whose item never began names the failed item. Its cost grows
+// with the task's dependencies only.
 func (g *waits) Waits(i dag.Index) []Wait {
 	var list []Wait
 	switch state := g.run.State(i); {
@@ -125,7 +125,7 @@ func (g *waits) blames(n dag.Index, failed bool) bool {
 	return !state.Terminal()
 }
 
-// doing says in a word or two what a task does.
+// doing returns the activity of a task in a word or two.
 func (g *waits) doing(i dag.Index) string {
 	state := g.run.State(i)
 	if t := g.live[i]; state == dag.Running && t != nil {
@@ -136,9 +136,8 @@ func (g *waits) doing(i dag.Index) string {
 	return "is " + state.String()
 }
 
-// crowded is what a ready task waits for in a run that is not paused. One that
-// needs resources takes no place before it has them, but waits until few enough
-// others have asked ahead of it.
+// crowded is the wait of a ready task in a run that is not paused. A task with resources takes no place before it has
+// them, but waits until few enough requests are ahead of it.
 func (g *waits) crowded(i dag.Index) Wait {
 	if i != dag.None {
 		if use, waits := g.run.WaitsForItem(i); waits {
@@ -156,7 +155,7 @@ func (g *waits) crowded(i dag.Index) Wait {
 	return w
 }
 
-// fanOutWait is what the ready tasks of a fan-out wait for that has reached its limit.
+// fanOutWait is the wait of the ready tasks of a fan-out at its limit.
 func (g *waits) fanOutWait(f dag.FanOut, i dag.Index) Wait {
 	return Wait{Wait: run.Wait{
 		Code: contract.CodeConcurrency, Object: f.Name, Since: g.fanSince[f.Name],
@@ -178,8 +177,8 @@ func (g *catalog) Limit(fanOut string) int {
 	return 0
 }
 
-// noteFull remembers since when the run's concurrency, and that of its fan-outs, has
-// been used up, and since when as many tasks as that ask for resources.
+// noteFull records since when the concurrency of the run and of its fan-outs is used up, and since when as many tasks
+// request resources.
 func (g *waits) noteFull(now time.Time) {
 	note := func(since *time.Time, n int) {
 		limit := g.run.Options().Concurrency

@@ -15,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
-// checkWaits: what neither runs nor has ended has a reason, with a time, and what
-// runs or has ended has none; a run in which nothing runs has one too.
+// checkWaits: a task that neither runs nor has ended has a wait with a time, the others have none. A run in which
+// nothing runs has a wait, too.
 func (p *play) checkWaits() {
 	run := p.g.Run()
 	for i := range dag.Index(run.Len()) {

@@ -11,13 +11,11 @@ type Views struct {
 	// Seen is the number of the newest view that was taken; 0: none was, or views are
 	// missing. The run requests a whole one then.
 	Seen int64
-	// missing: a view did not arrive, and what later ones say of changes is worth
-	// nothing until a whole one comes.
+	// missing: a view did not arrive, so later changes have no effect until a whole view comes.
 	missing bool
 }
 
-// Take returns what a view changes; false: nothing, it is old or views before it are
-// missing. Lost reports the latter once.
+// Take returns the changes of a view; false if the view is old or an earlier one is missing. lost reports the latter once.
 func (v *Views) Take(view contract.FleetView) (changed run.WorkersChanged, ok, lost bool) {
 	whole := view.Since == 0
 	if view.Seq <= v.Seen || v.missing && !whole {

@@ -20,7 +20,7 @@ const refillStep = 4096
 // it that do not fit and are not of pages.
 type filling struct{ jobs, unfit int }
 
-// checkPaged refuses a page whose proposals the group would have to know.
+// checkPaged refuses a page with proposals that must be in the group.
 func (g *work) checkPaged(page Page) error {
 	if g.begun || g.cfg.DetectEvery || g.cfg.BatchSize > 0 || g.cfg.DryRun || len(page.Proposals) > 0 {
 		return fmt.Errorf("page %d of detection %d: its proposals must be part of it", page.Seq, page.Attempt)

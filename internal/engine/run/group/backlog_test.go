@@ -231,7 +231,7 @@ func TestGroupsWithABacklogAreAsAMap(t *testing.T) {
 	}
 }
 
-// cancel ends the group: what runs is canceled, all else at once.
+// cancel ends the group: running jobs are canceled, the others end at once.
 func (w *world) cancel() {
 	w.take(w.step(source.Canceled{Reason: "enough"}))
 	for n := 1; n <= w.total; n++ {

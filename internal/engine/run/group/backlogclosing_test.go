@@ -46,7 +46,7 @@ func TestABacklogThatDoesNotFitEndsTheGroup(t *testing.T) {
 	assert.Equal(t, 30, s.g.Counts().NotStarted)
 }
 
-// TestAStopEndsTheBacklogAtOnce, whatever stops the group: a window that closes with jobs that fit.
+// TestAStopEndsTheBacklogAtOnce, even by a window that closes with jobs that fit.
 func TestAStopEndsTheBacklogAtOnce(t *testing.T) {
 	t.Parallel()
 	s := pagesUntil(t, nil, lasting(pageOf("p", 30, contract.JobClass{}), time.Minute))

@@ -47,8 +47,7 @@ func (g *work) countBatches() {
 	g.tally.Batch(g.tally.Counts.Accepted - n)
 }
 
-// batchOf is what the handler receives: nothing in a job type without batches, else
-// every proposal that the job stands for.
+// batchOf returns the proposals of a job for the handler; nil in a job type without batches.
 func (c Config) batchOf(j *job) []jobtype.BatchItem {
 	switch {
 	case c.BatchSize == 0 || j.Proposal.DAG != "":

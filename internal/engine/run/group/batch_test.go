@@ -46,8 +46,7 @@ func jobAt(g *Group, n int) *job {
 	return nil
 }
 
-// TestEveryProposalIsInOneJob against a reference that knows nothing of how
-// batches are gathered: it only looks at what came of them.
+// TestEveryProposalIsInOneJob compares the counts with a reference that does not gather batches.
 func TestEveryProposalIsInOneJob(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -170,7 +169,7 @@ func TestBatchClaimsWhatItsItemsClaim(t *testing.T) {
 	assert.Equal(t, claims, g.Claims(false))
 }
 
-// TestJobsTakeWhatTheirTypeTakes of pools, or more where their proposal says so.
+// TestJobsTakeWhatTheirTypeTakes of pools, or more if their proposal does.
 func TestJobsTakeWhatTheirTypeTakes(t *testing.T) {
 	t.Parallel()
 	list := items("a", "b", "c")

@@ -38,7 +38,7 @@ func pagedOf(b *testing.B, n, nodes int) *script {
 	return paged(b, policy, 0, 0, workers, pages...)
 }
 
-// drain ends jobs as they start, until n have ended. A pass is what the workflow does after an event.
+// drain ends jobs as they start, until n have ended. A pass is the workflow's work after an event.
 func (s *script) drain(n int) {
 	var running []run.Ended
 	take := func(commands []source.Command) {

@@ -15,8 +15,8 @@ func (g *work) resumeFrom(j *job) {
 	}
 }
 
-// carryOver is called when a job has ended: what it did is over, or, if the end of
-// the window or of the group's time stopped it, a later group continues it.
+// carryOver handles the checkpoint of an ended job. A later group continues it if the end of the window or of the
+// group's time stopped the job.
 func (g *work) carryOver(j *job, r *run.Report, now time.Time) {
 	key, at := j.CarriedKey(g.cfg.JobType, g.carried.List), now
 	left, unspent := g.carried.Find(key)

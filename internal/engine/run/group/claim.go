@@ -62,7 +62,7 @@ func (g *work) takeClaims(r chunks.Result, now time.Time) {
 	for _, note := range r.Notes() {
 		g.engine.Note(note)
 	}
-	if r.Taken { // What is left of the backlog is left to the other group.
+	if r.Taken { // The rest of the backlog is left to the other group.
 		why := backlogTaken(g.chunks.TakenBy, g.cfg.JobType)
 		g.note(run.Rejected, why.Code, why.Detail, 0)
 		n := g.jobs.Backlog.Keyed()

@@ -362,7 +362,7 @@ func (r *rivals) claimed(p *party, grant admission.Granted, by map[int]string) {
 	}
 }
 
-// reassert tells admission all that the group holds and waits for.
+// reassert reports the group's grants and requests to admission.
 func (p *party) reassert(reset bool) {
 	endings := p.next.Endings
 	p.next = contract.AdmissionRequest{Reassert: true, Reset: reset, Endings: endings}
@@ -522,7 +522,7 @@ func (r *rivals) operate(p *party) {
 		}
 	}
 	r.step(p, source.CancelItem{Item: number, Key: key, Force: true})
-	for _, n := range expired { // It ends at once, whatever its handler does.
+	for _, n := range expired { // It ends at once, without its handler.
 		if _, open := p.g.engine.View(n); !open {
 			delete(r.running, p.hashOf(p.running[n]))
 			delete(p.running, n)
@@ -617,11 +617,11 @@ func (r *rivals) tick() {
 	}
 }
 
-// lose is an admission that was terminated: the next one knows nothing. Answers on their way arrive before it asks: the
-// server delivers none of a workflow that has ended.
+// lose is an admission that was terminated: the next one has no state. Answers in transit arrive before its requests,
+// because the server delivers none of a workflow that has ended.
 func (r *rivals) lose() {
 	if len(r.zombies) > 0 {
-		return // It would not know that the attempts of a terminated group may live on.
+		return // Attempts of a terminated group would live on unseen.
 	}
 	r.core = admission.New(r.now, admission.Durable{})
 	named := admission.Expected{Final: true}
@@ -638,7 +638,7 @@ func (r *rivals) lose() {
 	r.decide(named)
 }
 
-// reset takes a group back. Its attempts since are gone, and it waits for the answers to what it asserts.
+// reset takes a group back. Its attempts since are gone, and it waits for the answers to its assertions.
 func (r *rivals) reset(p *party) {
 	for _, job := range p.running {
 		delete(r.running, p.hashOf(job))

@@ -11,7 +11,7 @@ import (
 
 // Commands of a group, besides [run.Decision] and those of package source.
 
-// AskWindows asks when the calendars are open from now on. The answer is
+// AskWindows requests the openings of the calendars from now on. The answer is
 // [WindowsKnown] or [WindowsFailed].
 type AskWindows struct{}
 
@@ -23,9 +23,8 @@ type LookSuccesses struct{ JobTypes []string }
 // [Prepared] or [PrepareFailed].
 type Prepare struct{}
 
-// TakeTurn asks for the group's turn. Turn is part of the request's name: a late
-// answer to an earlier one must not count. The answer is [TurnGranted] or
-// [TurnRefused], however long it takes.
+// TakeTurn requests the group's turn. Turn is part of the request's name, so that a late answer to an earlier request
+// does not count. The answer is [TurnGranted] or [TurnRefused], at any later time.
 //
 // Round is above 0 if the lane was given back in this turn, see [LeaveLane].
 type TakeTurn struct{ Turn, Round int }
@@ -51,7 +50,7 @@ type StartDetection struct {
 	ID, Instance string
 	// Timeout is detection_timeout, capped by the time left.
 	Timeout time.Duration
-	// Inline: what fits into one small page comes with [DetectionEnded].
+	// Inline: findings that fit into one small page come with [DetectionEnded].
 	Inline bool
 	// KeyedInGroup is the number of proposals with a key that the group itself takes; 0: all.
 	KeyedInGroup int
@@ -64,22 +63,21 @@ type CancelDetection struct{ Attempt int }
 // of the claim of late detections; 0: it is none. The answer is [KeysClaimed] or [ClaimsRefused].
 type ClaimKeys struct{ Turn, Late int }
 
-// ReportEndings tells admission how jobs ended.
+// ReportEndings reports the ends of jobs to admission.
 type ReportEndings struct{ endings.Endings }
 
-// StartJob is a [run.Decision] of the kind Start with what the job is.
+// StartJob is a [run.Decision] of the kind Start with the data of its job.
 type StartJob struct {
 	run.Decision
 
 	Proposal *jobtype.Proposal
 	// Ref is the place of the proposal in a page. It is nil if the group has the whole proposal.
 	Ref *contract.ProposalRef
-	// Batch lists what the job stands for, at least one; nil in a job type without
-	// batches.
+	// Batch lists the proposals of the job, at least one; nil in a job type without batches.
 	Batch []jobtype.BatchItem
 }
 
-// End says that the group is over.
+// End is the end of the group.
 type End struct {
 	Outcome Outcome
 	Reason  string

@@ -46,7 +46,7 @@ const (
 	PhaseEnded     Phase = "ended"
 )
 
-// Config is what does not change while the group runs, but for the policy.
+// Config has the constants of a group, and its policy.
 type Config struct {
 	JobType string         `json:"job_type"`
 	Handler string         `json:"handler"`
@@ -55,20 +55,19 @@ type Config struct {
 	// DAG names the DAG that each job is a run of; empty: Handler executes them. Such a
 	// group detects nothing: it has one job.
 	DAG string `json:"dag,omitempty"`
-	// DetectEvery: each worker detects, and what it finds is done there. EachWorker: each
-	// worker has one job, and nothing is detected. Labels restrict both to the workers
-	// that have them.
+	// DetectEvery: each worker detects, and its findings are done there. EachWorker: each worker has one job, without a
+	// detection. Labels restrict both to the workers with these labels.
 	DetectEvery bool              `json:"detect_every,omitempty"`
 	EachWorker  bool              `json:"each_worker,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	// Submitted: the work comes as [Submitted], nothing is detected.
 	Submitted bool `json:"submitted,omitempty"`
-	// Resources are what each job takes from pools at least.
+	// Resources are the minimum of each job from pools.
 	Resources map[string]int `json:"resources,omitempty"`
 	// BatchSize is how many proposals of one batch key share a job; 0: every
 	// proposal is a job of its own.
 	BatchSize int `json:"batch_size,omitempty"`
-	// StartBytes is what every job carries besides its proposal.
+	// StartBytes is the size of every job without its proposal.
 	StartBytes int `json:"start_bytes,omitempty"`
 	// LastDetector is preferred for the detection; AvoidDetector is the worker whose
 	// detection failed last: another one is preferred, if there is one.
@@ -81,15 +80,14 @@ type Config struct {
 	RollEvents int `json:"roll_events,omitempty"`
 	// Window is the number of jobs of pages that are open at once; 0: [backlog.Window].
 	Window int `json:"window,omitempty"`
-	// Claims says that [ClaimKeys] and the engine's requests are carried out;
-	// without it every job may start.
+	// Claims: [ClaimKeys] and the engine's requests are carried out; without it every job may start.
 	Claims bool `json:"claims,omitempty"`
-	// Budget says that failed attempts are counted, see [ReportEndings].
+	// Budget: failed attempts are counted, see [ReportEndings].
 	Budget bool `json:"budget,omitempty"`
 	// NamesKeys: the keys are wanted by their names, not by hashes alone.
 	NamesKeys bool `json:"names_keys,omitempty"`
-	// Turn: the group needs a turn before it begins. Lane names its lane; empty: it
-	// only asks whether its job type may start.
+	// Turn: the group needs a turn before it begins. Lane names its lane; empty: the turn only permits its job type to
+	// start.
 	Turn bool   `json:"turn,omitempty"`
 	Lane string `json:"lane,omitempty"`
 	// Windows: the group has maintenance windows.

@@ -109,7 +109,7 @@ func (g *course) stop(cause halt.Cause, why reason, now time.Time) {
 	g.phase = PhaseRunning
 }
 
-// stopJobs ends what does not run, and cancels what does where the cause wants it.
+// stopJobs ends the jobs that do not run, and cancels the others if the cause requires it.
 func (g *work) stopJobs(cause halt.Cause, reason string, now time.Time) {
 	state := cause.Ends()
 	for _, j := range g.jobs.Sorted() {
@@ -137,7 +137,7 @@ func (g *times) endPause(now time.Time) {
 
 func (g *base) paused() bool { return g.engine.Paused().On() }
 
-// CheckPolicy says why a policy and a retry budget cannot replace the running ones, or nil.
+// CheckPolicy returns the reason to refuse a policy and a retry budget, or nil.
 func (g *work) CheckPolicy(p jobtype.Policy, b *contract.RetryBudget) error {
 	switch {
 	case g.phase == PhaseEnded:
@@ -238,7 +238,7 @@ func (g *course) turnWake() time.Time {
 	return time.Time{}
 }
 
-// fireTimers does what the time has come for.
+// fireTimers handles the times that have come.
 func (g *course) fireTimers(now time.Time) {
 	g.clock.LastTick = now
 	if g.turn.active() || g.phase == PhaseEnded {

@@ -21,8 +21,8 @@ import (
 // passes is how many jobs are ended, one in each pass.
 const passes = 200
 
-// bytesOfPass returns what one pass of a group's loop allocates while n jobs wait: the
-// end of a job, the start of the next one, and what the workflow reads afterwards.
+// bytesOfPass returns the allocations of one pass of a group's loop while n jobs wait: the end of a job, the start of
+// the next one, and the reads of the workflow.
 func bytesOfPass(t *testing.T, n int) float64 {
 	t.Helper()
 	var found []jobtype.Proposal
@@ -121,8 +121,8 @@ func TestOpenJobsAreThoseOfAMap(t *testing.T) {
 	assert.Nil(t, open.Get(1_000))
 }
 
-// TestAGroupThatIsTooLargeIsRefusedAtOnce: a Schedule may have a setting of an earlier
-// version. Nothing is detected, and no lane is held, for what could not run.
+// TestAGroupThatIsTooLargeIsRefusedAtOnce: a Schedule may have a setting of an earlier version. The group does not
+// detect, and holds no lane.
 func TestAGroupThatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.Policy{MaxJobsPerDetection: jobtype.MaxJobsLimit + 1}

@@ -13,8 +13,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// detection is what the group detects: on one worker, which may take several attempts,
-// or on every one.
+// detection is the state of the group's detection: on one worker, in several attempts if necessary, or on every worker.
 type detection struct {
 	// Attempt is the number of the last attempt, Open are those that run, oldest first.
 	Attempt int        `json:"attempt"`
@@ -23,8 +22,8 @@ type detection struct {
 	Worker string `json:"worker,omitempty"`
 	Avoid  string `json:"avoid,omitempty"`
 	Losses int    `json:"losses,omitempty"`
-	// Busy are the processes that had no slot for it, with when they are asked again.
-	// Refusals counts how often that was, BusySince is when it was first.
+	// Busy has the processes without a slot for it, and the times of their next tries. Refusals counts their refusals,
+	// BusySince is the time of the first.
 	Busy      map[string]time.Time `json:"busy,omitempty"`
 	Refusals  int                  `json:"refusals,omitempty"`
 	BusySince time.Time            `json:"busy_since,omitzero"`
@@ -61,7 +60,7 @@ type session struct {
 	Answers  []PageAnswer `json:"a,omitempty"`
 	// EndsBy is when the server has ended it at the latest.
 	EndsBy time.Time `json:"e,omitzero"`
-	// Tally is what the group counted of its pages.
+	// Tally counts the proposals of its pages.
 	Tally tally.Found `json:"t,omitzero"`
 }
 
@@ -94,7 +93,7 @@ func (d *detection) invalid(message string) {
 	}
 }
 
-// explain keeps explanations of a detector. A prefix tells several detectors apart.
+// explain keeps explanations of a detector. prefix names one of several detectors.
 func (d *detection) explain(lines []string, prefix string) {
 	for _, line := range lines {
 		if len(d.Explained) < jobtype.MaxExplanations {
@@ -166,7 +165,7 @@ func (d *detection) endsBefore(at time.Time) bool {
 	return len(d.Open) == 1 && len(d.Targets) == 0 && d.Open[0].EndsBy.Before(at)
 }
 
-// cancelDetections ends what detects.
+// cancelDetections cancels the running detections.
 func (g *search) cancelDetections() {
 	for _, s := range g.detect.Open {
 		g.do(CancelDetection{Attempt: s.Attempt})
@@ -218,7 +217,7 @@ func (g *search) detectionEnded(v DetectionEnded, now time.Time) {
 	}
 }
 
-// countDetected adds what the detector counted itself.
+// countDetected adds the counts of the detector itself.
 func (g *search) countDetected(v DetectionEnded) {
 	g.tally.Counts.Detected += v.Emitted
 	g.tally.Counts.DetectedMore = g.tally.Counts.DetectedMore || v.More

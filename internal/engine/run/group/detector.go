@@ -111,8 +111,7 @@ func (g *search) detectLater(s *session, now time.Time) {
 	d.Refusals++
 }
 
-// detectAgainAt is when a worker without a detect slot may be asked again, or is
-// waited for no longer.
+// detectAgainAt returns the next time to try a worker without a detect slot, or to wait for it no longer.
 func (g *search) detectAgainAt(now time.Time) time.Time {
 	if g.cfg.DetectEvery {
 		return g.targetsDueAt(now)

@@ -1,14 +1,13 @@
-// Package group decides what one job group does: when it begins, what it detects,
-// which proposals become jobs, and how it ends. How a job runs is decided by the
-// engine of package run, to which the group offers its jobs.
+// Package group decides for one job group: its begin, its detection, the proposals that become jobs, and its end. The
+// engine of package run decides how a job runs; the group offers its jobs to it.
 //
 // A [Group] exists from the first event on and goes through these phases:
 //
 //	waiting(start) ─ waiting(after) ─ waiting(window) ─ preparing ─ waiting(worker) ─ waiting(lane)
 //	  ─ detecting ─ claiming ─ running ─ ended
 //
-// A submitted group has no detection; when its window closes it gives everything
-// back and waits for the next one, and then takes the same way again.
+// A submitted group has no detection. When its window closes it releases everything, waits for the next one, and takes
+// the same way again.
 //
 // Invariants, each checked by a property test:
 //
@@ -19,9 +18,9 @@
 //     Detected = Accepted+Batched+Duplicates+AlreadyActive+Disabled+Surplus+Invalid.
 //   - Every job with a dedupe key is reported once when it has ended, every failed
 //     attempt once if failures are counted; never two reports within a second.
-//   - With a window nothing starts at its closing or later, and nothing that would
-//     not end before it; what does not fit delays nothing else.
+//   - With a window no job starts at its closing or later, and none that would end after it. A job that
+//     does not fit delays no other.
 //   - The group ends once no job is open, and only then.
-//   - Everything that was accepted fits into one continue-as-new.
+//   - Everything accepted fits into one continue-as-new.
 //   - Restore(Snapshot(g)) behaves as g does.
 package group

@@ -28,13 +28,12 @@ func (g *work) noteDropped(key string, now time.Time) {
 	}
 }
 
-// report tells what is due. Outcomes that are left when the group ends go with its end, see
-// [Group.TakeEndings].
+// report reports the endings that are due. The last ones are part of the group's end, see [Group.TakeEndings].
 func (g *work) report(now time.Time) {
 	if g.phase != PhaseEnded && (g.endings.Due(now) || g.engine.ShouldContinueAsNew() && g.endings.Heavy()) {
 		g.do(ReportEndings{g.TakeEndings(now)})
 	}
 }
 
-// TakeEndings returns what was not reported yet.
+// TakeEndings returns the endings without a report.
 func (g *work) TakeEndings(now time.Time) endings.Endings { return g.endings.Take(now) }

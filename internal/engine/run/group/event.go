@@ -38,12 +38,10 @@ func (g *Group) apply(now time.Time, event source.Event) {
 	}
 }
 
-// Submitted is what is to be done in a group that detects nothing. It is the first
-// event of such a group and counts once.
+// Submitted is the work of a group without a detection. It is the first event of such a group and counts once.
 //
-// A person wants it done: unlike after a detection, a proposal that is not taken
-// because of a limit or because another group has its key keeps the group from
-// being completed.
+// A person wants this work. So a proposal that is refused for a limit, or for a key of another group, keeps the group
+// from being completed, unlike after a detection.
 type Submitted struct {
 	Proposals []jobtype.Proposal
 	// BatchKeys are as in a [Page].
@@ -56,7 +54,7 @@ type Submitted struct {
 // WindowsKnown answers [AskWindows].
 type WindowsKnown struct{ Windows contract.WindowsResult }
 
-// WindowsFailed says why the calendars cannot be read: the window stays closed.
+// WindowsFailed has the fault of the calendars: the window stays closed.
 type WindowsFailed struct{ Reason string }
 
 // SuccessesKnown answers [LookSuccesses]. Without an answer the next lookup comes later.
@@ -68,7 +66,7 @@ type Succeeded struct{ contract.SucceededSignal }
 // Released starts a group that waits for its window or for other job types.
 type Released struct{}
 
-// CalendarSet says that the calendars were replaced; Windows: there are some.
+// CalendarSet means that the calendars were replaced; Windows: there are some.
 type CalendarSet struct{ Windows bool }
 
 // Prepared answers [Prepare]. Carried replaces [Config.Carried], if a newer record was
@@ -79,22 +77,22 @@ type Prepared struct {
 	Carried    []carry.Checkpoint
 }
 
-// PrepareFailed says why the workers cannot be looked up.
+// PrepareFailed has the cause of a failed lookup of the workers.
 type PrepareFailed struct{ Reason string }
 
-// TurnGranted says that it is the group's turn.
+// TurnGranted begins the group's turn.
 type TurnGranted struct{ Fence, Fences int64 }
 
-// TurnRefused says that the group will not get its turn.
+// TurnRefused means that the group will not get its turn.
 type TurnRefused struct {
 	Code   contract.Code
 	Reason string
 }
 
-// TurnLost says that the turn, or the claims, were given to another holder.
+// TurnLost means that another holder has the turn, or the claims.
 type TurnLost struct{ Reason string }
 
-// DetectionEnded says that the detection of that attempt has ended.
+// DetectionEnded is the end of an attempt of the detection.
 type DetectionEnded struct {
 	Attempt int
 	// Failure is empty for a success.
@@ -128,7 +126,7 @@ type Active struct {
 	Key, By string
 }
 
-// ClaimsRefused says that nothing can be claimed.
+// ClaimsRefused means that no keys can be claimed.
 type ClaimsRefused struct {
 	Code   contract.Code
 	Reason string
@@ -137,20 +135,18 @@ type ClaimsRefused struct {
 // PolicySet replaces the policy of the running group.
 type PolicySet struct{ Policy jobtype.Policy }
 
-// BudgetSet says whether failed attempts are counted from now on.
+// BudgetSet sets whether failed attempts are counted from now on.
 type BudgetSet struct{ Counts bool }
 
-// KeyStopped says that a job's key is disabled from now on. A job that runs continues;
-// what waits for another attempt ends. Of a key that was marked as done (Done)
-// nothing starts any more.
+// KeyStopped disables the key of a job from now on. A running job continues; a job that waits for another attempt ends.
+// If the key was marked as done (Done), none of its jobs starts.
 type KeyStopped struct {
 	DedupeKey string
 	Done      bool
 	Reason    string
 }
 
-// TypeStopped says that the job type is disabled from now on: what runs continues,
-// nothing starts.
+// TypeStopped disables the job type from now on: running jobs continue, no others start.
 type TypeStopped struct {
 	Code   contract.Code
 	Reason string

@@ -19,8 +19,7 @@ import (
 // completed, and the others' jobs are done.
 
 const (
-	// maxDetections is how many workers detect at once: what they return with the end
-	// of a detection stays far below what a history holds.
+	// maxDetections bounds the detections at once: their results stay far below the limit of a history.
 	maxDetections = 50
 	// maxTargetLosses is how often a detection that was lost with its worker is
 	// repeated there.
@@ -44,8 +43,7 @@ func (g *base) candidates() []run.Candidate {
 	return g.engine.Candidates(theWork, g.cfg.DetectEvery, g.cfg.Labels)
 }
 
-// reachable reports whether one of them can serve now. A registry that was just rebuilt
-// does not know them all yet.
+// reachable reports whether one of them can serve now. A registry that was just rebuilt lists only some of them.
 func (g *base) reachable() bool {
 	return !g.engine.Incomplete() && slices.ContainsFunc(g.candidates(), func(w run.Candidate) bool { return w.Usable })
 }
@@ -181,7 +179,7 @@ func (g *search) targetDetected(s *session, v DetectionEnded, lost bool, now tim
 	g.detect.Since = instant.Later(g.detect.Since, now)
 }
 
-// drop takes back what an attempt had sent.
+// drop removes the proposals of an attempt.
 func (g *search) drop(s *session) {
 	js := &g.jobs
 	for _, j := range js.Sorted() {
@@ -235,7 +233,7 @@ func (g *search) missedWorkers(limit int) []contract.MissedWorker {
 	return g.detect.Targets.Away(limit, g.detecting)
 }
 
-// everyWait says what a detection on every worker waits for while none runs.
+// everyWait is the wait of a detection on every worker while none runs.
 func (g *search) everyWait() run.Wait {
 	missed := g.missedWorkers(10)
 	wait := run.Wait{Object: g.cfg.Handler, Since: g.detect.Since, Until: g.patience()}

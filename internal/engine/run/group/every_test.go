@@ -113,8 +113,7 @@ func TestADetectionThatWasNotTakenIsRepeatedOnItsWorker(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, s.g.Result(s.now).Outcome)
 }
 
-// A worker without a free detect slot is asked again, but does not hold up the others
-// for longer than detection_timeout.
+// A worker without a free detect slot is tried again, and delays the others for at most detection_timeout.
 func TestBusyWorkerDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
 	s := everywhere(t, jobtype.Policy{DetectionTimeout: seconds(20)}, node("a", 1), node("b", 1))

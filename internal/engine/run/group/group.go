@@ -45,8 +45,8 @@ func (g *work) Counts() contract.GroupCounts { return g.tally.Counts }
 // Engine returns the engine of the group, which has its pause, fleet, history and notes.
 func (g *base) Engine() *run.Engine { return g.engine }
 
-// Next takes one event and returns what is to be done, in order. The slice is valid
-// until the next call. After [End] was returned, Next returns nothing.
+// Next takes one event and returns its commands, in order. The slice is valid until the next call. After [End] was
+// returned, Next returns nothing.
 func (g *Group) Next(now time.Time, event source.Event) []source.Command {
 	g.out = g.out[:0]
 	if g.phase == PhaseEnded {
@@ -63,7 +63,7 @@ func (g *Group) Next(now time.Time, event source.Event) []source.Command {
 	return g.out
 }
 
-// advance does what has become possible.
+// advance takes every step that has become possible.
 func (g *Group) advance(now time.Time) {
 	if g.turn.active() {
 		g.advanceTurn(now)
@@ -93,7 +93,7 @@ func (g *Group) advance(now time.Time) {
 	}
 }
 
-// settle takes what has become of jobs until nothing changes any more.
+// settle applies the engine's reports until none follows.
 func (g *course) settle(now time.Time) {
 	for {
 		decisions, reports := g.engine.Take(now)
@@ -112,7 +112,7 @@ func (g *course) settle(now time.Time) {
 	}
 }
 
-// command passes a decision of the engine, with what the job is.
+// command passes a decision of the engine, with the data of its job.
 func (g *work) command(d *run.Decision) {
 	switch d.Kind { //nolint:exhaustive // the others go as they are
 	case run.Start:
@@ -136,7 +136,7 @@ func (g *base) do(c source.Command) {
 	}
 }
 
-// take counts what has become of a job.
+// take counts a report about a job.
 func (g *course) take(r *run.Report, now time.Time) {
 	j := g.jobs.Open.Get(r.Item)
 	if j == nil {
@@ -185,8 +185,8 @@ func (g *work) Took() []time.Duration { return g.tally.Took }
 // Values are the numbers that jobs returned.
 func (g *work) Values() values.Run { return g.tally.Values }
 
-// ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
-// is in flight, and nothing is asked for that only this workflow run would hear.
+// ShouldContinueAsNew reports whether this is a moment to continue as new: nothing is in flight, and no answer is due
+// that only this workflow run would receive.
 func (g *course) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || (g.phase == PhaseDetecting || g.mayDetectLate() && g.engine.Busy() == 0) && g.pagesSpent()
 	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.Asking && !g.after.Looking && !g.turn.preparing && !g.jobs.Record.Storing() && !g.chunks.Busy()

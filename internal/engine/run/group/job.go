@@ -8,8 +8,7 @@ import (
 // State is the state of a job.
 type State = openjobs.State
 
-// job is a proposal, or a batch of them, with what is known of it besides the
-// engine's item.
+// job is a proposal, or a batch of them, with its data besides the engine's item.
 type job = openjobs.Job
 
 // The states of a job.
@@ -27,7 +26,7 @@ const (
 	StateNotStarted = openjobs.StateNotStarted
 )
 
-// item is what the engine is offered.
+// item returns the item of a job for the engine.
 func (c Config) item(j *job) run.Item {
 	p := &j.Proposal
 	return run.Item{

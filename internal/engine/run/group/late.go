@@ -28,7 +28,7 @@ func (g *search) mayDetectLate() bool {
 	return g.cfg.DetectEvery && !g.cfg.DryRun && g.begun && g.phase == PhaseRunning && !g.halt.On()
 }
 
-// detectLate starts detections that have become possible, and claims what they have found.
+// detectLate starts detections that have become possible, and claims their findings.
 func (g *search) detectLate(now time.Time) {
 	d := &g.detect
 	switch {
@@ -106,8 +106,7 @@ func (g *search) endLate(state run.State, why reason, now time.Time) {
 	}
 }
 
-// stopLate ends the late detections of a group that stops. The engine has stopped, so it settles
-// what is offered.
+// stopLate ends the late detections of a group that stops. The engine has stopped, so it settles new items at once.
 func (g *search) stopLate(now time.Time) {
 	if !g.begun || !g.cfg.DetectEvery {
 		return

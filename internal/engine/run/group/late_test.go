@@ -18,8 +18,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestAWorkerThatComesBackDetectsInTheSameRun: it was OFFLINE at the tick. The jobs of the other
-// worker run meanwhile, and what is found late gets a claim of its own.
+// TestAWorkerThatComesBackDetectsInTheSameRun: it was OFFLINE at the tick. The jobs of the other worker run meanwhile,
+// and late findings get a claim of their own.
 func TestAWorkerThatComesBackDetectsInTheSameRun(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{DetectEvery: true, Claims: true, Policy: jobtype.Policy{GlobalExecutionConcurrency: 9}}, node("a", 2), offline("b"), offline("c"))
@@ -131,9 +131,8 @@ func claimsAnswer(rt *rapid.T, g *Group, fair bool) Event {
 	return claimed
 }
 
-// TestEveryWorkerModel: whatever happens to workers and detections, each worker is
-// either done or missed in the end, what is found is done where it was found, and the
-// counts add up; the state gives back the same group.
+// TestEveryWorkerModel: with random workers and detections, each worker ends as done or missed. Findings are done where
+// they were found, and the counts add up. A restored state is the same group.
 func TestEveryWorkerModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -48,7 +48,7 @@ func runningOnEvery(tb testing.TB, workers, jobs int) *script {
 	return s
 }
 
-// pass ends a job, and reads what the workflow reads then.
+// pass ends a job, and reads the data that the workflow reads then.
 func (s *script) pass(job int) {
 	s.now = s.now.Add(time.Millisecond)
 	s.g.Next(s.now, run.Ended{Item: job, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}})

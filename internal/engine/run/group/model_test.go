@@ -282,7 +282,7 @@ func (m *model) checkReported() {
 	require.Len(m.t, m.reported.Failed, len(failed))
 }
 
-// checkCarried: what is done is not continued, and what was not found stays.
+// checkCarried: completed work is not continued, and checkpoints without a new proposal stay.
 func (m *model) checkCarried() {
 	known := map[string]bool{}
 	for _, c := range m.g.Carried() {
@@ -309,7 +309,7 @@ func (m *model) windows() contract.WindowsResult {
 	return result
 }
 
-// answer answers one thing that the group has asked for; false: nothing.
+// answer answers one request of the group; it returns false if there is none.
 func (m *model) answer(fair bool) bool {
 	bad := !fair && rapid.IntRange(0, 9).Draw(m.t, "bad") == 0
 	switch {

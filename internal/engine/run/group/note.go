@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run/group/reasons"
 )
 
-// noteDetected notes what of a detection is not taken.
+// noteDetected notes the findings that are not taken.
 func (g *search) noteDetected() {
 	if g.cfg.DryRun {
 		return
@@ -51,8 +51,8 @@ func (g *search) noteDetection(v DetectionEnded) {
 	}
 }
 
-// noteSkip notes a run that did not take its turn. A job type that ticks all day and
-// may run at night would fill the audit log with what its first tick said.
+// noteSkip notes a run that did not take its turn. It does not repeat the reason of an earlier tick: a job type that
+// ticks all day and may run at night would fill the audit log.
 func (g *times) noteSkip(why reason, now time.Time) {
 	if opens, closed := g.window.ClosedUntil(now); closed && !opens.IsZero() && g.cfg.Windows && !g.cfg.Submitted {
 		known := g.cfg.ClosedUntil.Equal(opens)

@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// noted lists what was noted since it was asked last, one line each.
+// noted lists the notes since its last call, one line each.
 func (s *script) noted() []string {
 	var list []string
 	for _, n := range s.g.engine.Notes() {

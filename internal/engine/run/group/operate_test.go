@@ -24,7 +24,7 @@ func TestAWorkerThatCameWhileTheGroupWasFullIsSeen(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.Policy{ExecutionTimeout: seconds(60), GlobalExecutionConcurrency: 2}
 	s := play(t, policy, []Worker{node("a", 1), node("b", 1)}, onTape, jobtype.Proposal{}, jobtype.Proposal{})
-	s.end(2, FailureFailed) // A place is free: nobody has a tape.
+	s.end(2, FailureFailed) // A place is free, but no worker has a tape.
 	s.ran(run.WorkersChanged{Workers: []Worker{node("a", 1), node("b", 1)}})
 	require.Equal(t, WaitNoWorker, s.job(1).Wait.Code)
 	policy.GlobalExecutionConcurrency = 1

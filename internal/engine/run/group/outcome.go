@@ -22,11 +22,11 @@ func (g *course) endIfDone(now time.Time) {
 	g.do(End{Outcome: g.outcome, Reason: g.halt.Why.String()})
 }
 
-// judge says how the group ended, and why where the counts do not tell.
+// judge returns the outcome of the group, and the reason if the counts do not show it.
 func (g *course) judge() (Outcome, reason) {
 	c := g.tally.Counts
 	undone, active, disabled := c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted+c.Invalid, 0, 0
-	if g.cfg.Submitted { // What a detection found, others do as well.
+	if g.cfg.Submitted { // The findings of a detection are done by other groups, too.
 		active, disabled = c.AlreadyActive, c.Disabled
 		undone += active + disabled + c.Surplus
 	}
@@ -79,7 +79,7 @@ func (g *course) judge() (Outcome, reason) {
 
 func everyCanceled() reason { return reason{Detail: explain.TextEveryCanceled} }
 
-// undone says what was not done.
+// undone returns the reason of the undone work.
 func (g *course) undone() reason {
 	return reason{Detail: reasons.Joined("; ", g.tally.Counts.Undone(g.cfg.Submitted), g.textMissed())}
 }

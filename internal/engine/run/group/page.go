@@ -21,7 +21,7 @@ type Page struct {
 	Paged *contract.ProposalPage
 }
 
-// PageAnswer says what became of a page.
+// PageAnswer is the result of a page.
 type PageAnswer struct {
 	Accepted   int  `json:"accepted"`
 	Duplicates int  `json:"duplicates"`
@@ -29,9 +29,8 @@ type PageAnswer struct {
 	Full       bool `json:"full"`
 }
 
-// CheckPage says why a page cannot be taken, or nil. A page of an older detection,
-// one that skips a number, and one that comes when nothing is being detected are
-// refused.
+// CheckPage returns the reason to refuse a page, or nil. It refuses a page of an older detection, a page that skips a
+// number, and a page without a running detection.
 func (g *search) CheckPage(page Page) error {
 	switch {
 	case g.phase != PhaseDetecting && !g.begun || !g.detect.running():

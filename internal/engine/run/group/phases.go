@@ -11,7 +11,7 @@ import (
 // night has some four a day: the first half is kept, and of the rest the newest.
 const maxPhases = 32
 
-// enterPhase remembers the phase, and what the group waits for in it, if either has changed.
+// enterPhase records the phase and its wait, if either has changed.
 func (g *views) enterPhase(now time.Time) {
 	entered := contract.GroupPhase{Phase: string(g.phase), At: now}
 	if g.phase == PhaseWaiting {

@@ -41,7 +41,7 @@ func TestRecoveryFailEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// What a group keeps of canceled jobs would be continued by the next one.
+// A kept checkpoint of a canceled job would be continued by the next group.
 func TestRecoveryFailKeepsNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	s := playWith(t, Config{

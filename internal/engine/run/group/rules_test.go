@@ -280,8 +280,7 @@ func TestADetectionWaitsForAWorkerThatMayHaveItsProgram(t *testing.T) {
 	assert.Equal(t, contract.CodeNotInstalled, s.g.Result(s.now).Code)
 }
 
-// The only worker detects for others for minutes: the group asks now and then, says
-// what it waits for, and gives up nothing.
+// The only worker detects for others for minutes: the group tries at times, shows its wait, and does not end.
 func TestDetectionWaitsForADetectSlot(t *testing.T) {
 	t.Parallel()
 	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 4)})
@@ -446,8 +445,7 @@ func TestRestoreRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// TestFinishedJobsDoNotTravel: what a group has done must not keep it from continuing
-// as new.
+// TestFinishedJobsDoNotTravel: ended jobs must not keep a group from continuing as new.
 func TestFinishedJobsDoNotTravel(t *testing.T) {
 	t.Parallel()
 	const n = 60_000

@@ -201,7 +201,7 @@ func wide(p jobtype.Policy) jobtype.Policy {
 	return p
 }
 
-// The names that the tests use for what other packages declare.
+// Names of the tests for declarations of other packages.
 type Worker = contract.WorkerView
 
 const (

@@ -27,7 +27,7 @@ import (
 // snapshotVersion marks the form of the state; Restore refuses others. Version 2 is [contract.FirstState].
 const snapshotVersion = 1
 
-// maxSnapshotBytes bounds what Restore unpacks.
+// maxSnapshotBytes bounds an unpacked state.
 const maxSnapshotBytes = 512 << 20
 
 type snapshot struct {

@@ -26,14 +26,14 @@ func (g *work) storeRecord(now time.Time) {
 	}
 }
 
-// LastSegment returns what is still to be stored after [End]; nil: nothing.
+// LastSegment returns the last part of the record, to be stored after [End]; nil if there is none.
 // [Group.LastStored] is the answer.
 func (g *work) LastSegment(now time.Time) []byte {
 	g.jobs.Record.Finish()
 	return g.jobs.Record.Store(now)
 }
 
-// LastStored says that the last segment is in that page.
+// LastStored records the page of the last segment.
 func (g *work) LastStored(page string) { g.jobs.Record.Stored(page) }
 
 // ItemRecord is the record of the jobs, for the result; nil: there were none.

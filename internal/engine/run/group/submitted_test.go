@@ -164,7 +164,7 @@ func submittedUntil(t *testing.T, policy jobtype.Policy, window Window, list ...
 	return s
 }
 
-// claimed grants the claims that the last step asked for, if any.
+// claimed grants the claims of the last step, if any.
 func (s *script) claimed(fence int64) {
 	if _, asked := find[ClaimKeys](s.last); asked {
 		s.step(KeysClaimed{Fence: fence, Fences: 1000})
@@ -456,8 +456,8 @@ func TestBatchesLoseKeysThatOthersTookMeanwhile(t *testing.T) {
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 1, AlreadyActive: 1, Disabled: 1, Completed: 1}, s.g.Counts())
 }
 
-// TestADryRunFitsIntoAPayload: 200 proposals as large as they may be are less than half
-// of what the server takes in one payload, and of larger ones as many are listed as fit.
+// TestADryRunFitsIntoAPayload: 200 proposals of the usual maximum have less than half of the server's limit of a
+// payload. Of larger ones as many are listed as fit.
 func TestADryRunFitsIntoAPayload(t *testing.T) {
 	t.Parallel()
 	found := make([]jobtype.Proposal, contract.MaxDryRunProposals+50)

@@ -12,7 +12,7 @@ import (
 
 type reason = reasons.Reason
 
-// textDetectsAgain is what a detection waits for that has failed.
+// textDetectsAgain is the wait of a failed detection.
 func (g *search) textDetectsAgain() string {
 	d := &g.detect
 	return explain.TextDetectsAgain(d.Retries, g.cfg.Policy.DetectionRetries+1, d.RetryAt, d.Failing)
@@ -23,7 +23,7 @@ func lostWith(job int, r *run.Report) reason {
 	return reason{Code: contract.CodeWorkerLost, Detail: explain.TextLost("job "+strconv.Itoa(job), r.Worker, r.Message)}
 }
 
-// tooLarge refuses a group that could not have what it may find.
+// tooLarge refuses a group that has no room for its possible findings.
 func (c Config) tooLarge(most int) reason {
 	return reason{Code: contract.CodeInvalid, Detail: explain.TextTooLarge(c.JobType, most)}
 }
@@ -93,8 +93,7 @@ func (g *work) windowClosed() reason {
 	return reason{Code: contract.CodeWindowEnd, Detail: explain.TextWindowShut(g.closes(), g.closing.Next, g.misfits(), g.textNever())}
 }
 
-// textNever says that jobs are left which no window is long enough for: only a person
-// can help them.
+// textNever is the wait of jobs for which no window is long enough: only a person can help them.
 func (g *work) textNever() string {
 	longest := g.closing.Longest
 	if longest <= 0 {
@@ -114,14 +113,14 @@ func (g *times) unfitText(j *job) string {
 	return reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String()
 }
 
-// textLate says why a job does not fit.
+// textLate is the reason why a job does not fit.
 func (g *times) textLate(j *job) string {
 	view, _ := g.engine.View(j.N) // One that is not known is ready.
 	rest, whole := g.engine.Estimate(j.N)
 	return g.closing.Unfit(view.ReadyAt, rest, whole, j.Proposal.EstimatedRuntime > 0).Text()
 }
 
-// textHold says why a group that is away does not use the window that is open.
+// textHold is the reason why a group that is away does not use the open window.
 func (g *times) textHold() string {
 	return explain.TextHold(g.turn.HoldUntil)
 }

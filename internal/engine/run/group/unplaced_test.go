@@ -54,7 +54,7 @@ func TestAGroupThatPlacesNothingLeavesItsLane(t *testing.T) {
 	assert.Equal(t, "b", start.Worker)
 }
 
-// A group whose worker never comes ends after an interval, and says why.
+// A group whose worker never comes ends after an interval, with this reason.
 func TestAGroupThatLeftItsLaneEnds(t *testing.T) {
 	t.Parallel()
 	s := inLane(t)
@@ -87,7 +87,7 @@ func leftLane(t *testing.T) *script {
 	return s
 }
 
-// What an operator asks of a group that has left its lane has its effect at once, or in its next turn.
+// A request of an operator to a group without its lane has its effect at once, or in its next turn.
 func TestAGroupThatLeftItsLaneObeys(t *testing.T) {
 	t.Parallel()
 	t.Run("its last job is canceled", func(t *testing.T) {

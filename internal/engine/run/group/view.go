@@ -143,7 +143,7 @@ func (g *views) Summary(now time.Time) contract.GroupStatus {
 	return s
 }
 
-// Status describes the group, its workers and what its jobs wait for.
+// Status describes the group, its workers and the waits of its jobs.
 func (g *views) Status(now time.Time) contract.GroupStatus {
 	s := g.Summary(now)
 	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
@@ -197,7 +197,7 @@ func (g *work) Proposals(limit, bytes int) []jobtype.Proposal {
 	return list
 }
 
-// Result is what the group's workflow returns, but for what only the workflow knows.
+// Result is the result of the group's workflow, without the parts that only the workflow has.
 func (g *views) Result(now time.Time) contract.JobGroupResult {
 	from, s := g.clock.From(), g.Summary(now)
 	result := contract.JobGroupResult{

@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
-// firstStart is before which nothing of what was submitted may start: before that
-// the group would hold its lane, and spend its max_runtime, on doing nothing.
+// firstStart is the earliest start of a submitted job. Before it the group would hold its lane, and spend its
+// max_runtime, without work.
 func (g *work) firstStart() time.Time {
 	if !g.cfg.Submitted || g.begun || g.jobs.Backlog.Len() > 0 {
 		return time.Time{}
@@ -19,7 +19,7 @@ func (g *work) firstStart() time.Time {
 	return g.jobs.Open.Bounds().First
 }
 
-// lastStart is when the last of what was submitted expires; zero: never.
+// lastStart is the expiry of the last submitted job; zero: never.
 func (g *work) lastStart() time.Time {
 	if g.jobs.Backlog.Len() > 0 {
 		return time.Time{}
@@ -35,10 +35,9 @@ func (c Config) maxWait() time.Duration {
 	return defaultMaxWait
 }
 
-// laneDeadline returns the end of the wait for the turn; zero: there is none. A group of
-// the Schedule keeps its place in the lane: the next tick would begin behind all others.
-// A submitted group waits while one of its jobs can still start. Without a lane the group
-// only asks admission whether its job type may start, for one interval.
+// laneDeadline returns the end of the wait for the turn; zero: there is none. A group of the Schedule keeps its place in
+// the lane: the next tick would begin behind all others. A submitted group waits while one of its jobs can still start.
+// Without a lane the turn only permits the job type to start, and the group waits for one interval.
 func (g *work) laneDeadline() time.Time {
 	switch {
 	case g.cfg.Submitted:

@@ -20,7 +20,7 @@ func reasonOf(w run.Wait, job int) *contract.WaitReason {
 	return reason
 }
 
-// waitOf says why a job does not run.
+// waitOf returns the reason why a job does not run.
 func (g *views) waitOf(j *job, now time.Time) run.Wait {
 	item, offered := g.engine.View(j.N)
 	waits := item.Phase != run.PhaseRunning && item.Phase != run.PhaseGrace && item.Phase != run.PhaseLost
@@ -176,7 +176,7 @@ func (g *views) Waits(now time.Time) []contract.WaitReason {
 			add(reason, w.Item, w.Items)
 		}
 	}
-	unknown := func(list []*job) { // The engine does not know these jobs.
+	unknown := func(list []*job) { // The engine does not have these jobs.
 		if len(list) > 0 {
 			add(reasonOf(g.waitOf(list[0], now), list[0].N), list[0].N, len(list))
 		}
@@ -190,8 +190,7 @@ func (g *views) Waits(now time.Time) []contract.WaitReason {
 	return list
 }
 
-// MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
-// enough for every turn of a workflow.
+// MainWait is the wait of most jobs while none runs, or nil. It is cheap enough for every turn of a workflow.
 func (g *views) MainWait(now time.Time) *contract.WaitReason {
 	j := g.jobs.Open.Get(g.engine.MainWait())
 	if j == nil && (len(g.chunks.Jobs) > 0 || g.chunks.AwaitsBacklog()) {

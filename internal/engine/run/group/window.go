@@ -19,7 +19,7 @@ func (v WindowsKnown) apply(g *Group, now time.Time) {
 func (v WindowsFailed) apply(g *Group, _ time.Time) {
 	g.window.Asking = false
 	if g.turn.active() {
-		g.window.Broken = v.Reason // A group that runs continues with what it knows.
+		g.window.Broken = v.Reason // A running group continues with the windows it has.
 	}
 }
 
@@ -103,7 +103,7 @@ func (g *course) closeWindow(now time.Time) {
 	}
 }
 
-// shut ends what the window lets start: for good, or until the next one.
+// shut ends the jobs that the window lets start: for good, or until the next one.
 func (g *course) shut(why reason, now time.Time) {
 	if g.comesBack() {
 		g.suspend(why, now)
@@ -112,16 +112,16 @@ func (g *course) shut(why reason, now time.Time) {
 	g.stop(halt.Window, why, now)
 }
 
-// comesBack reports whether the closing of the window is not the end: what a person
-// submitted is wanted, and no detection will find it again.
+// comesBack reports whether the group continues with the next window: submitted work is wanted, and no detection will
+// find it again.
 func (g *times) comesBack() bool {
 	next := g.closing.Next
 	return g.cfg.Submitted && !next.IsZero() && next.Before(g.clock.CreatedAt.Add(MaxAway)) &&
 		!g.halt.On() && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
 }
 
-// suspend is stop for a group that comes back. A job that waits continues to wait, but for
-// jobs that no window is long enough for.
+// suspend is stop for a group that comes back. A waiting job continues to wait, except jobs for which no window is long
+// enough.
 func (g *course) suspend(why reason, now time.Time) {
 	g.halt.Suspend(why)
 	g.note(run.Delayed, contract.CodeWindowEnd, why.String(), 0)
@@ -148,7 +148,7 @@ func (g *course) leave(now time.Time) {
 	g.giveBack(now, g.closing.Next)
 }
 
-// giveBack gives back what belongs to the turn. The next turn comes after holdUntil.
+// giveBack releases the turn with its claims. The next turn comes after holdUntil.
 func (g *course) giveBack(now, holdUntil time.Time) {
 	g.engine.Forget()
 	g.do(Unwatch{})
@@ -183,8 +183,7 @@ func (g *course) leaveUnplaced(now time.Time) {
 	g.giveBack(now, time.Time{})
 }
 
-// comeBack continues with what is left: the window is open, and it is the group's
-// turn again.
+// comeBack continues with the remaining jobs: the window is open, and it is the group's turn again.
 func (g *course) comeBack(now time.Time) {
 	g.halt.Return()
 	g.setClosing(now)
@@ -207,7 +206,7 @@ func (g *course) resume(now time.Time) {
 	g.engine.Watch()
 }
 
-// stayAway ends what was to continue with the next window.
+// stayAway ends the jobs that were to continue with the next window.
 func (g *course) stayAway(why reason, now time.Time) {
 	code := contract.CodeWindowEnd
 	if g.halt.Unplaced {

@@ -255,8 +255,8 @@ func TestOnlyTheLastRunTimesAreKept(t *testing.T) {
 	assert.Equal(t, time.Duration(150), g.Took()[0])
 }
 
-// A job that continues from a checkpoint needs what is left of it, if its handler
-// said how much it had done; else it may need all of it.
+// A job that continues from a checkpoint needs the rest of its time, if its handler has reported its progress;
+// otherwise it may need all of it.
 func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	t.Parallel()
 	found := func(key string) jobtype.Proposal {
@@ -272,7 +272,7 @@ func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	assert.Equal(t, "what is left of its estimated_runtime of 2 h after its checkpoint, 72 min, does not fit before the window closes at 2026-01-02T04:04:05Z", s.job(2).Wait.Detail)
 	assert.Contains(t, s.job(3).Wait.Detail, "its estimated_runtime of 2 h does not fit")
 
-	// What it learns of its own jobs counts at once, and for the next group.
+	// The run times of its own jobs count at once, and for the next group.
 	s.step(run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Failure: FailureFailed, Checkpoint: json.RawMessage(`4`), Done: 90}})
 	rest, _ := s.g.engine.Estimate(1)
 	assert.InDelta(t, 12*time.Minute, rest, float64(time.Second))

@@ -109,8 +109,7 @@ func (r *Reporter) Take(now time.Time) Endings {
 	return taken
 }
 
-// trim drops the oldest failures until those that are left, each of which is
-// reported once for every key of its job, fit into one report.
+// trim drops the oldest failures until the others fit into one report. Each is reported once for every key of its job.
 func (r *Reporter) trim() {
 	failed, keys := r.Endings.Failed, 0
 	for i, f := range slices.Backward(failed) {

@@ -25,7 +25,7 @@ type Target struct {
 	Awaited bool `json:"w,omitempty"`
 	// Noted: the audit log has that it was missed.
 	Noted bool `json:"n,omitempty"`
-	// Code and Detail say why it has not yet, or never will.
+	// Code and Detail are the reason why it has not yet, or never will.
 	Code   contract.Code `json:"c,omitempty"`
 	Detail string        `json:"t,omitempty"`
 }

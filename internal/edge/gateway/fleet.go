@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	// pollsTrust is the age up to which polls use an answer: a poll for each short job must not
 	// wait for the registry.
 	pollsTrust = 5 * time.Second
+	// forgetAfter is the age at which the answer about a worker that no longer calls is dropped.
+	forgetAfter = time.Hour
 )
 
 // standing is an answer of the registry with its time.
@@ -125,10 +128,18 @@ func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
 	}
 	for i, who := range of {
 		q.of[who] = found[i]
-		if found[i].Known {
-			f.last[who] = standing{found[i], f.at}
+	}
+	f.keep(q.of, f.at)
+}
+
+// keep stores answers, and drops those of workers that have not called for forgetAfter.
+func (f *fleet) keep(answers map[contract.Incarnation]contract.WorkerSettings, at time.Time) {
+	for who, settings := range answers {
+		if settings.Known {
+			f.last[who] = standing{settings, at}
 		} else {
 			delete(f.last, who)
 		}
 	}
+	maps.DeleteFunc(f.last, func(_ contract.Incarnation, old standing) bool { return at.Sub(old.at) > forgetAfter })
 }

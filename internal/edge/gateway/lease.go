@@ -150,8 +150,8 @@ const (
 func (l Lease) Fail(ctx context.Context, in Failure) error {
 	kind := contract.FailureFailed
 	switch {
-	case in.Defer < 0 || in.Defer > jobtype.MaxDeferral || in.Defer == 0 && in.Guard || in.Defer > 0 && (in.Permanent || l.leased.Detection):
-		return invalid(fmt.Errorf("defer: use 1s to %s, without permanent, for a job", jobtype.MaxDeferral))
+	case in.Defer != 0 && (in.Defer < jobtype.MinDeferral || in.Defer > jobtype.MaxDeferral || in.Permanent || l.leased.Detection), in.Defer == 0 && in.Guard:
+		return invalid(fmt.Errorf("defer: use %s to %s, without permanent, for a job", jobtype.MinDeferral, jobtype.MaxDeferral))
 	case in.Defer > 0 && in.Guard:
 		kind = contract.FailureGuard
 	case in.Defer > 0:

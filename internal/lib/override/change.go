@@ -43,12 +43,12 @@ func Parse(settings []string) (Change, error) {
 		switch {
 		case !found:
 			err = fmt.Errorf("%q: write it as SETTING=VALUE", setting)
-		case name == Every && found:
+		case change[name] != nil:
+			err = fmt.Errorf("%s is given twice", name)
+		case name == Every:
 			encoded, err = everyValue(value)
 		case strings.HasPrefix(name, contract.ConcurrencySetting+"."):
 			encoded, err = policyValue(Concurrency, value)
-		case change[name] != nil:
-			err = fmt.Errorf("%s is given twice", name)
 		case strings.HasPrefix(name, paramsPrefix):
 			encoded, err = paramValue(name, value)
 		default:

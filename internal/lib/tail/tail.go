@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Tail keeps the last bytes written to it, in a ring of fixed size. Safe for concurrent use: a job's stdout and stderr
-// share one.
+// Tail keeps the last written bytes in a ring of fixed size. It is safe for concurrent use: a job's stdout and
+// stderr share one.
 type Tail struct {
 	mu    sync.Mutex
 	ring  []byte
@@ -39,7 +39,7 @@ func (t *Tail) Write(data []byte) (int, error) {
 	return written, nil
 }
 
-// Text returns the kept bytes, made fit for JSON and people, and whether earlier bytes were dropped.
+// Text returns the kept end as text for JSON and people.
 func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,8 +60,8 @@ func (t *Tail) Text() string {
 // one, and a result over jobtype.MaxResultBytes would not travel.
 const maxEncodedOutput = jobtype.MaxResultBytes * 3 / 4
 
-// readable replaces bytes that are no UTF-8 and drops control characters (of terminal escapes for instance). Then it keeps
-// the last part that fits into MaxOutputBytes, and into maxEncodedOutput when encoded as JSON.
+// readable replaces invalid UTF-8 and drops control characters, for instance of terminal escapes. It keeps the last
+// part within MaxOutputBytes, and within maxEncodedOutput as JSON.
 func readable(data []byte) string {
 	text := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {

@@ -25,7 +25,6 @@ import (
 
 // fragile fails every proposal whose number divides by broken, until it is repaired.
 type fragile struct {
-	flood
 	jobs, broken int
 	propose      func(i int) jobtype.Proposal
 	repaired     atomic.Bool

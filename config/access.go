@@ -143,7 +143,7 @@ func (l *loader) oidc(n *yamlread.Node) *OIDC {
 	l.text(n.Get("name_claim"), "access.oidc.name_claim", &read.NameClaim)
 	read.Groups = l.words(n.Get("groups"), "access.oidc.groups", func(string) error { return nil })
 	if len(read.Groups) == 0 {
-		l.fault(n.Place(), "access.oidc", "groups is missing: name those that may log in, else everybody known to the issuer may")
+		l.fault(n.Place(), "access.oidc", "groups is missing: name those that may log in, else every user of the issuer may")
 	}
 	if read.ClientID == "" {
 		l.fault(n.Place(), "access.oidc", "client_id is missing")

@@ -38,7 +38,7 @@ func (l *loader) successes(e entry, read *JobType) {
 			continue
 		}
 		if within := f.Value.Get("succeeded_within"); within == nil {
-			l.fault(f.At, at, "does not say how old the success may be: write {succeeded_within: 24h}")
+			l.fault(f.At, at, "has no maximum age of the success: write {succeeded_within: 24h}")
 		} else {
 			l.age(within, at+".succeeded_within", &rule.SucceededWithin)
 		}

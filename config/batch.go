@@ -13,7 +13,7 @@ func (l *loader) batch(e entry) *contract.BatchSpec {
 	}
 	read := &contract.BatchSpec{MaxSize: jobtype.MaxBatchSize}
 	if e.handler != nil && !e.handler.descriptor.Batches {
-		l.fault(n.Place(), path, "handler %s does one proposal at a time (its descriptor does not say batches): leave batch out", e.handler.descriptor.Name)
+		l.fault(n.Place(), path, "handler %s does one proposal at a time (its descriptor has no batches): leave batch out", e.handler.descriptor.Name)
 	}
 	if size := n.Get("max_size"); size != nil {
 		before := len(l.faults)
@@ -40,7 +40,7 @@ func (l *loader) batch(e entry) *contract.BatchSpec {
 
 func batchSchema() object {
 	return closed(object{
-		"by":       described("string", "a template over the proposal: those for which it says the same share a job; nothing: it stands alone"),
+		"by":       described("string", "a template over the proposal: proposals with the same text share a job; one with an empty text stands alone"),
 		"max_size": object{"type": "integer", "minimum": 1, "maximum": jobtype.MaxBatchSize, "description": "how many share one job; default 100"},
 	})
 }

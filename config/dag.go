@@ -22,7 +22,7 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 	}
 	for _, key := range []string{"handler", "batch", "detect", "execute"} {
 		if other := e.node.Field(key); other != nil {
-			l.fault(other.At, join(e.path, key), "has no meaning in a job type with dag, whose tasks name what they do; remove one of them")
+			l.fault(other.At, join(e.path, key), "has no meaning in a job type with dag, whose tasks have their own work; remove one of them")
 		}
 	}
 	file, at := "", e.path+".dag"

@@ -73,7 +73,7 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 		l.fault(n.Place(), path, "%s", err)
 	}
 	if read.Webhook != nil && strings.HasPrefix(read.Webhook.URL, "http:") && !read.Webhook.AllowPrivate {
-		l.warn(n.Place(), path+".webhook.url", "without TLS everybody on the way can read it: use https")
+		l.warn(n.Place(), path+".webhook.url", "without TLS every host on the way can read it: use https")
 	}
 	return read
 }
@@ -209,7 +209,7 @@ func notifyRulesSchema() object {
 		"type": []string{"array", "null"}, "maxItems": contract.MaxNotifyRules, "description": "who is told of what",
 		"items": closed(object{
 			"on":                object{"type": "array", "items": object{"enum": contract.NotifyEvents()}},
-			"not_succeeded_for": duration("tell when no run has completed for so long"),
+			"not_succeeded_for": duration("notify when no run has completed for so long"),
 			"to":                texts,
 		}),
 	}

@@ -188,7 +188,7 @@ func (t *timetable) cron(e entry, n *yamlread.Node, path string, spec *contract.
 		t.fault(offset.Place(), path+".offset", "has no meaning for cron: write the minute into the expression")
 	}
 	if spread := n.Get("spread"); spread != nil {
-		t.fault(spread.Place(), path+".spread", "has no meaning for cron: it is due when the expression says, jitter makes it later")
+		t.fault(spread.Place(), path+".spread", "has no meaning for cron: the expression sets the time, and jitter makes it later")
 	}
 	if len(t.faults) > before || !t.spend(e, stepsOfCron*len(expressions)) {
 		return 0

@@ -24,7 +24,7 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 		"required":             []string{"version"},
 		"properties": object{
 			"version":   object{"const": Version},
-			"owner":     described("string", "tells this configuration from others in the same namespace: apply leaves the job types of other owners alone"),
+			"owner":     described("string", "distinguishes this configuration from others in the same namespace: apply leaves the job types of other owners alone"),
 			"temporal":  temporalSchema(),
 			"lanes":     named(laneSchema()),
 			"resources": named(object{"type": "integer", "minimum": 1, "maximum": maxResource}),
@@ -169,7 +169,7 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 		"properties": object{
 			"handler":             object{"type": "string", "examples": names},
 			"dag":                 described("string", "the file of a DAG that the job type runs instead of a handler, at or below the folder of this file"),
-			"detect_on":           object{"enum": []string{"one", "every"}, "description": "where detections run; what every worker finds is done there; default one"},
+			"detect_on":           object{"enum": []string{"one", "every"}, "description": "where detections run; with every, each worker does its own findings; default one"},
 			"approvals_keep_lane": described("boolean", "keeps the lane while the DAG waits for approvals; default false"),
 			"each_worker":         described("boolean", "each worker has one job, and nothing is detected"),
 			"labels":              object{"type": "object", "additionalProperties": object{"type": []string{"string", "number", "boolean"}}, "description": "restricts detect_on: every and each_worker to the workers that have them"},
@@ -185,7 +185,7 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 			}},
 			"run_if_not_succeeded_for": duration("a tick is skipped if the last success is younger"),
 			"policy":                   policySchema(),
-			"resources":                object{"type": "object", "additionalProperties": object{"type": "integer", "minimum": 1, "maximum": maxResource}, "description": "what each job takes from pools at least"},
+			"resources":                object{"type": "object", "additionalProperties": object{"type": "integer", "minimum": 1, "maximum": maxResource}, "description": "the minimum of each job from pools"},
 			"retry_budget":             budgetSchema(),
 			"notify":                   notifyRulesSchema(),
 			"batch":                    batchSchema(),

@@ -138,7 +138,7 @@ func (f *HoldFault) Error() string {
 	case f.Hold != nil:
 		return fmt.Sprintf("%s is not disabled but %s: `roundsman resume` lifts that", what, f.Hold)
 	}
-	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman holds` lists what is disabled", what)
+	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman holds` lists the disabled ones", what)
 }
 
 // Codes of an [AdmissionHold].

@@ -25,7 +25,7 @@ func choosePort(ctx context.Context, flag string, port int) (int, error) {
 	}
 	l, err := net.Listen("tcp4", hostPort(port))
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return 0, fmt.Errorf("port %d on %s is in use: stop what listens there (ss -ltnp 'sport = :%d' names it), or choose another with %s (0 takes a free one)",
+		return 0, fmt.Errorf("port %d on %s is in use: stop the listener (ss -ltnp 'sport = :%d' names it), or choose another with %s (0 takes a free one)",
 			port, loopback, port, flag)
 	}
 	if err != nil {

@@ -23,14 +23,14 @@ func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflo
 // [NoAdmissionError].
 func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (contract.AdmissionView, error) {
 	view, err := queryUnless[contract.AdmissionView](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, filter)
-	return view, noAdmission(err, "see who holds what")
+	return view, noAdmission(err, "list the holders")
 }
 
 // PastGrants lists the released grants that admission still keeps, the latest release first.
 // It needs a control plane.
 func (a Admission) PastGrants(ctx context.Context, filter contract.PastGrantsFilter) (contract.PastGrants, error) {
 	past, err := queryUnless[contract.PastGrants](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryPastGrants, filter)
-	return past, noAdmission(err, "see who held what")
+	return past, noAdmission(err, "list earlier holders")
 }
 
 // Usage returns the used and requested amount of each resource. It needs a control plane.

@@ -153,8 +153,8 @@ func detailsOfDAG(id string, input contract.DAGInput) string {
 	if input.Resumes != "" {
 		text += fmt.Sprintf("\n\nGoes on where `%s` ended", input.Resumes)
 	}
-	return text + fmt.Sprintf("\n\n`roundsman show %s` lists its tasks, `roundsman explain %s` says why it does not continue, "+
-		"`roundsman --help` what can be done about it", id, id)
+	return text + fmt.Sprintf("\n\n`roundsman show %s` lists its tasks, `roundsman explain %s` has the reason of a wait, "+
+		"`roundsman --help` lists the commands", id, id)
 }
 
 // checkTravels checks the size of the encoded arguments.

@@ -117,7 +117,7 @@ func (a *Activities) holders(ctx context.Context) ([]contract.AdmissionHolder, e
 		QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask admission for its holders: %w", err)
+		return nil, fmt.Errorf("query the holders of admission: %w", err)
 	}
 	if response.QueryRejected != nil {
 		return nil, nil

@@ -62,7 +62,7 @@ func TestExecuteEachWithoutBatch(t *testing.T) {
 func TestExecuteSaysWhereTheItemsAre(t *testing.T) {
 	t.Parallel()
 	done := jobtypetest.Execute(t.Context(), newHandler(0), batchJob(t, `{"command":["echo","{{.Params.item}}"]}`, "a"))
-	require.ErrorContains(t, done.Err, "what a job is about is in {{each}}, .Batch and .Params.items")
+	require.ErrorContains(t, done.Err, "the items of a job are in {{each}}, .Batch and .Params.items")
 	assert.True(t, jobtype.IsPermanent(done.Err))
 }
 

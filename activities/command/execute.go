@@ -73,7 +73,7 @@ func prepared(job jobtype.Job) (settings executeSettings, input json.RawMessage,
 	}
 	ready, err = settings.render("execute", data)
 	if err != nil && len(job.Batch) > 0 {
-		err = fmt.Errorf("%w (the job type has batch: what a job is about is in %s, .Batch and .Params.items, not in .Params)", err, eachMark)
+		err = fmt.Errorf("%w (the job type has batch: the items of a job are in %s, .Batch and .Params.items, not in .Params)", err, eachMark)
 	}
 	return settings, input, ready, err
 }

@@ -17,10 +17,10 @@ func admissionOptions() client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: contract.AdmissionWorkflowID, TaskQueue: contract.ControlQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            "who may do what when: lanes, claims, pools",
-		StaticDetails: "Job groups and runs of DAGs ask it for their turn in a lane, for dedupe keys, objects and pools\n\n" +
-			"`roundsman resources`, `roundsman holds`, and `roundsman explain` for whoever waits\n\n" +
-			"Leave it running: terminated, it asks all running groups what they hold before it grants anything",
+		StaticSummary:            "grants of lanes, claims and pools",
+		StaticDetails: "Job groups and runs of DAGs request their turn in a lane, dedupe keys, objects and pools from it\n\n" +
+			"`roundsman resources`, `roundsman holds`, and `roundsman explain` for a wait\n\n" +
+			"Leave it running: after a termination it grants nothing until all running groups have reported their grants",
 	}
 }
 

@@ -89,10 +89,10 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 		return result, nil
 	}
 	if err != nil {
-		return result, fmt.Errorf("ask run %s of the audit log for what it has: %w", previous, err)
+		return result, fmt.Errorf("query the entries of run %s of the audit log: %w", previous, err)
 	}
 	if err := answer.QueryResult.Get(&result.Log); err != nil {
-		return result, fmt.Errorf("read what run %s of the audit log has: %w", previous, err)
+		return result, fmt.Errorf("read the entries of run %s of the audit log: %w", previous, err)
 	}
 	if result.Entry, err = c.howItEnded(ctx, contract.AuditWorkflowID, previous); err != nil && activity.GetInfo(ctx).Attempt >= contract.AdoptAuditAttempts {
 		return result, nil // The log is worth more than the entry about its end.

@@ -27,7 +27,7 @@ func (c *Control) EnsureNotifications(ctx context.Context) error {
 		ID: contract.NotificationsWorkflowID, TaskQueue: contract.ControlQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "who is told of what",
-		StaticDetails:            "Watches runs, approvals and workers, and tells the receivers of the control plane's configuration\n\n`roundsman receivers`",
+		StaticDetails:            "Watches runs, approvals and workers, and notifies the receivers of the control plane's configuration\n\n`roundsman receivers`",
 	}, contract.NotificationsWorkflow, contract.NotificationsInput{Inherited: inherited})
 	if err != nil {
 		return fmt.Errorf("start the notifier: %w", err)

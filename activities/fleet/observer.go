@@ -151,7 +151,7 @@ func (o *Observer) check(ctx context.Context) error {
 	defer cancel()
 	answer, err := o.service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.namespace})
 	if err != nil {
-		return fmt.Errorf("ask the server whether it keeps worker heartbeats: %w", err)
+		return fmt.Errorf("check whether the server keeps worker heartbeats: %w", err)
 	}
 	if !answer.GetNamespaceInfo().GetCapabilities().GetWorkerHeartbeats() {
 		return unsupported(nil)

@@ -42,7 +42,7 @@ func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput
 }
 
 // errUnwanted marks a detection whose group no longer requests it.
-var errUnwanted = errors.New("nobody wants this detection any more")
+var errUnwanted = errors.New("this detection is no longer wanted")
 
 func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
 	out := newSink(r.activities.options.Pages, in, r.progress.Alive)

@@ -98,7 +98,7 @@ func (o *Outbox) load() ([]delivery, error) {
 			err = json.Unmarshal(encoded, &d)
 		}
 		if err != nil {
-			o.logger.Error("an undelivered outcome cannot be read; remove the file once you know its job", "file", path, "error", err)
+			o.logger.Error("an undelivered outcome cannot be read; remove the file after you have identified its job", "file", path, "error", err)
 			continue
 		}
 		kept = append(kept, d)

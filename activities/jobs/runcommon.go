@@ -76,7 +76,7 @@ func (c *Commons) Fetch(ctx context.Context, workflowID string, in contract.Exec
 // propose reads the proposal of a job from its page.
 func (c *Commons) propose(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	if c.runs == nil {
-		return in, errors.New("the job's proposal is in a page, and nobody can read it")
+		return in, errors.New("the job's proposal is in a page, which cannot be read")
 	}
 	for wait := commonGrace; ; {
 		alive()
@@ -93,7 +93,7 @@ func (c *Commons) propose(ctx context.Context, workflowID string, in contract.Ex
 // fetch queries the run for the common part.
 func (c *Commons) fetch(ctx context.Context, workflowID string, in contract.ExecuteInput, alive func()) (contract.ExecuteInput, error) {
 	if c.runs == nil {
-		return in, errors.New("the job lacks what it has in common with others of its run, and nobody can be asked")
+		return in, errors.New("the job lacks the common settings of its run, and they cannot be queried")
 	}
 	var err error
 	for wait := commonGrace; pause(ctx, &wait); {
@@ -107,10 +107,10 @@ func (c *Commons) fetch(ctx context.Context, workflowID string, in contract.Exec
 		case known || err == nil:
 			return with(in, common), nil
 		case errors.As(err, &rejected), errors.Is(err, jobtype.ErrLeaseLost):
-			return in, fmt.Errorf("the run was asked what its jobs have in common: %w", err)
+			return in, fmt.Errorf("query the common settings of the run's jobs: %w", err)
 		}
 	}
-	return in, fmt.Errorf("the run does not say what its jobs have in common: %w", errors.Join(context.Cause(ctx), err))
+	return in, fmt.Errorf("the run does not return the common settings of its jobs: %w", errors.Join(context.Cause(ctx), err))
 }
 
 func (c *Commons) ask(ctx context.Context, workflowID, id string) (contract.RunCommon, error) {

@@ -264,7 +264,7 @@ func (w *watcher) successes(ctx context.Context) {
 
 func (w *watcher) failed(ctx context.Context, of string, err error) bool {
 	if err != nil && ctx.Err() == nil {
-		w.options.Log.Warn("What receivers are to be told of cannot be read.", "of", of, "error", err)
+		w.options.Log.Warn("The facts for notifications cannot be read.", "of", of, "error", err)
 	}
 	return err != nil
 }

@@ -17,7 +17,7 @@ var balanceSchema []byte
 func balanceKind() kind {
 	return kind{
 		name:   "volume_balance",
-		help:   "Moves volumes of a SeaweedFS cluster from the fullest to the emptiest servers, by slots, within what the replica placement allows.",
+		help:   "Moves volumes of a SeaweedFS cluster from the fullest to the emptiest servers, by slots, within the limits of the replica placement.",
 		schema: balanceSchema, batches: true, policy: volumePolicy(2*time.Minute, 100, 15*time.Second), interval: 30 * time.Minute,
 		fresh: func() settings {
 			return &balanceSettings{ImbalanceThreshold: 0.2, MinServerCount: 2, MaxConcurrentMoves: 5}
@@ -69,12 +69,12 @@ func (s *balanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ tim
 	wanted := s.plan(in.MaxResults)
 	var proposals []jobtype.Proposal
 	for _, m := range plan.HalfMoved(t, wanted.Filter, in.MaxResults) {
-		summary := fmt.Sprintf("volume %d: complete its move from %s to %s, which nobody ended", m.Volume, m.Source, m.Target)
+		summary := fmt.Sprintf("volume %d: complete its move from %s to %s, which has no job", m.Volume, m.Source, m.Target)
 		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, DiskType: m.DiskType, Repair: true}
 		proposals = append(proposals, proposal("volume_balance", summary, work, copyTime(m.Size, s.IOBytePerSecond), jobtype.PriorityHigh))
 	}
 	for _, m := range plan.Noted(t, wanted.Filter, s.notes, in.MaxResults) {
-		summary := fmt.Sprintf("volume %d: make it writable again on %s, where a move to %s that nobody ended left it read-only", m.Volume, m.Source, m.Target)
+		summary := fmt.Sprintf("volume %d: make it writable again on %s, where an unfinished move to %s left it read-only", m.Volume, m.Source, m.Target)
 		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, Repair: true, Noted: true}
 		proposals = append(proposals, proposal("volume_balance", summary, work, time.Minute, jobtype.PriorityHigh))
 	}

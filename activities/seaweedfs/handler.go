@@ -120,7 +120,7 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	if reader, ok := s.(noteReader); ok {
 		notes, err := cluster.Notes(ctx)
 		if err != nil {
-			jobtype.Explain(out, "no filer gives the notes of moves that nobody ended: "+err.Error())
+			jobtype.Explain(out, "no filer returns the notes of unfinished moves: "+err.Error())
 		}
 		reader.readNotes(notes)
 	}

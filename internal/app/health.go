@@ -110,7 +110,7 @@ func (h *Health) stalled(queue string, since time.Time) error {
 		last = since
 	}
 	if idle := time.Since(last); open == 0 && idle > pollStall {
-		return fmt.Errorf("nobody has polled %s for %s", queue, idle.Round(time.Second))
+		return fmt.Errorf("no process has polled %s for %s", queue, idle.Round(time.Second))
 	}
 	return nil
 }

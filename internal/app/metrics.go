@@ -31,7 +31,7 @@ func describeNode(id string) *nodeMetrics {
 		jobs:        describe("jobs", "Running jobs and detections by job type and state.", "job_type", "state"),
 		zombies:     describe("zombies", "Handlers that ignore their canceled context and keep their slot."),
 		undelivered: describe("undelivered_outcomes", "Outcomes that the server has not taken yet."),
-		reg:         describe("registered", "1 if the registry knew this process when it last answered."),
+		reg:         describe("registered", "1 if the registry listed this process in its last answer."),
 	}
 }
 

@@ -92,7 +92,7 @@ func MainAs(name string, args []string, handlers ...jobtype.Handler) int {
 func (c *commands) root() *cli.Command {
 	root := &cli.Command{
 		Name:  ui.ProgramName,
-		Usage: "maintenance jobs on Temporal: detect what needs doing, run it on the right node, under limits",
+		Usage: "maintenance jobs on Temporal: detect work, run it on the right node, under limits",
 		Description: "Start with `roundsman dev`: it runs a Temporal server, its Web UI, the control plane and two\n" +
 			"workers on this machine.",
 		Subcommands: tree(verbs.Commands(c.Program), slices.Concat(

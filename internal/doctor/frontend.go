@@ -28,7 +28,7 @@ func judgeFrontend(connection starter.Connection, reached string) Check {
 	check := Check{Name: "frontend", Verdict: VerdictOK}
 	switch {
 	case connection.Credentials:
-		check.Found = "it is asked with a certificate or a key"
+		check.Found = "it is queried with a certificate or a key"
 	case reached == "":
 		check.Found = "it takes calls without a certificate or a key, from this machine alone"
 	default:

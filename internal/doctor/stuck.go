@@ -25,7 +25,7 @@ func checkStuck(ctx context.Context, c *starter.Client) Check {
 	})
 	if err != nil {
 		if _, old := errors.AsType[*serviceerror.InvalidArgument](err); old {
-			check.Found = "this server does not list those that are stuck; the log of `roundsman server` says it"
+			check.Found = "this server does not list stuck workflows; the log of `roundsman server` has them"
 			return check
 		}
 		check.Verdict, check.Found = VerdictWarn, "whether one is stuck is unknown: "+err.Error()

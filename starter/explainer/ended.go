@@ -169,7 +169,7 @@ func endedItem(item starter.Item, jobType string) *Ended {
 	case adHoc:
 		ended.help("submit it again when it can be done", show)
 	default:
-		ended.help("the next detection proposes what is left", about(action.RunJobType, "name", jobType), show)
+		ended.help("the next detection proposes the rest", about(action.RunJobType, "name", jobType), show)
 	}
 	return ended
 }

@@ -105,7 +105,7 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Facts, error) {
 	facts, name := explain.Facts{Now: time.Now()}, found.Name
 	if name == "" {
-		return facts, starter.Invalidf("name what to explain: a job type, a run, a job, a worker, a run of a DAG, a task of it or a receiver")
+		return facts, starter.Invalidf("name a thing to explain: a job type, a run, a job, a worker, a run of a DAG, a task of it or a receiver")
 	}
 	parsed, err := ref.Parse(name)
 	switch {

@@ -86,7 +86,7 @@ func (e *explainer) ask(ctx context.Context, workers []string, facts *explain.Fa
 		limited, cancel := context.WithTimeout(ctx, takerTimeout)
 		w := explain.WorkerFacts{WorkerDetail: contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: id}}}
 		if err := e.report(limited, &w); err != nil {
-			e.client.Logger().Debug("ask a worker that is doubted", "worker", id, "error", err)
+			e.client.Logger().Debug("query a worker that is doubted", "worker", id, "error", err)
 		}
 		cancel()
 		if facts.Asked == nil {

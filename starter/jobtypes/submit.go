@@ -82,7 +82,7 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summary,
-		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman show %s` tells how far they are",
+		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman show %s` has their progress",
 			known.Name, submitted.WorkflowID),
 		Memo: memoOf(submission, digest),
 		TypedSearchAttributes: temporal.NewSearchAttributes(

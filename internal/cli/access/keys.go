@@ -20,7 +20,7 @@ func (c *commands) keysCommand() *cli.Command {
 func (c *commands) keysCreate() *cli.Command {
 	return &cli.Command{
 		Name: "create", ArgsUsage: "NAME", Usage: "create an API key and print it once",
-		Description: `NAME says what the key is for, and is the actor in the audit log. Only the SHA-256 of the key is kept.
+		Description: `NAME is the purpose of the key, and the actor in the audit log. Only the SHA-256 of the key is kept.
 A control plane takes keys if access.keys is true in its configuration.
 
 Examples:
@@ -59,7 +59,7 @@ func (c *commands) createKey(ctx *cli.Context, client *starter.Client, name stri
 		return err
 	}
 	if !ui.WantsData(ctx) {
-		c.Complain("key %s for %s, role %s: keep it, nobody can read it again", key.ID, key.Name, key.Role)
+		c.Complain("key %s for %s, role %s: keep it, it cannot be read again", key.ID, key.Name, key.Role)
 	}
 	return c.Done(ctx, struct {
 		keys.Key

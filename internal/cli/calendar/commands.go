@@ -30,7 +30,7 @@ func Commands(p *ui.Program) []*cli.Command {
 
 func (c *commands) forecast() *cli.Command {
 	return &cli.Command{
-		Name: "forecast", Usage: "what the next seven days bring: which runs begin when, and which are skipped",
+		Name: "forecast", Usage: "the runs and the skipped instants of the next seven days",
 		Description: `It follows schedules, windows, blackouts, exclusive lanes and policy.overlap, and takes each run to last as long
 as the median of the last ones. It does not know what people will do, nor which workers will be away.
 
@@ -41,7 +41,7 @@ Examples:
 		Flags: ui.ListFlags(
 			&cli.StringSliceFlag{Name: ui.FlagJobType, Usage: "only job type `NAME`; may be repeated"},
 			&cli.IntFlag{Name: "days", Usage: "look `N` days ahead, at most 7", Value: 7},
-			&cli.BoolFlag{Name: "skipped", Usage: "only what will be skipped"},
+			&cli.BoolFlag{Name: "skipped", Usage: "only instants that will be skipped"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show the first `N` instants; 0: all", Value: defaultLimit},
 		),
 		Before: checkDays,
@@ -62,7 +62,7 @@ Examples:
 		Flags: ui.ListFlags(
 			&cli.StringSliceFlag{Name: ui.FlagJobType, Usage: "only job type `NAME`; may be repeated"},
 			&cli.IntFlag{Name: "days", Usage: "look `N` days back, at most 7", Value: 7},
-			&cli.BoolFlag{Name: "dropped", Usage: "only what was skipped or missed"},
+			&cli.BoolFlag{Name: "dropped", Usage: "only skipped or missed instants"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show the last `N` instants; 0: all", Value: defaultLimit},
 		),
 		Before: checkDays,

@@ -19,7 +19,7 @@ import (
 func (c *commands) validateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "validate", ArgsUsage: "[FILE...]", Usage: "check configurations and DAG files",
-		Description: `Without --online no server is asked: handlers of other binaries are then unknown.
+		Description: `Without --online no server is used: handlers of other binaries are then unknown.
 The exit code is 3 if there is a fault.
 
 Examples:
@@ -130,7 +130,7 @@ func (c *commands) printConfig(ctx *cli.Context, loaded *config.Config) error {
 func (c *commands) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", ArgsUsage: "[NAME...]", Usage: "show the changes of apply (exit code 2 if any)",
-		Description: `It also shows what somebody changed by hand in the Web UI (drift).
+		Description: `It also shows manual changes in the Web UI (drift).
 
 Examples:
   roundsman plan --config roundsman.yaml

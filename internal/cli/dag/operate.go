@@ -65,7 +65,7 @@ func (c *commands) changed(ctx *cli.Context, ref starter.RunRef, changed contrac
 
 func (c *commands) dagSkip() *cli.Command {
 	return c.eachTask(cli.Command{
-		Name: "skip", Usage: "let tasks count as done without running them; what they blocked continues",
+		Name: "skip", Usage: "let tasks count as done without running them; the tasks that they blocked continue",
 		Description: dagRunArgument + `
 
 Tasks that have not started, failed or were blocked can be skipped.

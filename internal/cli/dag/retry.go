@@ -17,7 +17,7 @@ import (
 
 func (c *commands) dagRetry() *cli.Command {
 	return &cli.Command{
-		Name: "retry", ArgsUsage: "RUN [FILE]", Usage: "run again what failed and what that blocked",
+		Name: "retry", ArgsUsage: "RUN [FILE]", Usage: "run failed tasks again, and the tasks that they blocked",
 		Description: dagRunArgument + `
 
 Of a run that has ended a new run is started and followed as by ` + "`start`" + `: it takes over what
@@ -35,8 +35,8 @@ Examples:
   roundsman retry dag/nightly/20261120T090000-1f2e3d --detach --output json`,
 		Flags: ui.With(append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "from", Usage: "execute `TASK` and everything after it again; may be given several times"},
-			&cli.BoolFlag{Name: "accept-diff", Usage: "continue although FILE differs from what the run had"},
-			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what the new run does and fail after `DURATION`, in addition to the spec's own deadline (default: as for the earlier run)"},
+			&cli.BoolFlag{Name: "accept-diff", Usage: "continue although FILE differs from the spec of the run"},
+			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel the tasks of the new run and fail after `DURATION`, in addition to the spec's own deadline (default: as for the earlier run)"},
 			&cli.StringFlag{Name: "as", Usage: "call the new run dag/<name of the DAG>/`NAME` (default: the time)"},
 			newParamFlag(),
 		}, followFlags()...)...),

@@ -38,7 +38,7 @@ Examples:
 		Flags: ui.With(append([]cli.Flag{
 			newParamFlag(),
 			&cli.StringFlag{Name: "as", Usage: "call the run dag/<name of the DAG>/`NAME` (default: the time)"},
-			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what runs and fail after `DURATION`, in addition to the spec's own deadline"},
+			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel the running tasks and fail after `DURATION`, in addition to the spec's own deadline"},
 			&cli.BoolFlag{Name: "dev", Usage: "run it on a server and workers of its own, on this machine"},
 			&cli.StringFlag{Name: "workers", Usage: "with --dev: ids of the workers to run, `NAME,...`", Value: "node-a,node-b"},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "with --dev: keep the state in `DIR` (default: a temporary directory)"},

@@ -27,7 +27,7 @@ func (c *commands) auditCommand() *cli.Command {
 func (c *commands) auditList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the entries of the audit log, oldest first",
-		Description: `Operators' actions (who, from where, what, before and after) and decisions of the scheduler that refused
+		Description: `Operators' actions (caller, source, action, before and after) and decisions of the scheduler that refused
 or delayed something, whatever they were made with: this program, the plain temporal CLI or the Web UI.
 ROUNDSMAN_ACTOR says who acts where the user's name does not. Decisions of one run are added up by their
 code: ×4 is four of them. The log keeps the newest 4,000 entries (audit.entries in the
@@ -43,7 +43,7 @@ Examples:
   roundsman audit --limit 10 --follow`,
 		Flags: ui.ListFlags(append(ui.PeriodFlags(),
 			&cli.StringFlag{Name: ui.FlagJobType, Usage: "only entries about job type `NAME`"},
-			&cli.StringFlag{Name: "actor", Usage: "only what `ACTOR` did"},
+			&cli.StringFlag{Name: "actor", Usage: "only actions of `ACTOR`"},
 			&cli.StringFlag{Name: "kind", Usage: "only `KIND`: operator or scheduler"},
 			&cli.StringFlag{Name: "object", Usage: "only entries about objects that begin with `PREFIX`, such as group/scrub or worker/node-a"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "the newest `N` that match; 0: all"},

@@ -17,8 +17,7 @@ import (
 func (c *commands) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "check server, control plane, workers, receivers",
-		Description: `Every line says what was found and what to do about it. The exit code is 1 if something is
-missing that Roundsman needs.
+		Description: `Every line has a finding and its remedy. The exit code is 1 if something is missing that Roundsman needs.
 
 Examples:
   roundsman doctor

@@ -31,7 +31,7 @@ func (c *commands) notificationsCommand() *cli.Command {
 func (c *commands) notificationsList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the receivers and the last notifications",
-		Description: `Receivers are those of the control plane's configuration, with what they took and what they did not. A
+		Description: `Receivers are those of the control plane's configuration, with their deliveries. A
 notification is tried again with growing pauses for three days; meanwhile others reach their receivers.
 
 Examples:
@@ -108,7 +108,7 @@ func moment(at time.Time) string {
 func (c *commands) notificationsTest() *cli.Command {
 	return &cli.Command{
 		Name: "test", ArgsUsage: "RECEIVER", Usage: "send a test to a receiver and wait for its answer",
-		Description: `It goes before what waits, and is tried once. The exit code is 1 if the receiver did not take it.
+		Description: `It goes before waiting notifications, and is tried once. The exit code is 1 if the receiver did not take it.
 
 Examples:
   roundsman receivers --test ops-chat`,

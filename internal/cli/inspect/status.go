@@ -81,10 +81,10 @@ type dueRun struct {
 func (c *commands) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "problems with their remedies, open runs, next starts",
-		Description: `It begins with what needs a person, with the commands that help. Then it shows open runs with their
-progress, what is due in the next hour and what of it will be skipped, the runs of the last 24 hours that did
-not complete, those that were skipped, with codes, and the other job types that are stopped, workers that take
-no work, and receivers that fail. Checks that could not be made are named; the rest is shown.
+		Description: `It begins with the states that need a person, and the commands that help. Then it lists open runs with their
+progress, the starts of the next hour with those that will be skipped, the runs of the last 24 hours that did
+not complete or were skipped, with codes, other stopped job types, workers that take no work, and receivers
+that fail. Checks that could not be made are named.
 --since, for a hand-over, bounds the runs and adds all holds and the changes by people.
 
 Examples:
@@ -93,7 +93,7 @@ Examples:
   roundsman status --watch
   roundsman status --output json | jq '.due[] | select(.skipped)'`,
 		Flags: ui.With(
-			&cli.StringFlag{Name: "since", Usage: "list what happened from `TIME` on, like 8h, with holds and changes"},
+			&cli.StringFlag{Name: "since", Usage: "list events from `TIME` on, like 8h, with holds and changes"},
 			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show it again and again, until interrupted"},
 			&cli.DurationFlag{Name: ui.FlagInterval, Usage: "with --watch: look every `DURATION`", Value: statusInterval},
 		),

@@ -11,7 +11,7 @@ import (
 func (c *commands) jobTypesRestore() *cli.Command {
 	return &cli.Command{
 		Name: "restore", ArgsUsage: "NAME", Usage: "put back the settings that a job type had before a change",
-		Description: `The audit log keeps what a job type was before each apply and each jobtypes set, as long as it fits: of
+		Description: `The audit log keeps the settings of a job type before each apply and each jobtypes set, as long as they fit: of
 audit list --output json the entries that have "restorable": true. A deleted job type is made again.
 The next run has the settings. The next apply sets what the configuration says: to keep them, write them there.
 

@@ -192,7 +192,7 @@ func laneText(begun jobtypes.Begun) string {
 
 func (c *commands) jobTypesDetect() *cli.Command {
 	return &cli.Command{
-		Name: "detect", ArgsUsage: "NAME", Usage: "dry run: show what a run would do, and do nothing",
+		Name: "detect", ArgsUsage: "NAME", Usage: "dry run: list the jobs of a run, and start none",
 		Description: `Without --config it detects with the applied settings; with --config FILE with those of the file,
 which need not be applied.
 

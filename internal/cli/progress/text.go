@@ -94,7 +94,7 @@ func Advice(snapshot starter.Snapshot) string {
 	if snapshot.Outcome == contract.OutcomeCompleted || snapshot.Kind != starter.KindDAG {
 		return ""
 	}
-	return fmt.Sprintf("  see `roundsman show %s`; run what is left with `roundsman retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
+	return fmt.Sprintf("  see `roundsman show %s`; run the rest with `roundsman retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
 }
 
 // Counts returns the counts of a run, without zeros.

@@ -64,7 +64,7 @@ func (s Sorting[T]) Flag() cli.Flag {
 	fields := Names(s, func(f SortField[T]) string { return f.Name })
 	return &SortFlag{Fields: fields, StringFlag: &cli.StringFlag{
 		Name:  FlagSort,
-		Usage: "sort what is listed by `FIELD,...`: " + strings.Join(fields, ", ") + "; -FIELD turns the order around",
+		Usage: "sort the list by `FIELD,...`: " + strings.Join(fields, ", ") + "; -FIELD turns the order around",
 		Action: func(_ *cli.Context, written string) error {
 			for _, field := range SplitList(written) {
 				name := strings.TrimPrefix(field, "-")

@@ -187,8 +187,8 @@ func retryGroup(ctx *cli.Context, run starter.RunRef, job string) old {
 func (c *commands) cancel() *cli.Command {
 	return &cli.Command{
 		Name: "cancel", ArgsUsage: "REF...", Usage: "stop runs, jobs or tasks",
-		Description: `What runs is stopped, the rest never starts. Of a DAG, tasks with trigger_rule always still run; a second cancel stops
-those, too. --force gives a job up at once, whatever its handler does; its program may still run.
+		Description: `Running jobs are stopped, the others never start. In a DAG, tasks with trigger_rule always still run; a second cancel
+stops them, too. --force gives a job up at once, without its handler; its program may still run.
 
 Examples:
   roundsman cancel scrub -r "disk is being replaced" -w

@@ -34,7 +34,7 @@ func holdable() accepts {
 func (c *commands) pause() *cli.Command {
 	return &cli.Command{
 		Name: "pause", ArgsUsage: "REF...", Usage: "start nothing new: job type, run or worker",
-		Description: `What runs continues. A name is the job type or the worker; NAME@ is the open run of a job type.
+		Description: `Running jobs continue. A name is the job type or the worker; NAME@ is the open run of a job type.
 
 Examples:
   roundsman pause scrub -r "disk swap"
@@ -240,8 +240,8 @@ func openApprovals(ctx context.Context, client *starter.Client, verb string, run
 func (c *commands) skip() *cli.Command {
 	return &cli.Command{
 		Name: "skip", ArgsUsage: "REF...", Usage: "count a task or a key as done without running it",
-		Description: `RUN/TASK that has not started, failed or was blocked counts as done; what it blocked continues. Detections leave
-TYPE:KEY out for a time; a job of it that waits ends as canceled.
+		Description: `RUN/TASK that has not started, failed or was blocked counts as done; the tasks that it blocked continue. Detections
+leave TYPE:KEY out for a time; a job of it that waits ends as canceled.
 
 Examples:
   roundsman skip nightly/report -r "not needed today"
@@ -307,7 +307,7 @@ func setLine(ctx *cli.Context, t target) (old, error) {
 		return to("runs set", append([]string{t.run.WorkflowID}, given...)...), nil
 	case t.kind == ref.JobType && slices.ContainsFunc(given, hasNoValue):
 		without := given[slices.IndexFunc(given, hasNoValue)]
-		return old{}, ui.Usagef("%s has no value; to put back what was before the last change: roundsman set %s --restore last", without, t.name)
+		return old{}, ui.Usagef("%s has no value; to put back the value before the last change: roundsman set %s --restore last", without, t.name)
 	case t.kind == ref.JobType:
 		return to("jobtypes set", append([]string{t.name}, given...)...), nil
 	case t.kind == ref.Pool:

@@ -50,8 +50,8 @@ Examples:
 func (c *commands) drain() *cli.Command {
 	return &cli.Command{
 		Name: "drain", ArgsUsage: "WORKER", Usage: "pause a worker and wait until it is idle",
-		Description: `It takes no new work; what runs may finish. Ctrl-C ends the waiting, the worker stays paused. --dry-run answers whether
-and when its node may be rebooted.
+		Description: `It takes no new work; running jobs may finish. Ctrl-C ends the waiting, the worker stays paused. --dry-run reports
+whether and when its node may be rebooted.
 
 Examples:
   roundsman drain node-a --dry-run

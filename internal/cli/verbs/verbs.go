@@ -101,7 +101,7 @@ func (c *commands) forward(ctx *cli.Context, line old) error {
 			case name == ui.FlagConfig:
 				continue
 			default:
-				return ui.Usagef("--%s has no effect with --dry-run on a file, which asks no server: leave it out", name)
+				return ui.Usagef("--%s has no effect with --dry-run on a file, which uses no server: leave it out", name)
 			}
 			for _, value := range values(ctx, name) {
 				common = append(common, "--"+name+"="+value)

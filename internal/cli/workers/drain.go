@@ -19,10 +19,10 @@ const drainLook = time.Second
 func (c *commands) workersDrain() *cli.Command {
 	return &cli.Command{
 		Name: "drain", ArgsUsage: "WORKER", Usage: "take no new work and wait until nothing runs there; the process is meant to end",
-		Description: `What runs may finish. A line is printed whenever what runs has changed. Interrupting the command
-or --timeout ends the waiting, not the drain: uncordon does that. --dry-run drains nothing and says when the
-worker would be free, by the progress of what runs there, the estimates of its proposals and how long
-past jobs of its type took, and of what nobody knows that.
+		Description: `Running jobs may finish. A line is printed whenever they change. Interrupting the command
+or --timeout ends the waiting, not the drain: uncordon does that. --dry-run drains nothing and estimates when the
+worker is free, by the progress of its jobs, the estimates of their proposals and the durations of past jobs of
+their types. It names the jobs without an estimate.
 
 Examples:
   roundsman drain node-a

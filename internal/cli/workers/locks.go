@@ -29,7 +29,7 @@ func (c *commands) locksCommand() *cli.Command {
 func (c *commands) locksList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list who holds lanes, pools and objects, and how many wait",
-		Description: `What nobody holds and nobody waits for is not listed. --output json has lanes, pools and objects by
+		Description: `Unused ones are not listed. --output json has lanes, pools and objects by
 themselves, all of them and in their own order.
 
 Examples:
@@ -55,7 +55,7 @@ Examples:
 			for _, l := range shown {
 				listed.Add(ui.Text(l.kind), ui.Textf("%s", l.name), l.inUse, ui.Textf("%d", l.waiting), ui.Text(ui.Ago(l.since(), c.Env.Now())), ui.Textf("%s", usedBy(l.holders)))
 			}
-			c.PrintTable(listed, "nobody holds or waits for a lane, a pool or an object")
+			c.PrintTable(listed, "no lane, pool or object is held or waited for")
 			c.More(len(shown), len(all))
 			return nil
 		}),
@@ -119,7 +119,7 @@ Examples:
 			&cli.StringFlag{Name: "lane", Usage: "only turns in lane `NAME`"},
 			&cli.StringFlag{Name: "pool", Usage: "only with pool `NAME`"},
 			&cli.StringFlag{Name: "object", Usage: "only with object `NAME`"},
-			&cli.StringFlag{Name: "run", Usage: "only what run `ID` held"},
+			&cli.StringFlag{Name: "run", Usage: "only grants of run `ID`"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show the last `N` releases, at most 1,000", Value: defaultPast},
 			pastSorting().Flag(),
 		),

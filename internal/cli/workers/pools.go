@@ -21,7 +21,7 @@ func (c *commands) poolsCommand() *cli.Command {
 func (c *commands) poolsList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the pools that jobs hold or wait for",
-		Description: `A pool that nobody uses and nobody has resized is not listed: its size is in the configuration.
+		Description: `A pool without a user and without a new size is not listed: its size is in the configuration.
 
 Examples:
   roundsman resources
@@ -84,7 +84,7 @@ func usedBy(holders []contract.AdmissionUse) string {
 func (c *commands) poolsResize() *cli.Command {
 	return &cli.Command{
 		Name: "resize", ArgsUsage: "POOL", Usage: "give a pool another size, at once and until it is resized again",
-		Description: `Size 0 goes back to what the configuration declares. A run that waits for more than the new size will not get it:
+		Description: `Size 0 restores the size in the configuration. A run that waits for more than the new size will not get it:
 those jobs fail with the reason.
 
 Examples:

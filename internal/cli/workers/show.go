@@ -19,10 +19,9 @@ import (
 func (c *commands) workersShow() *cli.Command {
 	return &cli.Command{
 		Name: "show", ArgsUsage: "WORKER", Usage: "show one worker with its capabilities, jobs and history",
-		Description: `What it runs is asked of the worker's own process; of one that does not answer, dead or cut off, the
-open runs say what they have there. The states of a job in the process are: running, ending
-(asked to end), reporting (ended, the server has not taken the outcome yet) and zombie (ignores
-that it was asked to end).
+		Description: `The jobs are those of the worker's own process. If it does not answer, dead or cut off, they are those that
+open runs have there. The states of a job in the process are: running, ending (canceled), reporting (ended, the
+server has not taken the outcome yet) and zombie (ignores the cancellation).
 
 Examples:
   roundsman show node-a
@@ -160,7 +159,7 @@ func (c *commands) showCapabilities(known contract.WorkerRegistration) {
 func (c *commands) showWorkerJobs(worker workerview.ShownWorker) {
 	fmt.Fprintln(c.Env.Stdout)
 	if worker.Report == nil {
-		fmt.Fprintln(c.Env.Stdout, ui.Odd.Apply(c.Env.Colors(), "its process does not say what it runs: "+worker.Silent))
+		fmt.Fprintln(c.Env.Stdout, ui.Odd.Apply(c.Env.Colors(), "its process does not report its jobs: "+worker.Silent))
 		c.showItems(worker)
 		return
 	}

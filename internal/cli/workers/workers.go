@@ -20,7 +20,7 @@ func (c *commands) workersCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			c.workersList(), c.workersShow(),
 			c.workersDrain(),
-			c.workersAct(starter.ActionCordon, "take no new work; what runs may finish"),
+			c.workersAct(starter.ActionCordon, "take no new work; running jobs may finish"),
 			c.workersAct(starter.ActionUncordon, "take work again after drain or cordon"),
 			c.workersAct(starter.ActionRemove, "take it out of the registry; a living one registers again"),
 			c.workersResize(), c.workersCleanup(),

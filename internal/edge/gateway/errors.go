@@ -74,7 +74,7 @@ func notYours(what string) *Error {
 
 func unknownWorker(who contract.Incarnation) *Error {
 	return &Error{
-		Code: CodeUnknownWorker, Message: fmt.Sprintf("the registry does not know this process of worker %s", who.ID), Remedy: "register again",
+		Code: CodeUnknownWorker, Message: fmt.Sprintf("the registry has no such process of worker %s", who.ID), Remedy: "register again",
 	}
 }
 

@@ -119,7 +119,7 @@ func (w Worker) held(ctx context.Context) bool {
 // no effect.
 func (w Worker) Unregister(ctx context.Context) error {
 	if err := w.g.registry.Unregister(ctx, w.who.incarnation()); err != nil {
-		return unavailable("the registry was not told", err)
+		return unavailable("the registry did not get the message", err)
 	}
 	w.linger(ctx)
 	return nil

@@ -14,10 +14,10 @@ import (
 func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
 	switch {
 	case f.NoAdmission:
-		return []Reason{reason(contract.CodeRecovering, "", wait.Since, time.Time{}, "admission is not running: the control plane starts it within seconds, and it asks all runs what they hold before it grants anything")}
+		return []Reason{reason(contract.CodeRecovering, "", wait.Since, time.Time{}, "admission is not running: the control plane starts it within seconds, and it grants nothing until all runs have reported their grants")}
 	case f.Admission == nil:
 	case f.Admission.Recovering:
-		return []Reason{reason(contract.CodeRecovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was restarted and asks all runs what they hold before it grants anything")}
+		return []Reason{reason(contract.CodeRecovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was restarted and grants nothing until all runs have reported their grants")}
 	case contract.Code(wait.Code) == contract.CodeLaneBusy:
 		return f.laneBusy(wait, workflow, plain)
 	case contract.Code(wait.Code) == contract.CodeResources:

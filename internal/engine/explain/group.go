@@ -100,7 +100,7 @@ func TextKeyActive(by string) string { return "its dedupe key is active in " + b
 
 // TextBacklogTaken ends the backlog of a run.
 func TextBacklogTaken(by, jobType string) string {
-	return fmt.Sprintf("%s works on a backlog of job type %s; the next detection finds again what it leaves", by, jobType)
+	return fmt.Sprintf("%s works on a backlog of job type %s; the next detection finds the rest again", by, jobType)
 }
 
 // TextDetectsAgain is the state of a detection between two attempts.

@@ -13,7 +13,7 @@ const (
 	// TextSharedWorker stands for the unknown worker of a shared queue's attempt.
 	TextSharedWorker = "of the shared queue"
 	// TextFences is the wait of an item for a fence.
-	TextFences = "the run has asked for more fences"
+	TextFences = "the run has requested more fences"
 	// TextPlaced is the wait of an item with a free worker.
 	TextPlaced = "it is about to be placed"
 	// TextProbed is the wait for workers that are being probed.
@@ -28,7 +28,7 @@ const (
 	TextNoHeartbeat = "no heartbeat for three intervals"
 	TextSuspect     = "it lost a job and has not shown a heartbeat since"
 	TextNoHandler   = "it does not have the handler"
-	TextAtCapacity  = "it said that it is at capacity"
+	TextAtCapacity  = "it reported that it is at capacity"
 	// Suspect is the [Server.Away] of a worker that lost a job.
 	Suspect = "suspect (no heartbeat since it lost a job)"
 )

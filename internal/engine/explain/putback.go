@@ -178,7 +178,7 @@ func lasting(action string) string {
 	case "worker.take-over":
 		return "the other process has ended"
 	case "hold.forgive":
-		return "what was held is forgotten"
+		return "the held items are forgotten"
 	case "hold.re-enable":
 		return "its failures are forgotten"
 	case "jobtype.run", "jobtype.backfill", "jobs.submit", "dag.run", "dag.retry":

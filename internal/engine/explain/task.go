@@ -30,7 +30,7 @@ const (
 	// TextPerson is the wait of an approval without a prompt.
 	TextPerson = "it waits for a person"
 	// TextYielded and TextAdmitted are short waits for a concurrency slot.
-	TextYielded  = "a place: what has them all waits itself"
+	TextYielded  = "a place: the holders of all places wait themselves"
 	TextAdmitted = "a place; it has its resources"
 	// TextNotApproved ends an approval.
 	TextNotApproved = "nobody approved it in time"
@@ -144,7 +144,7 @@ func TextUpstream(failed bool, open, of int, rule fmt.Stringer, states []string)
 
 // TextAhead is the wait of a task for tasks that requested resources before.
 func TextAhead(n int) string {
-	return fmt.Sprintf("%d tasks wait for their resources ahead of it: at most as many as the run's concurrency ask at once", n)
+	return fmt.Sprintf("%d tasks wait for their resources ahead of it: at most as many as the run's concurrency request at once", n)
 }
 
 // TextFanOutFull is the wait for the limit of a fan-out.

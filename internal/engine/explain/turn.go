@@ -54,7 +54,7 @@ func TextLaneAwaited(lane string) string { return "it waited for lane " + lane +
 
 // TextFirstStart is the wait of submitted jobs.
 func TextFirstStart(first time.Time) string {
-	return "nothing of what was submitted may start before " + stamp(first)
+	return "no submitted job may start before " + stamp(first)
 }
 
 // TextDetectSlot is the short wait for a slot of a detector.
@@ -162,7 +162,7 @@ func (u Unfit) Text() string {
 
 // TextAwayTooLong is the end of a submitted group after maxAway.
 func TextAwayTooLong(maxAway time.Duration) string {
-	return fmt.Sprintf("it has been coming back for %d days: submit again what is still wanted", maxAway/(24*time.Hour))
+	return fmt.Sprintf("it has been coming back for %d days: submit the wanted jobs again", maxAway/(24*time.Hour))
 }
 
 // TextBatch names a batch.

@@ -128,7 +128,7 @@ func zombies(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d of them ignore that they were asked to end", n)
+	return fmt.Sprintf("; %d of them ignore their cancellation", n)
 }
 
 func (w WorkerFacts) idle() Reason {

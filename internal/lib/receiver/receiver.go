@@ -305,7 +305,7 @@ func (s *SMTP) validate() error {
 		}
 	}
 	if len(s.To) == 0 {
-		faults = append(faults, errors.New("smtp.to: names nobody"))
+		faults = append(faults, errors.New("smtp.to: has no address"))
 	}
 	if (s.Username == "") != (s.Password == nil) {
 		faults = append(faults, errors.New("smtp: username and password belong together"))

@@ -60,7 +60,7 @@ func Code(err error) codes.Code {
 // unchanged.
 func Advised(err error) error {
 	if err != nil && (strings.Contains(err.Error(), contract.SearchAttributeJobType) || strings.Contains(err.Error(), contract.SearchAttributeOutcome)) {
-		return fmt.Errorf("%w: the namespace lacks a search attribute; `roundsman doctor` says how to create it", err)
+		return fmt.Errorf("%w: the namespace lacks a search attribute; `roundsman doctor` has the command to create it", err)
 	}
 	return err
 }

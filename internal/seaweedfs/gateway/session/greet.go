@@ -71,7 +71,7 @@ func (s *Session) greetAgain(now time.Time, in *pb.WorkerHello) {
 		same = same && slices.ContainsFunc(in.GetCapabilities(), func(c *pb.JobTypeCapability) bool { return proto.Equal(c, known.Capability) })
 	}
 	if !same {
-		s.Refuse(now, CodeChangedHello, "the worker has changed what it is: it must connect again")
+		s.Refuse(now, CodeChangedHello, "the worker has changed its job types or slots: it must connect again")
 		return
 	}
 	// Repeating the answer is harmless, flooding with it is not.

@@ -65,7 +65,7 @@ func (p *Packer) Pack(proposal *pb.JobProposal) (json.RawMessage, error) {
 	return json.Marshal(map[string]string{ProposalKey: base64.StdEncoding.EncodeToString(packed)})
 }
 
-var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman start`")
+var errNoProposal = errors.New("the job has no parameters of a weed worker: only findings of its own detection can be executed, run `roundsman start`")
 
 // Unpack returns the proposal in the params of a job.
 func (p *Packer) Unpack(params json.RawMessage) (*pb.JobProposal, error) {

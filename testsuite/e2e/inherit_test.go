@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/replay"
@@ -32,7 +33,12 @@ func TestAdmissionIsTerminatedAgainAndAgain(t *testing.T) {
 	require.NoError(t, err)
 	spec := siteSpec(t, "scrub", "", at("bad/1"), at("good"))
 	spec.RetryBudget = budget(1, 0)
+	// The job must fail by its handler: a job that lost its worker too often, on a busy machine, counts against no budget.
+	spec.Policy.HeartbeatTimeout = jobtype.Duration(time.Minute)
 	assert.Equal(t, 1, p.end(p.begin("scrub-1", spec)).Counts.Failed)
+	failed, err := p.client.Runs().Item(ctx, starter.ItemRef{Run: starter.RunRef{WorkflowID: "group/scrub-1"}, ID: contract.JobID(1)})
+	require.NoError(t, err)
+	require.Contains(t, failed.Error, "the disk is on fire")
 	testsuite.WaitFor(t, 20*time.Second, "the key is disabled", func() bool { return p.held() == 1 })
 
 	seed := uint64(time.Now().UnixNano())

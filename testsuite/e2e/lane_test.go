@@ -24,6 +24,7 @@ func meets(name, other string) string {
 
 // TestWithoutALaneJobTypesRunSideBySide: each job waits for a job of the other job type.
 func TestWithoutALaneJobTypesRunSideBySide(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "node-1")
 	c.awaitFresh("node-1")
 	c.apply(meets("left", "right") + meets("right", "left"))

@@ -96,6 +96,7 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 	wanted := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 	for _, tick := range forecast.Of(now, types) {
 		if wanted(tick.JobType) {
+			tick.Text = explain.TextTick(tick.Code)
 			found.Ticks = append(found.Ticks, tick)
 		}
 		at := slices.IndexFunc(found.Types, func(t ForecastType) bool { return t.JobType == tick.JobType })

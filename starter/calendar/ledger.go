@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/ticks"
 	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/starter"
@@ -95,6 +96,9 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return found, fmt.Errorf("ledger: %w", err)
 	}
 	found.Ticks = append(found.Ticks, slices.Concat(parts...)...)
+	for i := range found.Ticks {
+		found.Ticks[i].Text = explain.TextTick(found.Ticks[i].Code)
+	}
 	found.Count()
 	slices.SortStableFunc(found.Ticks, func(a, b ticks.Tick) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.JobType, b.JobType))

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // Changed is the last change of a job type's settings.
 type Changed struct {
-	By     string    `json:"by,omitempty"`
-	Action string    `json:"action"`
-	At     time.Time `json:"at"`
+	By     string `json:"by,omitempty"`
+	Action string `json:"action"`
+	// Did is the action in words.
+	Did string    `json:"did"`
+	At  time.Time `json:"at"`
 	// Before and After are the changed settings, as in the audit log.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -40,7 +43,7 @@ func (c Client) Changed(ctx context.Context, name string) (*Changed, error) {
 	found, err := c.client.Audit().Read(ctx, contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Object: contract.ScheduleID(name), Limit: changedLooks})
 	for _, entry := range slices.Backward(found.Entries) {
 		if entry.Action == "jobtype.set" || strings.HasPrefix(entry.Action, "apply.") {
-			return &Changed{By: entry.Actor, Action: entry.Action, At: entry.At, Before: entry.Before, After: entry.After}, err
+			return &Changed{By: entry.Actor, Action: entry.Action, Did: explain.Did(entry), At: entry.At, Before: entry.Before, After: entry.After}, err
 		}
 	}
 	return nil, err

@@ -15,6 +15,7 @@ export interface Field {
   value?: string;
   hint?: string;
   required?: boolean;
+  choices?: string[];
 }
 
 export type Values = Record<string, string>;
@@ -172,6 +173,15 @@ export function Input({ field, id, value, set }: { field: Field; id: string; val
         aria-describedby={hint}
         onChange={(e) => set(String(e.currentTarget.checked))}
       />
+    );
+  }
+  if (field.choices) {
+    return (
+      <select id={id} value={value} aria-describedby={hint} onChange={(e) => set(e.currentTarget.value)}>
+        {field.choices.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
     );
   }
   if (field.kind === 'textarea') {

@@ -4,7 +4,20 @@ import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { binary, key, until } from './stage.mjs';
 
+// access asks for a log-in: the pictures show who did what.
+export const access = `access:
+  keys: true
+  roles: {auditor: [view audit, view runs]}
+  bindings:
+    - {group: sre, role: admin}
+    - {group: storage, role: operator, job_types: ["scrub*", rebalance]}
+    - {subject: eve@example.org, role: auditor}
+`;
+
 export const configuration = `version: 1
+notify:
+  receivers: {oncall: {webhook: {url: "http://127.0.0.1:9/hook", allow_private: true}}}
+  rules: [{on: [approval], to: [oncall]}]
 lanes: {disk-io: {exclusive: true}}
 resources: {db: 4, repository: 1}
 job_types:
@@ -53,6 +66,14 @@ job_types:
     resources: {db: 1}
     detect: {command: [printf, 'orders_by_day\\n'], format: lines}
     execute: {command: [sleep, "1"]}
+  verify_dumps:
+    handler: command
+    description: Restores each dump into an empty database.
+    schedule: {every: 8h, first_run: scheduled}
+    retry_budget: {per_key: {count: 2, window: 6h, disable_for: 24h}}
+    policy: {retry_limit: 1}
+    detect: {command: [printf, 'accounts\\n%s\\n', events.dump], format: lines}
+    execute: {command: [sh, -c, '[ "$1" != events.dump ] || { echo "pg_restore: error: file is truncated at byte 73400320" >&2; exit 1; }; echo "restored $1"', sh, "{{.Params.item}}"]}
   snapshot_cleanup:
     handler: command
     description: Deletes snapshots that nothing refers to.
@@ -99,6 +120,8 @@ export async function begin(stage) {
   await stage.shell('roundsman pause snapshot_cleanup -r "the array is being replaced"');
   await stage.shell('roundsman pause node-g -r "new disk at 06:00"');
   await stage.shell('roundsman set pg_dump global_execution_concurrency=2');
+  await stage.shell('roundsman start verify_dumps --wait').catch(() => undefined); // A dump is broken.
+  for (const key of ['ci --role viewer --expires 90d', 'storage-team --role operator --job-types scrub*,rebalance', 'node-x --role worker --worker node-x']) await stage.shell(`roundsman keys create ${key}`);
   stage.scrub = key(await stage.openRun('scrub'));
   await until('6,200 volumes', async () => {
     const { runs } = await stage.get('/runs?running=true&counts=true&job_type=scrub');

@@ -40,6 +40,30 @@ test('the doctor begins with what a person has to look at, and folds what passes
   await page.close();
 });
 
+test('the audit log tells actions in words, with their codes; job types say in their header which of them stand', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 1440 });
+  await stage.shell('roundsman pause compact -r "new disks"');
+  await stage.open(page, 'audit?kind=operator');
+  const [first] = await until('the entry', () => page.$$eval('[aria-label="Audit log"] .row', (all) => (/compact/.test(all[0]?.innerText) ? all.map((e) => [...e.children].map((cell) => cell.innerText)) : undefined)));
+  assert.deepEqual(first.slice(1, 4), ['ann', 'Paused jobtype.pause', 'jobtype/compact']);
+  assert.match(await page.$eval('.title', (e) => e.innerText), /ann paused jobtype\/compact/);
+  const { entries } = await stage.get('/audit?kind=operator&limit=1000');
+  assert.deepEqual(entries.filter((entry) => entry.did.includes('.') || entry.did === entry.action).map((entry) => entry.action), []);
+  await stage.open(page, 'job-types');
+  assert.match(await page.$eval('.title', (e) => e.innerText), /1 paused.*compact is paused: by ann: new disks/s);
+  await stage.shell('roundsman resume compact');
+  await until('none stands', () => page.$eval('.title', (e) => /none stopped/i.test(e.innerText)));
+  await page.close();
+});
+
+test('access has the rights of a person at the side, from 1,024 px', { skip, timeout: 600_000 }, async () => {
+  const page = await stage.page({ width: 1024 });
+  await stage.open(page, 'access');
+  const lefts = await page.$$eval('main section', (all) => Object.fromEntries(all.map((e) => [e.querySelector('h2').firstChild.textContent.trim(), e.getBoundingClientRect().left])));
+  for (const side of ['You', 'What may a person do?']) assert.ok(lefts[side] > lefts.Roles + 400, `${side}: ${JSON.stringify(lefts)}`);
+  await page.close();
+});
+
 test('pages fit 360 px', { skip, timeout: 600_000 }, async () => {
   const page = await stage.page({ width: 360, height: 740 });
   for (const route of routes) {

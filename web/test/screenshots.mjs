@@ -1,7 +1,7 @@
 // Pictures of the console for docs/console.md and the README: one night of an installation, see night.mjs.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { begin, configuration } from './night.mjs';
+import { access, begin, configuration } from './night.mjs';
 import { missing, Stage, until } from './stage.mjs';
 
 const lacks = missing();
@@ -14,7 +14,7 @@ const out = process.argv[2] ?? join(import.meta.dirname, '..', '..', 'docs', 'im
 const type = process.argv[3] ?? 'webp';
 mkdirSync(out, { recursive: true });
 
-const stage = await Stage.up('', configuration);
+const stage = await Stage.up(access, configuration);
 try {
   await begin(stage);
   const run = `runs/${stage.scrub}`;
@@ -28,15 +28,46 @@ try {
     ['dark', { width: 1440, height: 960, dark: true }, ['overview', 'run', 'dag', 'job-type']],
     ['390', { width: 390, height: 844, scale: 2 }, ['overview', 'run', 'dag', 'workers']],
   ];
+  const shot = (of, name) => of.screenshot({ path: join(out, `${name}.${type}`), type, ...(type === 'webp' ? { quality: 60 } : {}) });
   for (const [look, options, names] of looks) {
     const page = await stage.page(options);
+    if (look === 'light') {
+      await stage.open(page, 'runs');
+      await shot(page, 'login-light');
+    }
+    await logIn(stage, page);
     for (const name of names) {
       await stage.open(page, pictures[name]);
       await until('all parts', () => page.evaluate(() => !document.querySelector('[aria-busy=true]')));
-      await page.screenshot({ path: join(out, `${name}-${look}.${type}`), type, ...(type === 'webp' ? { quality: 60 } : {}) });
+      await shot(page, `${name}-${look}`);
+    }
+    if (look === 'light') {
+      await stage.open(page, 'job-types/pg_dump');
+      await edited(page);
+      await shot(await page.$('section:has(.settings-of)'), 'settings-light');
     }
     await page.close();
   }
 } finally {
   await stage.down();
+}
+
+// logIn enters the key of an administrator.
+async function logIn(stage, page) {
+  await stage.open(page, '');
+  if (!(await page.$('#key'))) return;
+  await page.type('#key', stage.key);
+  await page.keyboard.press('Enter');
+  await until('the overview', () => page.$('main:not(.outside) h1'));
+}
+
+// edited changes two settings of the form, which it does not apply.
+async function edited(page) {
+  await page.evaluate(() => [...document.querySelectorAll('[role=tab]')].find((e) => e.textContent === 'Policy').click());
+  for (const [name, value] of [['max_runtime', '2h'], ['retry_limit', '3']]) {
+    const field = await page.waitForFunction((name) => [...document.querySelectorAll('.setting label')].find((e) => e.textContent === name)?.control, {}, name);
+    await field.evaluate((e) => e.select());
+    await field.type(value);
+  }
+  await until('the difference', () => page.$('.settings-of .diff'));
 }

@@ -162,7 +162,7 @@ test('its last instants were skipped, since a run was open', options, async () =
   await journey.search('overlaps');
   const said = await until('the instant, its code and the run', () => page.$eval('.dropped', (e) => ({ text: e.innerText, run: e.querySelector('a.run')?.title })));
   assert.match(said.text, /skipped/);
-  assert.match(said.text, /OVERLAP/);
+  assert.match(said.text, /overlaps the run before OVERLAP_SKIPPED/);
   assert.equal(said.run, run);
   journey.short();
 });

@@ -46,9 +46,10 @@ type handlerList struct {
 	Page
 }
 
-// RecordedEntry is an entry of the audit log with the action that reverts it.
+// RecordedEntry is an entry of the audit log in words, with the action that reverts it.
 type RecordedEntry struct {
 	contract.AuditEntry
+	Did     string           `json:"did" doc:"The action in words; the object follows them"`
 	PutBack *explain.PutBack `json:"put_back,omitempty" doc:"The action that reverts it, or the reason why none does; absent for the scheduler"`
 }
 
@@ -268,7 +269,7 @@ func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditL
 	})
 	list.Entries = make([]RecordedEntry, len(visible))
 	for i, entry := range visible {
-		list.Entries[i] = RecordedEntry{entry, explain.PutBackOf(entry)}
+		list.Entries[i] = RecordedEntry{entry, explain.Did(entry), explain.PutBackOf(entry)}
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -23,4 +24,22 @@ func TextOpenApproval(jobType, task string, deadline time.Time) string {
 		text += ", at " + stamp(deadline) + " at the latest"
 	}
 	return text
+}
+
+// dropped has the words of codes of instants, as did those of actions.
+const dropped = " PAUSED=paused; OVERLAP_SKIPPED=overlaps the run before; CAUGHT_UP=one late run stands for it;" +
+	" CATCHUP_MISSED=the server was away; RETENTION=no longer kept; NOT_DUE_UNTIL=has succeeded recently;" +
+	" WINDOW_CLOSED_UNTIL=its window is closed; LANE_BUSY=its lane is taken; RETRY_BUDGET=too much of it failed;"
+
+// TextTick is why an instant has no run, or a late one; empty if its run or a condition says it.
+func TextTick(code contract.Code) string { return wordsOf(dropped, string(code)) }
+
+// wordsOf returns the words behind a code in a table; "" without one.
+func wordsOf(table, code string) string {
+	_, words, known := strings.Cut(table, " "+code+"=")
+	if !known || code == "" {
+		return ""
+	}
+	words, _, _ = strings.Cut(words, ";")
+	return words
 }

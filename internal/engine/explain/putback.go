@@ -183,10 +183,12 @@ func lasting(action string) string {
 		return "its failures are forgotten"
 	case "jobtype.run", "jobtype.backfill", "jobs.submit", "dag.run", "dag.retry":
 		return "cancel the run instead"
-	case "run.cancel", "run.terminate", "job.cancel", "job.expire", "dag.cancel":
+	case "run.cancel", "run.terminate", "job.cancel", "job.expire", "dag.cancel", "key.revoke", "sessions.end":
 		return "what ended has ended"
 	case "dag.cancel-task", "dag.skip":
 		return "retry the task instead"
+	case "key.create", "key.rotate":
+		return "revoke the key instead"
 	case "policy.set":
 		return "set it again for the run"
 	case "calendar.set":

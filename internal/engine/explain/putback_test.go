@@ -35,6 +35,8 @@ func TestEachEntryIsRevertedToTheStateBefore(t *testing.T) {
 		{"worker.remove", "worker/n", "", "it registers when it lives"},
 		{"run.pause", "group/a", "", "roundsman resume group/a"},
 		{"dag.resume", "dag/a/b", "", "roundsman pause dag/a/b"},
+		{"key.create", "key/a", "", "revoke the key instead"},
+		{"sessions.end", "sessions/ann", "", "what ended has ended"},
 		{"run.cancel", "group/a", "", "what ended has ended"},
 		{"dag.approve", "dag/a/b", "", "what follows has begun"},
 		{"hold.mark-done", "jobtype/scrub/key /srv/key a", "", "roundsman resume scrub:'/srv/key a'"},

@@ -57,6 +57,8 @@ type Tick struct {
 	State   contract.TickState `json:"state"`
 	// Code is the reason for a skip, a late start or an early end.
 	Code contract.Code `json:"code,omitempty"`
+	// Text is the code in words.
+	Text string `json:"text,omitempty"`
 	// Object is the cause of the wait: a lane, or the previous run.
 	Object string    `json:"object,omitempty"`
 	Begins time.Time `json:"begins_at,omitzero"`

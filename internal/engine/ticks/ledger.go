@@ -58,6 +58,8 @@ type Tick struct {
 	At      time.Time          `json:"at"`
 	State   contract.TickState `json:"state"`
 	Code    contract.Code      `json:"code,omitempty"`
+	// Text is the code in words.
+	Text string `json:"text,omitempty"`
 	// Run is its run; of a dropped tick the run that was in its way or stands for it.
 	Run     string           `json:"run,omitempty"`
 	Outcome contract.Outcome `json:"outcome,omitempty"`

@@ -22,7 +22,7 @@ export const createKey = (roles: string[]): Act => ({
   effect: 'Its secret is shown once. Only a sum of it is kept.',
   fields: [
     { name: 'name', label: 'Name', required: true, hint: 'What it is for. It is the actor in the audit log.' },
-    { name: 'role', label: 'Role', required: true, value: 'viewer', hint: `One of ${roles.join(', ')}.` },
+    { name: 'role', label: 'Role', value: 'viewer', choices: roles.length > 0 ? roles : ['viewer'], hint: 'What each role may do stands on this page.' },
     { name: 'job_types', label: 'Only job types', hint: 'Patterns like scrub*, separated by commas. Empty: all.' },
     { name: 'dags', label: 'Only DAGs', hint: 'Patterns. Empty: all.' },
     { name: 'handlers', label: 'Only handlers', hint: 'Patterns of what it may have executed. Empty: all.' },

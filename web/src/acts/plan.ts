@@ -31,7 +31,7 @@ export function apply(written: Written, hash: string, changes: { action: string 
     headers: { 'If-Match': `"${hash}"` },
   });
   return {
-    label: 'Apply',
+    label: `Apply ${plural(changes.length, 'change')}`,
     title: `Apply ${plural(changes.length, 'change')}?`,
     effect: 'Exactly this plan: if something has changed meanwhile it is refused, and you plan again.',
     fields: deletions > 0 ? [{ name: 'prune', label: `Delete ${plural(deletions, 'job type')}`, kind: 'checkbox' }] : [],

@@ -10,6 +10,7 @@ import type { Access as AccessShown, CreatedKey, Key, KeyList, Me } from '../typ
 import { Awaited, Empty, Facts, Find, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { logOut } from './login';
+import './access.css';
 
 const known: Record<string, string> = {
   none: 'nobody logs in here: everybody who reaches this address is you',
@@ -61,31 +62,37 @@ export function Access() {
       }
     >
       {found.isPending && <Awaited />}
-      {refused ? (
-        <Section title="API keys">
-          <Empty>Your roles do not let you see keys, roles and bindings.</Empty>
-        </Section>
-      ) : (
-        <>
-          <Keys of={keys} />
-          <Roles />
-        </>
-      )}
-      <Loaded of={found} what="Who you are">
-        {(me) => (
-          <Section title="You" note={me.name}>
-            <Facts
-              of={[
-                ['Name', me.name],
-                ['Known', known[me.auth] ?? me.auth],
-                ['Key', me.key],
-                ['Address', me.address],
-              ]}
-            />
-            <Grants label="Your roles" of={me.grants} empty="Nothing: ask an administrator for a role." />
-          </Section>
-        )}
-      </Loaded>
+      <div class="cols">
+        <div class="stack">
+          {refused ? (
+            <Section title="API keys">
+              <Empty>Your roles do not let you see keys, roles and bindings.</Empty>
+            </Section>
+          ) : (
+            <>
+              <Keys of={keys} />
+              <Roles />
+            </>
+          )}
+        </div>
+        <div class="stack">
+          <Loaded of={found} what="Who you are" height={160}>
+            {(me) => (
+              <Section title="You" note={me.name}>
+                <Facts
+                  of={[
+                    ['Known', me.auth === 'none' ? 'not at all' : known[me.auth]],
+                    ['Key', me.key],
+                    ['Address', me.address],
+                  ]}
+                />
+                <Grants label="Your roles" of={me.grants} empty="No role: ask an administrator for one." />
+              </Section>
+            )}
+          </Loaded>
+          {!refused && <WhoMay />}
+        </div>
+      </div>
     </Page>
   );
 }
@@ -130,8 +137,14 @@ function Keys({ of }: { of: { data: KeyList | undefined; error: unknown; isPendi
               empty="There is no key: create one for each program that calls."
               columns={[
                 { name: 'Name', show: (key) => <strong>{key.name}</strong>, wide: true },
-                { name: 'Role', show: (key) => key.role },
-                { name: 'Only', show: (key) => [...(key.job_types ?? []), ...(key.dags ?? []), ...(key.handlers ?? []), ...(key.worker ? [`worker ${key.worker}`] : [])].join(', ') || <span class="faint">all</span> },
+                {
+                  name: 'Role',
+                  show: (key) => (
+                    <>
+                      {key.role} <small>{[...(key.job_types ?? []), ...(key.dags ?? []), ...(key.handlers ?? []), ...(key.worker ? [`worker ${key.worker}`] : [])].join(', ')}</small>
+                    </>
+                  ),
+                },
                 {
                   name: 'Created',
                   show: (key) => (
@@ -172,32 +185,22 @@ function KeyState({ of }: { of: Key }) {
     <>
       <State word="valid" role="done" />
       {of.expires_at && (
-        <>
-          {' until '}
-          <Time at={of.expires_at} relative={false} />
-        </>
+        <small>
+          {' ends '}
+          <Time at={of.expires_at} />
+        </small>
       )}
     </>
   );
 }
 
 function Roles() {
-  const [who, setWho] = useState('');
-  const [groups, setGroups] = useState('');
-  const named = who !== '' || groups !== '';
-  const found = useGet<AccessShown>(`/access${query({ name: who })}${groupsOf(groups).map((one, i) => `${i === 0 && who === '' ? '?' : '&'}group=${encodeURIComponent(one)}`).join('')}`, false);
+  const found = useGet<AccessShown>('/access', false);
   return (
-    <Loaded of={found} what="Roles and bindings" height={500}>
-      {({ roles, bindings, grants }) => (
+    <Loaded of={found} what="Roles and bindings" height={400}>
+      {({ roles, bindings }) => (
         <>
-          <Section title="What may a person do?" note="by the bindings of the configuration">
-            <form class="filters" onSubmit={(event) => event.preventDefault()}>
-              <Find label="Person" value={who} set={setWho} />
-              <Find label="Groups, separated by commas" value={groups} set={setGroups} />
-            </form>
-            {named ? <Grants label="What they may do" of={grants} empty="Nothing: no binding names this person or a group of theirs." /> : <Empty>Name a person as the identity provider does, or groups.</Empty>}
-          </Section>
-          <Section title="Bindings" note={plural(bindings.length, 'binding')}>
+          <Section title="Bindings" note={bindings.length > 0 ? plural(bindings.length, 'binding') : undefined}>
             <Table
               label="Bindings"
               stacked
@@ -221,8 +224,15 @@ function Roles() {
               id={(role) => role.name}
               empty=""
               columns={[
-                { name: 'Role', show: (role) => <strong>{role.name}</strong> },
-                { name: 'From', show: (role) => (role.built_in ? 'built in' : 'configuration') },
+                {
+                  name: 'Role',
+                  show: (role) => (
+                    <>
+                      <strong>{role.name}</strong>
+                      {!role.built_in && <small> by the configuration</small>}
+                    </>
+                  ),
+                },
                 { name: 'May', show: (role) => <May of={role.permissions} />, wide: true },
               ]}
             />
@@ -233,22 +243,44 @@ function Roles() {
   );
 }
 
+// WhoMay answers for a person or groups, by the bindings of the configuration.
+function WhoMay() {
+  const [who, setWho] = useState('');
+  const [groups, setGroups] = useState('');
+  const named = who !== '' || groups !== '';
+  const found = useGet<AccessShown>(named ? `/access${query({ name: who })}${groupsOf(groups).map((one, i) => `${i === 0 && who === '' ? '?' : '&'}group=${encodeURIComponent(one)}`).join('')}` : undefined, false);
+  return (
+    <Section title="What may a person do?">
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Find label="Person" value={who} set={setWho} />
+        <Find label="Groups" value={groups} set={setGroups} />
+      </form>
+      {named ? (
+        <Loaded of={found} what="What they may do">
+          {({ grants }) => <Grants label="What they may do" of={grants} empty="Nothing: no binding names this person or a group of theirs." />}
+        </Loaded>
+      ) : (
+        <p class="note">As the identity provider names them; groups are separated by commas.</p>
+      )}
+    </Section>
+  );
+}
+
 const groupsOf = (text: string) => text.split(',').map((one) => one.trim()).filter((one) => one !== '');
 
 function Grants({ of, label, empty }: { of: Me['grants']; label: string; empty: string }) {
+  if (of.length === 0) return <p class="note">{empty}</p>;
   return (
-    <Table
-      label={label}
-      stacked
-      rows={of}
-      id={(grant) => `${grant.role}${grant.job_types}${grant.dags}${grant.handlers}`}
-      empty={empty}
-      columns={[
-        { name: 'Role', show: (grant) => <strong>{grant.role}</strong> },
-        { name: 'Job types', show: (grant) => only(grant.job_types) },
-        { name: 'DAGs', show: (grant) => only(grant.dags) },
-        { name: 'May', show: (grant) => <May of={grant.permissions} />, wide: true },
-      ]}
-    />
+    <ul class="grants" aria-label={label}>
+      {of.map((grant) => (
+        <li key={`${grant.role}${grant.job_types}${grant.dags}${grant.handlers}`}>
+          <strong>{grant.role}</strong>
+          {grant.job_types && <small> job types {only(grant.job_types)}</small>}
+          {grant.dags && <small> DAGs {only(grant.dags)}</small>}
+          {grant.handlers && <small> handlers {only(grant.handlers)}</small>}
+          <May of={grant.permissions} />
+        </li>
+      ))}
+    </ul>
   );
 }

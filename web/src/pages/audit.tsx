@@ -1,13 +1,16 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { get, query } from '../api';
 import { useGet } from '../data';
+import { roleOf } from '../design/state';
 import { isRun, Named } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
-import { exact, localized, Time } from '../time';
+import { Whole } from '../table/text';
+import { localized, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';
-import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
-import { plural } from '../words';
+import { Choice, Find, type Head, Loaded, Page, State } from '../ui';
+import { plural, upper } from '../words';
 import { Back } from './changes';
 
 export function Audit({ params }: { params: URLSearchParams }) {
@@ -19,48 +22,57 @@ export function Audit({ params }: { params: URLSearchParams }) {
   };
   const path = `/audit${query({ ...filter, limit: 100 })}`;
   const found = useGet<AuditList>(path);
+  const tools = (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <Choice
+        label="Who"
+        value={filter.kind}
+        of={[
+          ['', 'everybody'],
+          ['operator', 'operators'],
+          ['scheduler', 'the scheduler'],
+        ]}
+        set={(kind) => setParams({ kind })}
+      />
+      {(['actor', 'object', 'job_type'] as const).map((name) => (
+        <Find key={name} label={{ actor: 'Actor', object: 'Object begins with', job_type: 'Job type' }[name]} value={filter[name]} set={(text) => setParams({ [name]: text })} />
+      ))}
+    </form>
+  );
   return (
     <Page title="Audit" head={found.data && headOf(found.data)}>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Choice
-          label="Who"
-          value={filter.kind}
-          of={[
-            ['', 'everybody'],
-            ['operator', 'operators'],
-            ['scheduler', 'the scheduler'],
-          ]}
-          set={(kind) => setParams({ kind })}
-        />
-        {(['actor', 'object', 'job_type'] as const).map((name) => (
-          <label class="choice" key={name}>
-            {{ actor: 'Actor', object: 'Object begins with', job_type: 'Job type' }[name]}
-            <input type="search" value={filter[name]} onChange={(event) => setParams({ [name]: event.currentTarget.value.trim() })} />
-          </label>
-        ))}
-      </form>
       <Loaded of={found} what="The audit log">
-        {(audit) => <Entries key={path} path={path} first={audit} />}
+        {(audit) => <Entries key={path} path={path} first={audit} tools={tools} filtered={Object.values(filter).some(Boolean)} />}
       </Loaded>
     </Page>
   );
 }
 
 // headOf names the newest entry.
-function headOf({ entries, kept }: AuditList): Head {
+function headOf({ entries, keeps, dropped }: AuditList): Head {
   const newest = entries.at(-1);
-  if (!newest) return { age: 'no entry' };
   return {
-    age: (
+    age: newest ? (
       <>
-        {plural(kept, 'entry', 'entries')}, newest <Time at={newest.at} />
+        newest <Time at={newest.at} />
+      </>
+    ) : (
+      'no entry'
+    ),
+    cause: (
+      <>
+        {newest && (
+          <>
+            {newest.kind === 'scheduler' ? 'The scheduler' : <strong>{newest.actor}</strong>} {newest.did} <AuditObject entry={newest} />.{' '}
+          </>
+        )}
+        The log keeps {keeps.toLocaleString('en')} entries{dropped > 0 && `; ${dropped.toLocaleString('en')} older ones were dropped`}.
       </>
     ),
-    cause: `${newest.actor || newest.kind}: ${newest.action} ${newest.object || newest.job_type}`,
   };
 }
 
-function Entries({ path, first }: { path: string; first: AuditList }) {
+function Entries({ path, first, tools, filtered }: { path: string; first: AuditList; tools: ComponentChildren; filtered: boolean }) {
   const [older, setOlder] = useState<{ entries: AuditEntry[]; next: string | undefined; busy: boolean }>();
   const next = older ? older.next : first.next;
   const more = async () => {
@@ -77,65 +89,47 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
   const seen = new Set(newest.map((entry) => entry.seq));
   const rows = [...newest, ...(older?.entries ?? []).filter((entry) => !seen.has(entry.seq))];
   return (
-    <Section
-      title="Entries"
-      note={`the log keeps ${first.keeps.toLocaleString('en')}${first.dropped > 0 ? `, ${first.dropped.toLocaleString('en')} older ones were dropped` : ''}`}
-    >
-      <Rows
-        label="Audit log"
-        rows={rows}
-        id={(entry) => String(entry.seq)}
-        onEnd={more}
-        empty="No entry matches: nothing was done, refused or delayed."
-        columns={[
-          {
-            name: 'When',
-            show: (entry) => (
-              <span title={exact(entry.at)}>
-                <Time at={entry.at} />
+    <Rows
+      label="Audit log"
+      rows={rows}
+      id={(entry) => String(entry.seq)}
+      tools={tools}
+      note={`${filtered ? `${rows.length.toLocaleString('en')}${next ? ' or more' : ''} of ` : ''}${plural(first.kept, 'entry', 'entries')}`}
+      onEnd={more}
+      empty="No entry matches: nothing was done, refused or delayed."
+      columns={[
+        { name: 'When', show: (entry) => <Time at={entry.at} /> },
+        {
+          name: 'Who',
+          show: (entry) =>
+            entry.kind === 'scheduler' ? (
+              <span class="faint">scheduler</span>
+            ) : (
+              <span title={[entry.actor, entry.from && `from ${entry.from}`, entry.via && `by ${entry.via}`].filter(Boolean).join(', ')}>
+                {entry.actor}
               </span>
             ),
-          },
-          {
-            name: 'Who',
-            show: (entry) =>
-              entry.kind === 'scheduler' ? (
-                <span class="faint">scheduler</span>
-              ) : (
-                <span title={[entry.from && `from ${entry.from}`, entry.via && `by ${entry.via}`].filter(Boolean).join(', ')}>
-                  {entry.actor}
-                </span>
-              ),
-            width: '12rem',
-            second: true,
-          },
-          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: '26rem', second: true },
-          { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: '20rem', second: true },
-          { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true, second: true },
-          { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '16rem', second: true },
-        ]}
-      />
-    </Section>
+          width: '12rem',
+          second: true,
+        },
+        { name: 'What', show: (entry) => <What of={entry} />, width: '24rem', second: true },
+        { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: '20rem', second: true },
+        { name: 'Detail', show: (entry) => <Whole of={detail(entry)} />, wide: true, optional: true, second: true },
+        { name: 'Put it back', show: (entry) => <Back entry={entry} />, width: '16rem', second: true },
+      ]}
+    />
   );
 }
 
-function what(entry: AuditEntry) {
-  const times = entry.count > 1 ? ` ×${entry.count}` : '';
-  if (entry.kind !== 'scheduler')
-    return (
-      <code>
-        {entry.action}
-        {times}
-      </code>
-    );
+// What is the action in words, and its code for a search and a shell. Of the scheduler it is a state and its reason.
+function What({ of }: { of: AuditEntry }) {
+  const times = of.count > 1 ? ` ×${of.count.toLocaleString('en')}` : '';
+  const code = of.code || of.action;
   return (
-    <>
-      <State word={entry.action} />{' '}
-      <code>
-        {entry.code}
-        {times}
-      </code>
-    </>
+    <span title={`${of.did}${times} ${code}`}>
+      {of.kind === 'scheduler' ? <State word={upper(of.did)} role={roleOf(of.did) ?? 'unknown'} /> : upper(of.did)}
+      {times} {code !== of.did && <span class="code">{code}</span>}
+    </span>
   );
 }
 

@@ -10,7 +10,7 @@ import { dayOf, span, Time, Took, useZone } from '../time';
 import { chosenTime, isIn } from '../timeline/brush';
 import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
 import { Choice, type Head, Loaded, Page, Section, State } from '../ui';
-import { plural } from '../words';
+import { plural, upper } from '../words';
 import './calendar.css';
 
 const Ticks = later(() => import('../timeline/ticks').then((m) => m.Ticks));
@@ -143,7 +143,7 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
                     width: '7rem',
                     optional: true,
                   },
-                  { name: 'Because', show: (tick) => <Because of={tick} />, width: '18rem' },
+                  { name: 'Because', show: (tick) => <Because of={tick} />, width: '22rem' },
                   {
                     name: 'Of',
                     show: (tick) =>
@@ -161,13 +161,14 @@ function Coming({ type, dropped, params }: { type: string; dropped: boolean; par
   );
 }
 
-// Because is the code of an instant without a run, or the conditions of one.
-function Because({ of }: { of: ForecastTick }) {
-  const text = (of.if ?? []).map((one) => one.text ?? one.code).join('; ');
+// Because is why an instant has no run, or a late one, in words and with the code, or its conditions.
+function Because({ of }: { of: Tick }) {
+  const text = [of.text, ...(('if' in of && of.if) || []).map((one) => one.text ?? one.code)].filter(Boolean).join('; ');
+  if (!of.code && !text) return null;
   return (
-    <>
-      {of.code && <code>{of.code}</code>} {text && <span title={text}>{text}</span>}
-    </>
+    <span title={`${text} ${of.code ?? ''}`.trim()}>
+      {upper(text)} {of.code && <span class="code">{of.code}</span>}
+    </span>
   );
 }
 
@@ -213,7 +214,7 @@ function Past({ type, dropped, params }: { type: string; dropped: boolean; param
                   { name: 'Due', show: (tick) => <Time at={tick.at} relative={false} />, width: '11rem' },
                   { name: 'Job type', show: jobType, wide: true },
                   { name: 'State', show: (tick) => <State word={tick.state} />, width: '6rem' },
-                  { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, width: '13rem' },
+                  { name: 'Because', show: (tick) => <Because of={tick} />, width: '22rem' },
                   { name: 'Outcome', show: (tick) => tick.outcome && <State word={tick.outcome} />, width: '8rem' },
                   {
                     name: 'Took',

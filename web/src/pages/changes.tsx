@@ -47,7 +47,7 @@ export function WhoChanged({ of }: { of: { job_type: string } | { object: string
               {[...entries].reverse().map((entry) => (
                 <li key={entry.seq}>
                   <div>
-                    <strong>{entry.actor}</strong> <code>{entry.action}</code>{' '}
+                    <strong>{entry.actor}</strong> {entry.did} <span class="code">{entry.action}</span>{' '}
                     <small>
                       <Time at={entry.at} />
                       {entry.via && ` · ${entry.via}`}

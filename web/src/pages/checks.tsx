@@ -4,10 +4,11 @@ import { type Task, Work } from '../design/work';
 import { Prose } from '../names';
 import { isWords, Remedies } from '../remedies';
 import type { Doctor } from '../types';
+import { upper } from '../words';
 
 type Check = Doctor['checks'][number];
 
-export const checkName = ({ name }: Check) => name.replace(/^./, (letter) => letter.toUpperCase());
+export const checkName = ({ name }: Check) => upper(name);
 
 export const Checks = ({ of }: { of: Check[] }) => (
   <Work

@@ -103,12 +103,12 @@ function Next({ type }: { type: ShownJobType }) {
 }
 
 function LastChange({ of }: { of: NonNullable<ShownJobType['changed']> }) {
-  const { by = 'not known', action, at, before, after } = of;
+  const { by = 'Somebody', action, did, at, before, after } = of;
   return (
     <>
-      {by}, <Time at={at} />
-      <small class="what" title={before && after ? `${before} → ${after}` : (before ?? after)}>
-        <code>{action}</code> {before && after ? `${before} → ${after}` : (before ?? after)}
+      {by} {did}, <Time at={at} />
+      <small class="what" title={`${before && after ? `${before} → ${after}` : (before ?? after ?? '')} ${action}`}>
+        {before && after ? `${before} → ${after}` : (before ?? after)}
       </small>
     </>
   );

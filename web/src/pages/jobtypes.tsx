@@ -1,17 +1,44 @@
 import { useGet } from '../data';
-import { isFailure, roleOf } from '../design/state';
+import { isFailure, roleOf, spoken } from '../design/state';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
-import { spans, Time } from '../time';
+import { localized, spans, Time } from '../time';
 import { LastRuns, Strips } from '../timeline/strips';
 import type { JobType, JobTypeList } from '../types';
-import { Choice, Loaded, Page, State } from '../ui';
+import { Choice, type Head, Loaded, Page, State } from '../ui';
 import { actsOnJobType } from '../verbs';
 import { plural } from '../words';
 
 export function jobTypeState({ standing }: JobType) {
   return <State word={standing.state} title={standing.detail} />;
+}
+
+const odd = ['failed', 'person', 'paused'];
+const oddness = ({ standing }: JobType) => odd.indexOf(roleOf(standing.state) ?? '');
+const mostNamed = 3;
+
+// headOf names the job types that do not run by themselves, the worst first.
+function headOf(types: JobType[]): Head {
+  const stand = types.filter((type) => oddness(type) >= 0).sort((a, b) => oddness(a) - oddness(b));
+  const state = stand[0]?.standing.state;
+  const running = types.filter((type) => (type.running ?? []).length > 0).length;
+  return {
+    state: state ? { word: `${stand.filter((type) => type.standing.state === state).length.toLocaleString('en')} ${spoken(state)}`, role: roleOf(state) } : types.length > 0 ? { word: 'none stopped', role: 'done' } : undefined,
+    age: `${running.toLocaleString('en')} of ${types.length.toLocaleString('en')} ${running === 1 ? 'runs' : 'run'}`,
+    cause: stand.length > 0 && (
+      <>
+        {stand.slice(0, mostNamed).map(({ name, standing }, i) => (
+          <span key={name}>
+            {i > 0 && '; '}
+            <strong>{name}</strong> is {spoken(standing.state)}
+            {standing.detail && `: ${localized(standing.detail)}`}
+          </span>
+        ))}
+        {stand.length > mostNamed && `; ${stand.length - mostNamed} more`}.
+      </>
+    ),
+  };
 }
 
 function matches(type: JobType, text: string, state: string): boolean {
@@ -51,6 +78,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
   return (
     <Page
       title="Job types"
+      head={found.data && headOf(found.data.job_types)}
       actions={
         <>
           <a class="button" href={href('plan')}>

@@ -14,7 +14,7 @@ import { RunName } from '../names';
 import { href } from '../route';
 import { Time } from '../time';
 import type { Applied, Detecting, InForce, Plan, PlannedChange, Schemata } from '../types';
-import { Empty, Failure, type Head, Page, Section, State } from '../ui';
+import { Failure, type Head, Page, Section, State } from '../ui';
 import { plural } from '../words';
 import { chosen, dropped, read } from './folder';
 import './plan.css';
@@ -103,24 +103,36 @@ export function PlanPage() {
       {busy === 'load' ? 'Working…' : 'Load what is in force'}
     </button>
   );
+  const found = plan && same(plan.of, written) ? plan.found : undefined;
+  const changes = (found?.changes ?? []).filter((change) => changing.has(change.action));
+  const detectable = changes.filter((change) => change.action === 'create' || change.action === 'update').map((change) => change.job_type);
   return (
     <Page
       title="Plan and apply"
       crumbs={[['Job types', href('job-types')]]}
-      head={headOf(plan && same(plan.of, written) ? plan.found : undefined, blank, faults)}
+      head={headOf(found, changes.length, plan !== undefined, blank, faults)}
       actions={
         <>
+          {found && !found.empty && (
+            <Action
+              {...apply(written, found.hash, changes)}
+              done={(answer) => {
+                void look(); // What is left of the plan.
+                return <Done of={answer as Applied} />;
+              }}
+            />
+          )}
           {blank && loading}
           <button type="button" onClick={look} disabled={busy !== '' || written.document.trim() === ''}>
-            {busy === 'plan' ? 'Working…' : 'Plan'}
+            {busy === 'plan' ? 'Working…' : found ? 'Plan again' : 'Plan'}
           </button>
+          {detectable.length > 0 && <Action {...detectPlanned(written, detectable)} done={(answer) => <Detections of={answer as Detecting} />} />}
           {!blank && loading}
         </>
       }
     >
       {error !== undefined && faultsOf(error).length === 0 && <Failure error={error} what="There is no plan" />}
-      {plan && same(plan.of, written) && <Found plan={plan.found} written={plan.of} again={look} />}
-      {plan && !same(plan.of, written) && <p class="note">The text has changed since: plan again.</p>}
+      {found && <Found plan={found} changes={changes} />}
       <section
         class={over ? 'drop over' : 'drop'}
         aria-label="Files"
@@ -195,14 +207,13 @@ export function PlanPage() {
   );
 }
 
-function headOf(plan: Plan | undefined, blank: boolean, faults: Fault[]): Head {
+function headOf(plan: Plan | undefined, changes: number, planned: boolean, blank: boolean, faults: Fault[]): Head {
   const bad = faults.filter((one) => !one.warning);
   if (bad.length > 0) return { state: { word: plural(bad.length, 'fault'), role: 'failed' }, cause: bad[0]?.message };
   if (blank) return { state: { word: 'nothing written', role: 'plan' }, cause: 'Load what is in force, open a folder, or write.' };
-  if (!plan) return { state: { word: 'not planned', role: 'plan' }, cause: 'A plan shows what an apply would change.' };
+  if (!plan) return { state: { word: 'not planned', role: 'plan' }, cause: planned ? 'The text has changed since: plan again.' : 'A plan shows what an apply would change.' };
   if (plan.empty) return { state: { word: 'no change', role: 'done' }, age: <Time at={plan.as_of} />, cause: 'Everything is as this configuration says.' };
-  const changes = (plan.changes ?? []).filter((change) => changing.has(change.action));
-  return { state: { word: plural(changes.length, 'change'), role: 'running' }, age: <Time at={plan.as_of} />, cause: 'Nothing is changed before you apply.' };
+  return { state: { word: plural(changes, 'change'), role: 'running' }, age: <Time at={plan.as_of} />, cause: 'Nothing is changed before you apply.' };
 }
 
 // checking is the delay in milliseconds between the last key and a check by the server.
@@ -267,31 +278,17 @@ function Folder({ label, take, directory = false }: { label: string; take: (file
 const changing = new Set(['create', 'update', 'drift', 'delete', 'conflict']);
 const roles: Record<string, Role> = { create: 'done', update: 'running', drift: 'person', delete: 'canceled', conflict: 'failed' };
 
-function Found({ plan, written, again }: { plan: Plan; written: Written; again: () => void }) {
-  const changes = (plan.changes ?? []).filter((change) => changing.has(change.action));
+function Found({ plan, changes }: { plan: Plan; changes: PlannedChange[] }) {
   const others = (plan.changes ?? []).length - changes.length;
-  const detectable = changes.filter((change) => change.action === 'create' || change.action === 'update');
+  const warnings = (plan.warnings ?? []).map((one) => ({ ...one, warning: true }));
+  if (plan.empty && warnings.length === 0) return null;
   return (
-    <>
-      <Section title="What it would change" note={`${plan.namespace}${others > 0 ? `, ${plural(others, 'job type')} unchanged` : ''}`}>
-        {plan.empty && <Empty>Nothing: everything is as this configuration says.</Empty>}
-        <FaultList of={(plan.warnings ?? []).map((one) => ({ ...one, warning: true }))} />
-        {changes.map((change) => (
-          <OneChange key={change.job_type} change={change} />
-        ))}
-      </Section>
-      {!plan.empty && (
-        <div class="actions">
-          <Action {...apply(written, plan.hash, changes)} done={(answer) => <Done of={answer as Applied} />} />
-          {detectable.length > 0 && (
-            <Action {...detectPlanned(written, detectable.map((change) => change.job_type))} done={(answer) => <Detections of={answer as Detecting} />} />
-          )}
-          <button type="button" onClick={again}>
-            Plan again
-          </button>
-        </div>
-      )}
-    </>
+    <Section title="What it would change" note={`${plan.namespace}${others > 0 ? `, ${plural(others, 'job type')} unchanged` : ''}`}>
+      <FaultList of={warnings} />
+      {changes.map((change) => (
+        <OneChange key={change.job_type} change={change} />
+      ))}
+    </Section>
   );
 }
 

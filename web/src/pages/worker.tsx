@@ -10,7 +10,7 @@ import { itemHref } from '../runs';
 import { duration, span, Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
 import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
-import { plural } from '../words';
+import { plural, upper } from '../words';
 import { WhoChanged } from './changes';
 import { SlotsOverTime } from './usage';
 import { Slots } from './workers';
@@ -86,7 +86,7 @@ function headOf(worker: Worker): Head {
   return {
     state: { word: worker.state },
     age: <Time at={worker.since} />,
-    cause: [cause?.reason, cause?.by && `by ${cause.by}`].filter(Boolean).join(', '),
+    cause: upper([cause?.reason, cause?.by && `by ${cause.by}`].filter(Boolean).join(', ')),
   };
 }
 
@@ -149,7 +149,7 @@ function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
   return (
     <div class={`verdict ${tone}`}>
       <p>
-        <strong>{text}</strong> <Prose text={verdict.text.replace(`${verdict.code}: `, '')} /> <span class="code">{verdict.code}</span>
+        <strong>{text}</strong> <Prose text={upper(verdict.text.replace(`${verdict.code}: `, ''))} /> <span class="code">{verdict.code}</span>
       </p>
       {verdict.running > 0 && drained && (
         <p>

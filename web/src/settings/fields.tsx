@@ -1,4 +1,5 @@
 // Fields of a form, by the schema of the setting. Only the server checks the values.
+import { Fragment } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { Schema } from '../types';
 import { resolved } from '../schema';
@@ -23,14 +24,24 @@ export function Fields({ form, path, of, skip = [] }: { form: Form; path: Path; 
   const names = Object.keys(of?.properties ?? {}).filter((name) => !skip.includes(name));
   const first = (name: string) => (typed(form.patch, [...path, name]) || inside(form.inForce, [...path, name]) !== undefined || of?.required?.includes(name) ? 0 : 1);
   // A field keeps its place while it is typed into.
-  const order = useRef<string[] | undefined>(undefined);
-  const known = order.current;
-  if (!known || known.length !== names.length) order.current = names.map((name, i) => [first(name), i, name] as const).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((one) => one[2]);
+  const order = useRef<{ names: string[]; written: number } | undefined>(undefined);
+  if (order.current?.names.length !== names.length) {
+    const ranked = names.map((name, i) => [first(name), i, name] as const).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    order.current = { names: ranked.map((one) => one[2]), written: ranked.filter((one) => one[0] === 0).length };
+  }
+  const { written } = order.current;
   return (
     <>
-      {(order.current ?? names).map((name) => {
+      {order.current.names.map((name, i) => {
         const inner = of?.properties?.[name];
-        return inner && <Setting key={name} form={form} path={[...path, name]} schema={resolved(inner, of?.$defs ? of : form.schema)} />;
+        return (
+          inner && (
+            <Fragment key={name}>
+              {i === written && i > 0 && <p class="defaults">At their defaults</p>}
+              <Setting form={form} path={[...path, name]} schema={resolved(inner, of?.$defs ? of : form.schema)} />
+            </Fragment>
+          )
+        );
       })}
     </>
   );

@@ -15,7 +15,7 @@ import { Timeline } from './timeline';
 
 const mark = 60_000;
 
-const because = (tick: { code?: string; object?: string }) => (tick.code ? ` (${tick.code}${tick.object ? ` ${tick.object}` : ''})` : '');
+const because = (tick: { code?: string; text?: string; object?: string }) => (tick.code ? ` (${tick.text ?? tick.code}${tick.object ? ` ${tick.object}` : ''})` : '');
 
 function pastBar(tick: LedgerTick): Bar {
   const at = Date.parse(tick.at);
@@ -72,7 +72,7 @@ export function TypeTicks({ name }: { name: string }) {
           The last instant without a run, <Time at={dropped.at} />, was {dropped.state}
           {dropped.code && (
             <>
-              : <span class="code">{dropped.code}</span>
+              : {dropped.text} <span class="code">{dropped.code}</span>
             </>
           )}{' '}
           {dropped.run && <RunName id={dropped.run} />}

@@ -125,7 +125,7 @@ func checkSubmit(ctx *cli.Context) error {
 	return nil
 }
 
-// submitter carries out `jobs submit`.
+// submitter submits proposals.
 type submitter struct{ *ui.Program }
 
 // send checks all that needs no server before it sends a request.

@@ -96,14 +96,18 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return found, fmt.Errorf("ledger: %w", err)
 	}
 	found.Ticks = append(found.Ticks, slices.Concat(parts...)...)
-	for i := range found.Ticks {
-		found.Ticks[i].Text = explain.TextTick(found.Ticks[i].Code)
-	}
+	found.describe()
 	found.Count()
 	slices.SortStableFunc(found.Ticks, func(a, b ticks.Tick) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.JobType, b.JobType))
 	})
 	return found, nil
+}
+
+func (l *Ledger) describe() {
+	for i := range l.Ticks {
+		l.Ticks[i].Text = explain.TextTick(l.Ticks[i].Code)
+	}
 }
 
 // Count sets the counts by state.

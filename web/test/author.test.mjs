@@ -72,13 +72,13 @@ test('plan: faults at their lines, drift with who drifted, dry detection, apply'
 
   // Somebody else was faster: the plan is refused.
   const before = await last();
-  await confirm('Apply 1 change', () => stage.shell('roundsman jobtypes set compact every=3h'));
+  await confirm('Apply 4 changes', () => stage.shell('roundsman jobtypes set compact every=3h'));
   await until('the refusal', () => page.$eval('dialog [role=alert]', (e) => /CHANGED/.test(e.textContent)));
   await page.keyboard.press('Escape');
 
   await press('Plan again');
-  await until('the new plan', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Apply 1 change')));
-  await confirm('Apply 1 change');
+  await until('the new plan', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Apply 4 changes')));
+  await confirm('Apply 4 changes');
   await until('what was applied', () => page.$eval('dialog [role=status]', (e) => /compact/.test(e.textContent)));
   await page.keyboard.press('Escape');
   assert.equal((await stage.get('/job-types/compact')).spec.description, 'Compacts volumes.');

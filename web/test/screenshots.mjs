@@ -38,6 +38,7 @@ try {
     await logIn(stage, page);
     for (const name of names) {
       await stage.open(page, pictures[name]);
+      if (name === 'plan') await planned(page);
       await until('all parts', () => page.evaluate(() => !document.querySelector('[aria-busy=true]')));
       await shot(page, `${name}-${look}`);
     }
@@ -59,6 +60,21 @@ async function logIn(stage, page) {
   await page.type('#key', stage.key);
   await page.keyboard.press('Enter');
   await until('the overview', () => page.$('main:not(.outside) h1'));
+}
+
+// planned plans a change of one job type.
+async function planned(page) {
+  const press = async (name) => (await page.waitForFunction((name) => [...document.querySelectorAll('main button')].find((e) => e.textContent === name && !e.disabled), {}, name)).click();
+  await press('Load what is in force');
+  const text = await page.waitForFunction(() => document.querySelector('.editor')?.shadowRoot.querySelector('.cm-content:not(:empty)'));
+  await until('what is in force', () => text.evaluate((e) => /job_types/.test(e.textContent)));
+  await text.focus();
+  await page.keyboard.down('Control');
+  await page.keyboard.press('a');
+  await page.keyboard.up('Control');
+  await page.keyboard.sendCharacter(configuration.replace('version: 1', 'version: 1\nowner: dev').replace('every: 12h', 'every: 8h').replace('concurrency: 48', 'concurrency: 24'));
+  await press('Plan');
+  await until('the plan', () => page.evaluate(() => /What it would change/.test(document.querySelector('main').textContent)));
 }
 
 // edited changes two settings of the form, which it does not apply.

@@ -1,5 +1,6 @@
 import { useGet } from '../data';
 import { isFailure, roleOf, spoken } from '../design/state';
+import { Prose } from '../names';
 import { href, setParams } from '../route';
 import { Rows } from '../table/rows';
 import { Middle, Whole } from '../table/text';
@@ -18,6 +19,14 @@ const odd = ['failed', 'person', 'paused'];
 const oddness = ({ standing }: JobType) => odd.indexOf(roleOf(standing.state) ?? '');
 const mostNamed = 3;
 
+// Standing follows a name. A detail with a code is a sentence of its own.
+function Standing({ of: { state, detail } }: { of: JobType['standing'] }) {
+  const text = localized(detail ?? '');
+  const coded = /^[A-Z_]+: (.+)/s.exec(text)?.[1];
+  if (coded) return <>: <Prose text={coded} /></>;
+  return <>{` is ${spoken(state)}${text && `: ${text}`}`}</>;
+}
+
 // headOf names the job types that do not run by themselves, the worst first.
 function headOf(types: JobType[]): Head {
   const stand = types.filter((type) => oddness(type) >= 0).sort((a, b) => oddness(a) - oddness(b));
@@ -31,8 +40,8 @@ function headOf(types: JobType[]): Head {
         {stand.slice(0, mostNamed).map(({ name, standing }, i) => (
           <span key={name}>
             {i > 0 && '; '}
-            <strong>{name}</strong> is {spoken(standing.state)}
-            {standing.detail && `: ${localized(standing.detail)}`}
+            <strong>{name}</strong>
+            <Standing of={standing} />
           </span>
         ))}
         {stand.length > mostNamed && `; ${stand.length - mostNamed} more`}.

@@ -76,11 +76,11 @@ function OneJob({ type, which, handler }: { type: JobType; which: ComponentChild
   return (
     <div class="cols">
       <div class="stack">
-        <Section title="The job" note="what is left empty is as the job type says">
+        <Section title="The job" note="empty fields have the values of the job type">
           <form class="submit" onSubmit={(event) => event.preventDefault()}>
             {which}
             <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={form.params} set={(params) => set({ params })} />
-            {text('key', 'Dedupe key', 'The job does not run while another one with this key is at it. Empty: it always runs.')}
+            {text('key', 'Dedupe key', 'The job does not run next to another one with this key. Empty: it always runs.')}
             {text('summary', 'Summary', 'One line for others.')}
             <div class="pair">
               {text('node', 'Only on worker', 'Empty: wherever there is room.')}

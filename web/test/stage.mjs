@@ -120,10 +120,22 @@ export class Stage {
     stage.jobTypes = text.match(/^ {4}handler:/gm).length;
     stage.dag = join(stage.dir, 'steps.yaml');
     writeFileSync(stage.dag, steps);
-    [stage.port, stage.http] = [await freePort(), await freePort()];
-    stage.base = `http://127.0.0.1:${stage.http}/`;
-    [stage.browser] = await Promise.all([puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience }), stage.start()]);
-    return stage;
+    const launched = puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: patience }).then((browser) => (stage.browser = browser));
+    const failed = (await Promise.allSettled([launched, stage.begin()])).find((one) => one.reason);
+    if (!failed) return stage;
+    await stage.down(); // A browser that is left keeps the process of the test alive.
+    throw failed.reason;
+  }
+
+  // begin starts on free ports. Another process may take one of them first.
+  async begin() {
+    for (let left = 3; ; left--) {
+      [this.port, this.http] = [await freePort(), await freePort()];
+      this.base = `http://127.0.0.1:${this.http}/`;
+      const cause = await this.start().catch((cause) => cause);
+      if (!cause) return;
+      if (left === 0 || !/address already in use/.test(cause.message)) throw cause;
+    }
   }
 
   // start returns when a number of workers is ONLINE. A process that does not get there
@@ -224,7 +236,7 @@ export class Stage {
   async down() {
     await this.browser?.close();
     for (const other of this.others ?? []) other.kill('SIGKILL');
-    if (this.process?.exitCode === null) {
+    if (this.process?.exitCode === null && this.process.signalCode === null) {
       const gone = new Promise((resolve) => this.process.once('exit', resolve));
       this.process.kill('SIGTERM');
       const second = setInterval(() => this.process.kill('SIGTERM'), 200); // Jobs that run are not waited for.

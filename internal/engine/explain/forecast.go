@@ -26,7 +26,7 @@ func TextOpenApproval(jobType, task string, deadline time.Time) string {
 	return text
 }
 
-// dropped has the words of codes of instants, as did those of actions.
+// dropped has the words of codes of instants, in the form of [did].
 const dropped = " PAUSED=paused; OVERLAP_SKIPPED=overlaps the run before; CAUGHT_UP=one late run stands for it;" +
 	" CATCHUP_MISSED=the server was away; RETENTION=no longer kept; NOT_DUE_UNTIL=has succeeded recently;" +
 	" WINDOW_CLOSED_UNTIL=its window is closed; LANE_BUSY=its lane is taken; RETRY_BUDGET=too much of it failed;"
